@@ -1,0 +1,87 @@
+"""scumble: turn a private table into a small, shareable, differentially private sketch in one pass.
+
+A sketch is R rows of W counters. Each record adds one to exactly one counter in every row. A release adds integer noise
+once. All the rest is post-processing, free of privacy cost and unlimited.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from scumble._version import __version__
+
+if TYPE_CHECKING:
+    from scumble.errors import (
+        BudgetError,
+        CorruptFileError,
+        DataError,
+        FileError,
+        ForeignFileError,
+        MergeError,
+        NewerFileError,
+        ParameterError,
+        PrivacyError,
+        ScumbleError,
+        SecretFileError,
+    )
+    from scumble.kernels import (
+        AngularKernel,
+        EuclideanKernel,
+        HammingKernel,
+        JaccardKernel,
+        Kernel,
+        ManhattanKernel,
+        ProductKernel,
+    )
+    from scumble.planning import Plan, plan
+    from scumble.privacy.claim import PrivacyClaim
+    from scumble.release import Release, load
+    from scumble.sketch import Sketch, load_secret, merge
+    from scumble.sources import build
+
+# Public names, and the module that each comes from. They are imported when first asked for: `import scumble` is quick.
+_HOMES = {
+    "scumble.errors": (
+        "BudgetError",
+        "CorruptFileError",
+        "DataError",
+        "FileError",
+        "ForeignFileError",
+        "MergeError",
+        "NewerFileError",
+        "ParameterError",
+        "PrivacyError",
+        "ScumbleError",
+        "SecretFileError",
+    ),
+    "scumble.kernels": (
+        "AngularKernel",
+        "EuclideanKernel",
+        "HammingKernel",
+        "JaccardKernel",
+        "Kernel",
+        "ManhattanKernel",
+        "ProductKernel",
+    ),
+    "scumble.planning": ("Plan", "plan"),
+    "scumble.privacy.claim": ("PrivacyClaim",),
+    "scumble.release": ("Release", "load"),
+    "scumble.sketch": ("Sketch", "load_secret", "merge"),
+    "scumble.sources": ("build",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'scumble' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

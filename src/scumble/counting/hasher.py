@@ -1,0 +1,71 @@
+"""All hash functions of a sketch as plain arrays: what the engines compute with.
+
+From codes to buckets. A row has one code for each hash of each factor of its kernel: whole numbers v₁ … v_p. They
+become one of W buckets by a strongly universal hash of the row's own, multilinear multiply-shift
+(Dietzfelbinger 1996; Lemire & Kaser 2014):
+
+    h = ((m₀ + Σ mⱼ vⱼ) mod 2⁶⁴) >> 32,      bucket = (h · W) >> 32,
+
+with random 64-bit m. Two unequal code vectors meet with probability 1/W, to within W/2⁶⁴: that is what the estimate
+undoes. A weaker mixing would leave an error that does not fall with the number of rows.
+
+Codes are 32-bit words. A code beyond them (a huge value, the hash of a category) is mixed down to 32 bits first, so
+that two of those meet with probability 2⁻³² more.
+
+Where all codes of a row fit into W buckets (angular kernels), they are numbered instead: no rehash, no bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from scumble.design import Design
+from scumble.kernels import Kernel
+
+
+class Hasher:
+    """The R hash functions of a sketch, made from kernel, design, seed and the columns' names."""
+
+    def __init__(
+        self, kernel: Kernel, design: Design, *, buckets: int, width: int, names: Sequence[str] | None = None
+    ) -> None:
+        self.rows, self.buckets = design.rows, buckets
+        self.factors = kernel.factors
+        self.which = [factor.which(width, names) for factor in self.factors]
+        draws = design.draws()
+        self.parameters = [
+            factor.draw(draws, which, names) for factor, which in zip(self.factors, self.which, strict=True)
+        ]
+        self.block = draws.block
+        hashes = [parameters.shape[1] for parameters in self.parameters]
+        radices = [factor.radix for factor, n in zip(self.factors, hashes, strict=True) for _ in range(n)]
+        self.used = prod(radix or buckets + 1 for radix in radices)
+        self.direct = self.used <= buckets
+        if self.direct:
+            strides = np.cumprod([1, *radices[:-1]]).astype(np.uint64)
+            self.start = np.zeros(self.rows, np.uint64)
+            self.multipliers = np.tile(strides, (self.rows, 1))
+        else:
+            words = design.rehash_coefficients(1 + sum(hashes))
+            self.start = np.ascontiguousarray(words[:, 0])
+            self.multipliers = np.ascontiguousarray(words[:, 1:])
+        first = np.cumsum([0, *hashes])
+        self.slices = [slice(int(a), int(b)) for a, b in pairwise(first)]
+
+    def __repr__(self) -> str:
+        return f"<{self.rows} hash functions into {self.buckets} buckets>"
+
+
+def to_words(codes: np.ndarray) -> np.ndarray:
+    """Codes to 32-bit words, held as signed 64-bit numbers: small codes as they are, others mixed down."""
+    small = np.abs(codes) < 2147483648.0
+    bits = np.where(np.isfinite(codes), codes, np.inf).view(np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    words = (mixed >> np.uint64(32)).astype(np.int64) - 2147483648
+    return np.where(small, np.where(small, codes, 0.0).astype(np.int64), words)

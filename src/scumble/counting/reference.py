@@ -1,0 +1,37 @@
+"""The oracle: slow, obvious NumPy. Algorithm 1 of the paper as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scumble.counting.hasher import Hasher, to_words
+from scumble.kernels import Records
+
+
+def buckets(hasher: Hasher, records: Sequence[Records]) -> np.ndarray:
+    """(n, rows): the bucket of every record in every row."""
+    with np.errstate(over="ignore"):
+        total = np.broadcast_to(hasher.start, (len(records[0]), hasher.rows)).copy()
+        for factor, parameters, part, place in zip(
+            hasher.factors, hasher.parameters, records, hasher.slices, strict=True
+        ):
+            words = to_words(factor.codes(part, parameters)).astype(np.uint64)
+            total += np.sum(words * hasher.multipliers[None, :, place], axis=2, dtype=np.uint64)
+        if not hasher.direct:
+            total = ((total >> np.uint64(32)) * np.uint64(hasher.buckets)) >> np.uint64(32)
+    return total.astype(np.intp)
+
+
+def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int = 1) -> None:
+    """Add each record to one counter of every row, in place."""
+    where = buckets(hasher, records)
+    for r in range(hasher.rows):
+        np.add.at(counts[r], where[:, r], 1)
+
+
+def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int = 1) -> np.ndarray:
+    """(rows, n): the counter that each record falls into, row by row."""
+    where = buckets(hasher, records)
+    return counts[np.arange(hasher.rows)[:, None], where.T]

@@ -1,0 +1,155 @@
+"""From a seed to the hash functions' random numbers.
+
+A kernel asks for what it needs, ``draws.normal(3)`` or ``draws.uniform(1)``, and gets one number a row for each.
+The design decides how the rows are related:
+
+``iid``
+    every row on its own. The error falls as 1/√R.
+``sobol``
+    the rows are points of a scrambled Sobol set: each keeps its exact law, their errors cancel.
+``orthogonal``
+    Gaussian directions are orthogonal within blocks of d rows, each still exactly N(0, I); the offsets are Sobol.
+
+The seed is public, fixed before the first record, and has nothing to do with the noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from scumble.design import random, sobol
+from scumble.errors import parameter
+
+DESIGNS = ("iid", "sobol", "orthogonal")
+
+# How many independently scrambled point sets the rows are dealt into. More give steadier error bars, fewer give
+# smaller errors; eight cost little of either.
+REPLICATES = 8
+
+# One stream of the generator for each use; the upper bits say which, the lower ones which coordinate of it.
+_UNIFORM, _SOBOL, _REHASH = (tag << 48 for tag in (1, 2, 3))
+
+
+class Design:
+    """The random numbers behind `rows` hash functions, as a function of the seed.
+
+    >>> draws = Design("sobol", seed=7, rows=4).draws()
+    >>> draws.uniform(2).shape
+    (4, 2)
+    """
+
+    def __init__(self, name: str, seed: int, rows: int) -> None:
+        if name not in DESIGNS:
+            raise parameter("design", f"one of {', '.join(DESIGNS)}", name)
+        self.name = name
+        self.seed = seed
+        self.rows = rows
+
+    def draws(self) -> Draws:
+        """A fresh reader of the coordinates, from the first one on."""
+        return Draws(self)
+
+    def rehash_coefficients(self, count: int) -> np.ndarray:
+        """(rows, count) words of 64 bits for the universal hash from codes to buckets; independent in every design."""
+        return random.words(self.seed, _REHASH, self.rows * count).reshape(self.rows, count)
+
+    def replicates(self, block: int = 1) -> np.ndarray:
+        """For each row, the number of its replicate: rows of different replicates are independent.
+
+        `block` is the size of the orthogonal blocks, which must not be torn apart.
+        """
+        row = np.arange(self.rows)
+        if self.name == "iid":
+            return row
+        if self.name == "orthogonal":
+            blocks = -(-self.rows // block)
+            return (row // block) * min(blocks, 4 * REPLICATES) // blocks
+        return row * _replicate_count(self.rows) // self.rows
+
+
+def _replicate_count(rows: int) -> int:
+    """Eight, or fewer when there are not even four rows for each."""
+    return max(1, min(REPLICATES, rows // 4))
+
+
+class Draws:
+    """Reads a design's coordinates one after the other; each call returns one line a row."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._next = 0
+        self.block = 1
+
+    def uniform(self, count: int) -> np.ndarray:
+        """(rows, count) uniform numbers strictly inside (0, 1)."""
+        if self._design.name == "iid":
+            return self._independent(count)
+        return self._spread(count)
+
+    def normal(self, count: int) -> np.ndarray:
+        """(rows, count) standard normal numbers: one Gaussian direction a row."""
+        if self._design.name == "orthogonal":
+            self.block = max(self.block, count)
+            return _orthogonalised(random.normal(self._independent(count)))
+        return random.normal(self.uniform(count))
+
+    def cauchy(self, count: int) -> np.ndarray:
+        """(rows, count) standard Cauchy numbers."""
+        return random.cauchy(self.uniform(count))
+
+    def _independent(self, count: int) -> np.ndarray:
+        design = self._design
+        out = np.empty((design.rows, count), np.uint64)
+        for j in range(count):
+            out[:, j] = random.words(design.seed, _UNIFORM + self._next + j, design.rows)
+        self._next += count
+        return random.to_unit(out)
+
+    def _spread(self, count: int) -> np.ndarray:
+        """One coordinate after the other; each replicate of the rows has a scramble of its own."""
+        design = self._design
+        if self._next + count > sobol.COORDINATES:
+            return self._independent(count)
+        row_replicates = Design("sobol", design.seed, design.rows).replicates()
+        sizes = np.bincount(row_replicates)
+        out = np.empty((design.rows, count), np.uint64)
+        for j in range(count):
+            coordinate = self._next + j
+            for replicate, size in enumerate(sizes):
+                stream = _SOBOL + (replicate << 32) + coordinate
+                out[row_replicates == replicate, j] = sobol.points(design.seed, stream, coordinate, int(size))
+        self._next += count
+        return random.to_unit(out)
+
+
+@njit(cache=True)
+def _orthogonalised(gauss: np.ndarray) -> np.ndarray:
+    """Make the rows of each block of d orthogonal, keeping each row's length (Yu et al. 2016).
+
+    Gram–Schmidt, twice for accuracy. A Gaussian row's length is independent of its direction, and the directions of a
+    block alone decide the result, so that every row stays exactly N(0, I). Sums run in a fixed order: stable bits.
+    """
+    rows, d = gauss.shape
+    out = np.empty_like(gauss)
+    for first in range(0, rows, d):
+        for r in range(first, min(first + d, rows)):
+            length = 0.0
+            for j in range(d):
+                out[r, j] = gauss[r, j]
+                length += gauss[r, j] * gauss[r, j]
+            for _ in range(2):
+                for other in range(first, r):
+                    dot = 0.0
+                    square = 0.0
+                    for j in range(d):
+                        dot += out[r, j] * out[other, j]
+                        square += out[other, j] * out[other, j]
+                    for j in range(d):
+                        out[r, j] -= dot / square * out[other, j]
+            left = 0.0
+            for j in range(d):
+                left += out[r, j] * out[r, j]
+            for j in range(d):
+                out[r, j] *= np.sqrt(length / left)
+    return out

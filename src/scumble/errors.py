@@ -1,0 +1,62 @@
+"""Every error scumble raises on purpose.
+
+Each message says what was wrong, what it must be, what it was, and what to do next.
+Each class also derives from the built-in error that a caller would expect, so that
+``except ValueError`` keeps working.
+"""
+
+from __future__ import annotations
+
+
+class ScumbleError(Exception):
+    """The root: ``except scumble.ScumbleError`` catches whatever scumble raises on purpose."""
+
+
+class ParameterError(ScumbleError, ValueError):
+    """An argument is out of its range or contradicts another."""
+
+
+class DataError(ScumbleError, ValueError):
+    """The table does not fit: wrong columns, wrong types, missing or infinite cells."""
+
+
+class PrivacyError(ScumbleError, ValueError):
+    """Refused, because going on would break a privacy promise."""
+
+
+class BudgetError(PrivacyError):
+    """The privacy budget is spent: a sketch is released once."""
+
+
+class MergeError(ScumbleError, ValueError):
+    """Two sketches or releases differ in a parameter that must be equal."""
+
+
+class FileError(ScumbleError, OSError):
+    """A file cannot be read as what it should be."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file, or no folder to write it to."""
+
+
+class CorruptFileError(FileError):
+    """The bytes are damaged: truncated, altered, or their checksum does not match."""
+
+
+class ForeignFileError(FileError):
+    """The file was not written by scumble, or holds another kind of content."""
+
+
+class SecretFileError(FileError, PrivacyError):
+    """The file holds exact counters where a public release was expected."""
+
+
+class NewerFileError(FileError):
+    """The file has a format version that this scumble does not know."""
+
+
+def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:
+    """The one message form: what, what it must be, what it was, what to do."""
+    message = f"`{name}` must be {must}, got {got!r}."
+    return ParameterError(f"{message} Hint: {hint}" if hint else message)

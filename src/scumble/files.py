@@ -1,0 +1,457 @@
+"""Bytes on disk: one container for releases, bundles, models, secrets and checkpoints.
+
+A scumble file is a `safetensors <https://github.com/huggingface/safetensors>`_ file: a JSON header
+and raw little-endian arrays. Any safetensors reader opens it; nothing in it can run. The code here
+is our own because it is stricter than the format asks for::
+
+    offset   bytes
+    0        8      H, the length of the header, unsigned, little-endian
+    8        H      header, ASCII JSON, filled up with spaces to a multiple of 8:
+                      {"__metadata__":{"format":"scumble",
+                                       "format_version":"1",
+                                       "sha256":"<64 hexadecimal digits>",
+                                       "kind":"release",
+                                       "library":"0.1.0",
+                                       "scumble":"<the metadata, JSON in a string>"},
+                       "counts":{"dtype":"I64","shape":[1000,1024],"data_offsets":[0,8192000]},
+                       ...}
+                    (written without the line breaks; the first three values stand at fixed places)
+    8 + H    rest   the arrays, row-major, one after the other: no gap, no overlap, nothing after.
+                    Widest items first, then by name, so that each array is aligned.
+
+``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
+no byte can come or go unnoticed. That finds accidents. It is no signature: whoever can write the
+file can also write a new checksum.
+
+A reader trusts no number in the header before it has compared it with the real size, checks the version
+first (a newer format may do all the rest otherwise), then the checksum, and only then parses.
+Equal content gives equal bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import stat
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from scumble._version import __version__
+from scumble.errors import (
+    CorruptFileError,
+    FileError,
+    ForeignFileError,
+    MissingFileError,
+    NewerFileError,
+    SecretFileError,
+    parameter,
+)
+
+FORMAT_VERSION = 1
+
+# Each kind: what it is in words, and who reads it.
+PUBLIC_KINDS = {"release": "a release", "bundle": "a bundle of releases", "model": "a fitted model"}
+SECRET_KINDS = {"secret": "a secret sketch", "checkpoint": "the checkpoint of a build"}
+KINDS = PUBLIC_KINDS | SECRET_KINDS
+_READER = {
+    "release": "scumble.load reads it",
+    "bundle": "scumble.load reads it",
+    "model": "scumble.load reads it",
+    "secret": "scumble.load_secret reads it; never share it",
+    "checkpoint": "run the same build again to resume from it; never share it",
+}
+
+_DTYPES = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "F32": "<f4", "U8": "|u1"}
+_CODES = {np.dtype(dtype): code for code, dtype in _DTYPES.items()}
+_MAGIC = b'{"__metadata__":{"format":"scumble","format_version":"'
+_VERSION = re.compile(rb'([1-9][0-9]{0,8})"')
+_DIGEST = re.compile(rb',"sha256":"([0-9a-f]{64})","kind":"')
+_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
+_ZEROS = b"0" * 64
+_MAX_HEADER = 1 << 24  # 16 MiB: room for a million short class names
+_MAX_DEPTH = 32
+_MAX_NDIM = 8
+
+
+@dataclass(frozen=True)
+class Container:
+    """What a file holds: arrays by name (read-only), and JSON metadata.
+
+    >>> data = to_bytes("release", {"epsilon": 1.0}, {"counts": np.arange(3)})
+    >>> box = from_bytes(data, expect="release")
+    >>> box.metadata, box.arrays["counts"].tolist()
+    ({'epsilon': 1.0}, [0, 1, 2])
+    """
+
+    kind: str
+    metadata: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    version: int
+    library: str
+
+
+# ---------------------------------------------------------------- to bytes
+
+
+def to_bytes(kind: str, metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The content as one block of bytes; equal content gives equal bytes."""
+    if kind not in KINDS:
+        raise parameter("kind", f"one of {', '.join(KINDS)}", kind)
+    blocks = {}
+    for name, array in arrays.items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "__metadata__":
+            raise parameter("arrays", "named with letters, digits, '_', '.' and '-' (at most 128)", name)
+        block = np.asarray(array)
+        little = block.dtype.newbyteorder("<")
+        if little not in _CODES or block.ndim > _MAX_NDIM:
+            must = f"of dtype int64, uint64, int32, uint8, float64 or float32 with at most {_MAX_NDIM} axes"
+            raise parameter(f"arrays[{name!r}]", must, f"{block.dtype} with {block.ndim}")
+        blocks[name] = block.astype(little, copy=False)
+
+    header: dict[str, Any] = {
+        "__metadata__": {
+            "format": "scumble",
+            "format_version": str(FORMAT_VERSION),
+            "sha256": _ZEROS.decode(),
+            "kind": kind,
+            "library": __version__,
+            "scumble": _metadata_text(metadata),
+        }
+    }
+    end = 0
+    parts = []
+    for name in sorted(blocks, key=lambda name: (-blocks[name].itemsize, name)):
+        block = blocks[name]
+        begin, end = end, end + block.nbytes
+        header[name] = {
+            "dtype": _CODES[block.dtype],
+            "shape": list(block.shape),
+            "data_offsets": [begin, end],
+        }
+        parts.append(block.tobytes())
+
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MAX_HEADER:
+        raise parameter("metadata", f"at most {_MAX_HEADER:,} bytes as JSON", f"{len(text):,} bytes")
+    data = b"".join([len(text).to_bytes(8, "little"), text, *parts])
+    at = data.index(_ZEROS)  # the first 64 zeros: the digest's place is fixed, before anything of the caller's
+    return b"".join([data[:at], hashlib.sha256(data).hexdigest().encode("ascii"), data[at + 64 :]])
+
+
+def _metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Strict JSON with sorted keys."""
+    problem = "a mapping" if not isinstance(metadata, dict) else _not_plain(metadata)
+    if problem:
+        raise parameter("metadata", "a dict of plain JSON values (finite numbers, text keys)", problem)
+    return json.dumps(metadata, sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+
+def _not_plain(value: object, depth: int = 0) -> str:
+    """Says why a value cannot go through JSON unchanged, by type and never by content; '' if it can."""
+    if depth > _MAX_DEPTH:
+        return f"more than {_MAX_DEPTH} levels"
+    if value is None or isinstance(value, bool | str):
+        return ""
+    if isinstance(value, int):
+        # Python refuses to read integers of more than 4,300 digits (a guard against slow parsing).
+        return "" if value.bit_length() <= 8192 else "an integer of more than 8192 bits"
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else "a number that is not finite"
+    if isinstance(value, list | tuple):
+        return next((problem for item in value if (problem := _not_plain(item, depth + 1))), "")
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            return "a key that is not text"
+        return next((problem for item in value.values() if (problem := _not_plain(item, depth + 1))), "")
+    return f"a {type(value).__name__}"
+
+
+# -------------------------------------------------------------- from bytes
+
+
+def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the data") -> Container:
+    """Reads what ``to_bytes`` wrote, or refuses. The arrays are read-only views of ``data``."""
+    data = bytes(data)  # a copy only of what is not bytes already: nobody may change it afterwards
+    version, at, start = _preamble(data, len(data), source)
+
+    digest = hashlib.sha256(data[:at])
+    digest.update(_ZEROS)
+    digest.update(memoryview(data)[at + 64 :])
+    if digest.hexdigest().encode("ascii") != data[at : at + 64]:
+        raise CorruptFileError(
+            f"Cannot read {source}: its content does not match its checksum, so it was altered or damaged. "
+            "Hint: copy it again from where it came from."
+        )
+    # From here on the bytes are as somebody wrote them; that somebody may still mean ill.
+    try:
+        header = _parse(data[8:start].decode("ascii"))
+        about = header.pop("__metadata__")
+        kind, library, text = (_text(about.pop(key)) for key in ("kind", "library", "scumble"))
+        if set(about) != {"format", "format_version", "sha256"}:
+            raise ValueError("unknown fields")
+        metadata = _parse(text)
+        if _not_plain(metadata):
+            raise ValueError("metadata")
+        arrays = _arrays(header, data, start)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        # `from None`: the inner message may quote the content.
+        raise CorruptFileError(
+            f"Cannot read {source}: its header breaks the rules of the format, so scumble did not write it. "
+            "Hint: ask for the file again, from a source you trust."
+        ) from None
+    _check_kind(kind, expect, source)
+    return Container(kind, metadata, arrays, version, library)
+
+
+def _preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
+    """Version, place of the digest, start of the arrays; ``head`` is the beginning of ``size`` bytes."""
+    truncated = f"Cannot read {source}: it is truncated ({size:,} bytes). Hint: copy it again."
+    foreign = f"Cannot read {source}: it is not a scumble file."
+    if size == 0:
+        raise ForeignFileError(f"Cannot read {source}: it is empty. Hint: was the disk full when it was made?")
+    magic = head[8 : 8 + len(_MAGIC)]
+    if magic != _MAGIC:
+        # A header of ours is shorter than 16 MiB: five zero bytes end the length and mark a stump of ours.
+        if len(magic) < len(_MAGIC) and _MAGIC.startswith(magic) and not any(head[4:8]):
+            raise CorruptFileError(truncated)
+        if sum(a == b for a, b in zip(magic, _MAGIC, strict=False)) >= len(_MAGIC) - 4:
+            raise CorruptFileError(f"Cannot read {source}: its first bytes are damaged. Hint: copy it again.")
+        raise ForeignFileError(f"{foreign} Hint: scumble reads what it has written: .scumble and .secret files.")
+
+    at = 8 + len(_MAGIC)
+    found = _VERSION.match(head, at)
+    if found is None:
+        raise CorruptFileError(f"Cannot read {source}: its format version is unreadable, so it is damaged.")
+    version = int(found[1])
+    if version > FORMAT_VERSION:
+        raise NewerFileError(
+            f"Cannot read {source}: it has format version {version} and this scumble ({__version__}) knows "
+            f"versions up to {FORMAT_VERSION}. Hint: pip install --upgrade scumble."
+        )
+    digest = _DIGEST.match(head, found.end())
+    length = int.from_bytes(head[:8], "little")
+    if digest is None or length % 8 or not at <= length <= _MAX_HEADER:
+        raise CorruptFileError(f"Cannot read {source}: its header is damaged. Hint: copy it again.")
+    if 8 + length > size:
+        raise CorruptFileError(truncated)
+    return version, digest.start(1), 8 + length
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Strict JSON: an object, no NaN, no key twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a key stands twice")
+        return found
+
+    def refuse(_: str) -> NoReturn:
+        raise ValueError("NaN and infinity are not JSON")
+
+    parsed = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    if not isinstance(parsed, dict):
+        raise ValueError("not an object")
+    return parsed
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not text")
+    return value
+
+
+def _arrays(header: dict[str, Any], data: bytes, start: int) -> dict[str, np.ndarray]:
+    """Views of the arrays. Every number is checked before NumPy sees it."""
+    arrays = {}
+    position = 0
+    room = len(data) - start
+    for name, entry in header.items():
+        if not _NAME.fullmatch(name) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            raise ValueError("entry")
+        dtype = np.dtype(_DTYPES[_text(entry["dtype"])])
+        shape, offsets = entry["shape"], entry["data_offsets"]
+        for numbers in (shape, offsets):
+            if type(numbers) is not list or not all(type(n) is int and 0 <= n < 1 << 48 for n in numbers):
+                raise ValueError("numbers")
+        if len(shape) > _MAX_NDIM or math.prod(max(n, 1) for n in shape) >= 1 << 59:
+            raise ValueError("shape")
+        begin, end = offsets
+        if begin != position or end - begin != math.prod(shape) * dtype.itemsize or end > room:
+            raise ValueError("offsets")
+        if begin % dtype.itemsize:
+            raise ValueError("alignment")
+        flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=start + begin)
+        arrays[name] = flat.reshape(shape)
+        position = end
+    if position != room:
+        raise ValueError("bytes after the last array")
+    return arrays
+
+
+def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
+    """Refuses a file that is sound but not what was asked for."""
+    expected = (expect,) if isinstance(expect, str) else tuple(expect)
+    if kind in expected:
+        return
+    if kind not in KINDS:
+        raise ForeignFileError(
+            f"Cannot read {source}: it holds a kind of content that this scumble ({__version__}) does not "
+            "know. Hint: pip install --upgrade scumble."
+        )
+    if kind in SECRET_KINDS and not any(one in SECRET_KINDS for one in expected):
+        raise SecretFileError(
+            f"Cannot read {source}: it is {KINDS[kind]} and holds exact counters, not a public release. "
+            f"Hint: {_READER[kind]}."
+        )
+    wanted = " or ".join(KINDS.get(one, one) for one in expected)
+    raise ForeignFileError(f"Cannot read {source}: it holds {KINDS[kind]}, not {wanted}. Hint: {_READER[kind]}.")
+
+
+# ----------------------------------------------------------------- on disk
+
+
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    metadata: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    secret: bool = False,
+) -> None:
+    """Writes a file whole or not at all.
+
+    The bytes go to a temporary file in the same folder, to the disk, and only then take the name; a
+    crash or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
+    by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
+    what it points to is not touched, so that nobody can lead a secret elsewhere.
+    """
+    target = _path(path)
+    data = to_bytes(kind, metadata, arrays)
+    mode = 0o600 if secret or kind in SECRET_KINDS else 0o666  # the umask takes its share of the latter
+    folder = os.path.dirname(target) or "."
+    temporary = os.path.join(folder, f".scumble-{secrets.token_hex(8)}.tmp")
+    try:
+        _check_target(target)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(temporary, flags, mode)
+        try:
+            try:
+                with os.fdopen(descriptor, "wb", closefd=False) as file:
+                    file.write(data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _sync_folder(folder)
+    except FileError:
+        raise
+    except OSError as error:
+        raise _write_error(error, target, folder, len(data)) from error
+
+
+def _check_target(target: str) -> None:
+    """A rename would replace a device or a pipe as readily as a file: refuse that."""
+    try:
+        mode = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise FileError(f"Cannot write {target!r}: it is a folder. Hint: give the file a name in it.")
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise FileError(f"Cannot write {target!r}: it is not a regular file.")
+
+
+def _sync_folder(folder: str) -> None:
+    """The new name, too, must reach the disk."""
+    if os.name != "posix":
+        return  # elsewhere a folder cannot be opened, and a rename is durable in its own way
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network disks cannot; not our failure
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _write_error(error: OSError, target: str, folder: str, size: int) -> FileError:
+    kind: type[FileError] = FileError
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        reason = "the disk is full"
+        hint = f"it needs {size:,} bytes; a file that was there before is untouched"
+    elif error.errno == errno.ENOENT:
+        kind, reason, hint = MissingFileError, f"the folder {folder!r} does not exist", "make it first"
+    else:
+        reason = (error.strerror or type(error).__name__).lower()
+        hint = "check that the folder can be written to"
+    problem = kind(f"Cannot write {target!r}: {reason}. Hint: {hint}.")
+    problem.errno = error.errno
+    return problem
+
+
+def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
+    """Reads a file of the expected kind, or refuses with an error that says why."""
+    target = _path(path)
+    source = repr(target)
+    try:
+        # Without O_NONBLOCK a named pipe would keep us waiting for ever.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0))
+        try:
+            about = os.fstat(descriptor)
+            if stat.S_ISDIR(about.st_mode):
+                raise ForeignFileError(f"Cannot read {source}: it is a folder, not a file.")
+            if not stat.S_ISREG(about.st_mode):
+                raise ForeignFileError(f"Cannot read {source}: it is not a regular file.")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                head = file.read(256)
+                _preamble(head, about.st_size, source)  # a large foreign file is not read to its end
+                data = head + file.read()
+        finally:
+            os.close(descriptor)
+    except FileError:
+        raise
+    except FileNotFoundError as error:
+        missing = MissingFileError(f"Cannot read {source}: there is no such file.")
+        missing.errno = error.errno
+        raise missing from None
+    except OSError as error:
+        problem = FileError(f"Cannot read {source}: {(error.strerror or type(error).__name__).lower()}.")
+        problem.errno = error.errno
+        raise problem from error
+    container = from_bytes(data, expect=expect, source=source)
+    if container.kind in SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
+        warnings.warn(
+            f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return container
+
+
+def _path(path: str | os.PathLike[str]) -> str:
+    try:
+        target = os.fsdecode(path)
+    except TypeError:
+        raise parameter("path", "a path", path) from None
+    if not target or "\0" in target:
+        raise parameter("path", "a path that is not empty and has no null character", target)
+    return target

@@ -1,0 +1,20 @@
+"""What "near" means: one kernel a file; each knows its hash and its exact collision probability."""
+
+from scumble.kernels.angular import AngularKernel
+from scumble.kernels.base import Kernel, Records
+from scumble.kernels.euclidean import EuclideanKernel
+from scumble.kernels.hamming import HammingKernel
+from scumble.kernels.jaccard import JaccardKernel
+from scumble.kernels.manhattan import ManhattanKernel
+from scumble.kernels.product import ProductKernel
+
+__all__ = [
+    "AngularKernel",
+    "EuclideanKernel",
+    "HammingKernel",
+    "JaccardKernel",
+    "Kernel",
+    "ManhattanKernel",
+    "ProductKernel",
+    "Records",
+]

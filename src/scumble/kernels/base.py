@@ -1,0 +1,280 @@
+"""What every kernel is: a random hash, and the exact probability that two records meet under it.
+
+A locality-sensitive hash sends near records to the same code more often than far ones. The probability that x and y
+meet, over the random choice of the hash, is the kernel k(x, y). A sketch counts codes; the kernel says what
+those counts estimate.
+
+To add a kernel, write a class in a file of its own (or in your own program) with
+
+``_draw_one(draws, dimensions)``
+    the numbers one hash needs, one line a row: ``draws.uniform(n)``, ``draws.normal(n)``, ``draws.cauchy(n)``;
+``code(record, parameters)``
+    the hash itself, one record at a time, returning a whole number. Plain Python that numba can compile: it is
+    counted at full speed;
+``collision(X, Y)``
+    the exact collision probability of one hash, as a matrix.
+
+`power` concatenated hashes give kᵖᵒʷᵉʳ; scaling, columns, equality and files come with this class.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from scumble.errors import DataError, ForeignFileError, ParameterError, parameter
+from scumble.tables import Table
+
+if TYPE_CHECKING:
+    from scumble.design import Draws
+
+Columns = Sequence[str | int] | None
+Scale = float | Sequence[float] | Mapping[str, float] | None
+
+# A scaled value beyond this is as bad as infinity: products with it would overflow.
+LARGEST = 1e300
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records as one kernel reads them: record i is ``values[offsets[i]:offsets[i + 1]]``, or row i of a matrix."""
+
+    values: np.ndarray
+    offsets: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.values) if self.offsets is None else len(self.offsets) - 1
+
+    def __getitem__(self, index: Any) -> Any:
+        """Record `index`, or the records of a slice."""
+        if isinstance(index, slice):
+            first, last, step = index.indices(len(self))
+            if step != 1:
+                raise IndexError("Records are cut in steps of one.")
+            if self.offsets is None:
+                return Records(self.values[first:last])
+            return Records(self.values, self.offsets[first : max(first, last) + 1])
+        if self.offsets is None:
+            return self.values[index]
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def keep(self, good: np.ndarray) -> Records:
+        """The records where `good` is true."""
+        if self.offsets is None:
+            return Records(self.values[good])
+        lengths = np.diff(self.offsets)
+        offsets = np.concatenate([[0], np.cumsum(lengths[good])])
+        inside = np.repeat(good, lengths)
+        return Records(self.values[self.offsets[0] : self.offsets[-1]][inside], offsets)
+
+
+class Kernel(ABC):
+    """The base of all kernels. See the module's text for how to write one."""
+
+    name: ClassVar[str] = ""
+    family: ClassVar[str] = "python"
+    """Which compiled loop of an engine serves it; ``python`` means: compile :meth:`code`."""
+    radix: ClassVar[int | None] = None
+    """How many values a code can take, where that is bounded; such codes need no rehash if they fit."""
+    stationary: ClassVar[bool] = False
+    """Whether k(x, y) depends on x − y alone, so that a grid can serve it."""
+
+    registry: ClassVar[dict[str, type[Kernel]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.name:
+            Kernel.registry[cls.name] = cls
+
+    def __init__(self, *, power: int = 1, scale: Scale = None, columns: Columns = None) -> None:
+        if isinstance(power, bool) or not isinstance(power, (int, np.integer)) or power < 1:
+            raise parameter("power", "a whole number of at least 1", power)
+        self.power = int(power)
+        self.columns = None if columns is None else tuple(columns)
+        if self.columns is not None and not self.columns:
+            raise parameter("columns", "at least one column, or None for all", columns)
+        self.scale = _checked_scale(scale)
+
+    # ---- what a kernel must say ----
+
+    @abstractmethod
+    def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
+        """(rows, k): the parameters of one hash for each row."""
+
+    @abstractmethod
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """(n, m): the exact probability that one hash sends x and y to the same code."""
+
+    @staticmethod
+    def code(record: np.ndarray, parameters: np.ndarray) -> float:
+        """The hash of one record: a whole number. Compiled by the engines of family ``python``."""
+        raise TypeError("This kernel has a compiled family; it needs no `code`.")
+
+    # ---- what it may say ----
+
+    def settings(self) -> dict[str, Any]:
+        """The constructor's arguments beyond power, scale and columns, as JSON values."""
+        return {}
+
+    def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
+        """The kernel's columns of a table as records, and a mask of bad cells (rows, columns)."""
+        values = table.numeric(which)
+        size = np.abs(values) * self._inverse_scale(table.names, which)
+        return Records(values), ~(size <= LARGEST)
+
+    def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
+        """(n, rows, hashes) codes: the obvious twin of the compiled loops."""
+        n, (rows, hashes, _) = len(records), parameters.shape
+        out = np.empty((n, rows, hashes))
+        for i in range(n):
+            for r in range(rows):
+                for j in range(hashes):
+                    out[i, r, j] = self.code(records[i], parameters[r, j])
+        return out
+
+    def draw(self, draws: Draws, which: Sequence[int], names: Sequence[str] | None = None) -> np.ndarray:
+        """(rows, hashes, k): the parameters of all hashes of all rows, for the table's columns `which`."""
+        return np.stack([self._draw_one(draws, len(which)) for _ in range(self.power)], axis=1)
+
+    # ---- what everybody gets ----
+
+    @property
+    def factors(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is a product of: itself."""
+        return (self,)
+
+    def which(self, width: int, names: Sequence[str] | None) -> list[int]:
+        """The positions of the kernel's columns among a table's."""
+        if self.columns is None:
+            return list(range(width))
+        return [_position(column, width, names) for column in self.columns]
+
+    def __call__(self, X: Any, Y: Any) -> np.ndarray:
+        """Exact collision probabilities k(x, y), (n, m): the ground truth of every estimate."""
+        return self._evaluate(Table.of(X), Table.of(Y))
+
+    def _evaluate(self, X: Table, Y: Table) -> np.ndarray:
+        left, right = (self._readable(table) for table in (X, Y))
+        if left.offsets is None and right.offsets is None and left.values.shape[1] != right.values.shape[1]:
+            raise DataError(
+                f"X has {left.values.shape[1]} columns and Y has {right.values.shape[1]}: they must be equal."
+            )
+        return self._collision_of(left, right) ** self.power
+
+    def _readable(self, table: Table) -> Records:
+        which = self.which(table.width, table.names)
+        records, bad = self.read(table, which)
+        if bad.any():
+            raise DataError(f"{int(bad.sum())} cells are missing, infinite or too large. Hint: drop those rows.")
+        return self._scaled(records, table.names, which)
+
+    def _scaled(self, records: Records, names: Sequence[str] | None, which: Sequence[int]) -> Records:
+        return records if self.scale is None else Records(records.values / self._scales(names, which))
+
+    def _collision_of(self, X: Records, Y: Records) -> np.ndarray:
+        return self.collision(X.values, Y.values)
+
+    def _scales(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
+        """One divisor for each of the kernel's columns."""
+        scale = self.scale
+        if scale is None:
+            return np.ones(len(which))
+        if isinstance(scale, float):
+            return np.full(len(which), scale)
+        if isinstance(scale, tuple):
+            if len(scale) != len(which):
+                raise parameter("scale", f"one number for each of the {len(which)} columns", list(scale))
+            return np.array(scale)
+        if names is None:
+            raise parameter("scale", "a number or a list where columns have no names", dict(scale))
+        mine = [names[i] for i in which]
+        unknown = [name for name in scale if name not in mine]
+        if unknown:
+            raise parameter("scale", f"given for the kernel's columns {mine}", unknown)
+        return np.array([scale.get(name, 1.0) for name in mine])
+
+    def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
+        return 1.0 / self._scales(names, which)
+
+    def __mul__(self, other: object) -> Kernel:
+        from scumble.kernels.product import ProductKernel
+
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return ProductKernel(*self.factors, *other.factors)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kernel as JSON values; `Kernel.from_dict` turns it back."""
+        out: dict[str, Any] = {"kernel": self.name, **self.settings(), "power": self.power}
+        if self.scale is not None:
+            out["scale"] = list(self.scale) if isinstance(self.scale, tuple) else self.scale
+        if self.columns is not None:
+            out["columns"] = list(self.columns)
+        return out
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Kernel:
+        """The kernel that `to_dict` described."""
+        values = dict(data)
+        name = values.pop("kernel", None)
+        kind = Kernel.registry.get(name) if isinstance(name, str) else None
+        if kind is None:
+            raise ForeignFileError(
+                f"The kernel {name!r} is not known here. Known: {', '.join(sorted(Kernel.registry))}. "
+                "Hint: import the module that defines it first."
+            )
+        return kind._from_settings(values)
+
+    @classmethod
+    def _from_settings(cls, values: dict[str, Any]) -> Kernel:
+        return cls(**values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(repr(sorted(self.to_dict().items(), key=lambda item: item[0])))
+
+    def __repr__(self) -> str:
+        values = {key: value for key, value in self.to_dict().items() if key != "kernel"}
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in values.items())})"
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above zero, or a clear error."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise parameter(name, "a positive number", value) from None
+    if isinstance(value, (bool, str)) or not 0.0 < number < float("inf"):
+        raise parameter(name, "a positive, finite number", value)
+    return number
+
+
+def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:
+    if scale is None:
+        return None
+    if isinstance(scale, Mapping):
+        return {str(name): positive(f"scale[{name!r}]", value) for name, value in scale.items()}
+    if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
+        return tuple(positive("scale", value) for value in scale)
+    return positive("scale", scale)
+
+
+def _position(column: str | int, width: int, names: Sequence[str] | None) -> int:
+    if isinstance(column, str):
+        if names is None:
+            raise ParameterError(
+                f"The kernel asks for the column {column!r}, but the table has no column names. "
+                "Hint: pass a DataFrame or Arrow table, give the sketch `columns=[...]`, or use positions."
+            )
+        if column not in names:
+            raise DataError(f"The kernel asks for the column {column!r}; the table has {', '.join(names)}.")
+        return list(names).index(column)
+    if not 0 <= column < width:
+        raise DataError(f"The kernel asks for column {column}; the table has {width} columns, counted from 0.")
+    return int(column)

@@ -1,0 +1,181 @@
+"""How records become counters, and counters estimates: hashed rows, or one row of grid cells.
+
+Both layouts offer the same verbs, so that sketches and releases need not know which one they hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble.counting import Hasher, engine
+from scumble.design import Design
+from scumble.errors import DataError
+from scumble.grid import Field, Grid
+from scumble.kernels import Records
+from scumble.rows import RowMoments
+from scumble.tables import Table, invalid_message
+
+if TYPE_CHECKING:
+    from scumble.spec import Spec
+
+QUERY_TILE = 2048
+"""Queries looked up at a time: bounds the memory to rows × 16 KiB."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimates of f(q), one a query, with what is known of their errors.
+
+    `noise_variance` is known exactly; `hashing_variance` is estimated with `degrees` of freedom.
+    """
+
+    value: np.ndarray
+    noise_variance: np.ndarray
+    hashing_variance: np.ndarray
+    degrees: float
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.noise_variance + self.hashing_variance
+
+
+class Layout(ABC):
+    """Where records are counted, and how counters are read."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    def read(self, X: Any, *, invalid: str) -> tuple[list[Records], int]:
+        """A table as one set of records for each factor of the kernel, and how many rows were dropped."""
+        spec = self.spec
+        table = Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
+        names = table.names if spec.columns is None else spec.columns
+        parts, bad_rows = [], np.zeros(table.rows, bool)
+        for factor in spec.kernel.factors:
+            which = factor.which(table.width, names)
+            records, bad = factor.read(table, which)
+            if bad.any():
+                if invalid == "error":
+                    told = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
+                    raise DataError(invalid_message(bad, told))
+                bad_rows |= bad.any(axis=1)
+            parts.append(records)
+        dropped = int(bad_rows.sum())
+        return [part.keep(~bad_rows) for part in parts] if dropped else parts, dropped
+
+    @abstractmethod
+    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
+        """Add each record to one counter of every row, in place."""
+
+    @abstractmethod
+    def reader(self, counts: np.ndarray, noise_variance: float, total: float) -> Reader:
+        """Something that answers queries from these counters."""
+
+
+class Reader(ABC):
+    """Answers queries from counters: exact ones for their curator, noisy ones for everybody."""
+
+    @abstractmethod
+    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+        """Estimates of f(q). With `groups`, the median of so many means of rows instead of the mean."""
+
+
+class HashedRows(Layout):
+    """R rows of W buckets, indexed by locality-sensitive hashing."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        design = Design(spec.design, spec.seed, spec.rows)
+        self.hasher = Hasher(spec.kernel, design, buckets=spec.buckets, width=spec.dimensions, names=spec.columns)
+        self.replicates = design.replicates(self.hasher.block)
+
+    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
+        engine(engine_name).count(self.hasher, parts, counts, threads)
+
+    def reader(self, counts: np.ndarray, noise_variance: float, total: float) -> Reader:
+        return HashedReader(self, counts, noise_variance, total)
+
+
+class HashedReader(Reader):
+    """The mean over the rows of the counters that a query falls into, freed of the rehash's bias.
+
+    Every row sums to N, so that its noisy sum tells how much noise fell into it: taking 1/W of that sum from each counter
+    removes the expected number of strangers, E[X] = Σ k + (1 − k)/W, and the row's common noise, in one step:
+
+        f̂ = mean over r of (X_r − S_r/W) / (1 − 1/W).
+
+    Without a rehash there are no strangers, and only the row's excess (S_r − N̂)/W is taken off.
+    """
+
+    def __init__(self, layout: HashedRows, counts: np.ndarray, noise_variance: float, total: float) -> None:
+        self.layout, self.counts = layout, counts
+        hasher = layout.hasher
+        if hasher.direct:
+            self.counts = counts = np.ascontiguousarray(counts[:, : hasher.used])
+            self.shift = (counts.sum(axis=1) - total) / hasher.used
+            self.gain = 1.0
+            shrink = 1.0 - 1.0 / hasher.used
+        else:
+            buckets = counts.shape[1]
+            self.shift = counts.sum(axis=1) / buckets
+            self.gain = 1.0 / (1.0 - 1.0 / buckets) if buckets > 1 else 0.0
+            shrink = self.gain
+        self.noise_variance = noise_variance * shrink / len(counts)
+
+    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+        n = len(parts[0])
+        moments = RowMoments(self.layout.replicates, groups)
+        value, spread = np.empty(n), np.empty(n)
+        lookup = engine("auto").lookup
+        for first in range(0, n, QUERY_TILE):
+            place = slice(first, min(first + QUERY_TILE, n))
+            rows = lookup(self.layout.hasher, [part[place] for part in parts], self.counts)
+            value[place], spread[place] = moments((rows - self.shift[:, None]) * self.gain)
+        # What the noise does not explain is due to hashing; one count in one row can always have been missed.
+        hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
+        return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees)
+
+
+class GridRow(Layout):
+    """One row whose buckets are the cells of a grid over public bounds."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        assert spec.bounds is not None and spec.shape is not None
+        which = spec.kernel.which(spec.dimensions, spec.columns)
+        low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
+        self.which = which
+        self.grid = Grid(spec.kernel, low=low, high=high, shape=spec.shape, width=spec.dimensions, names=spec.columns)
+
+    def matrix(self, parts: Sequence[Records]) -> np.ndarray:
+        """The columns that the kernel reads, side by side, each once."""
+        if len(parts) == 1:
+            return parts[0].values
+        out = np.empty((len(parts[0]), len(self.which)))
+        for factor, part in zip(self.spec.kernel.factors, parts, strict=True):
+            place = [self.which.index(i) for i in factor.which(self.spec.dimensions, self.spec.columns)]
+            out[:, place] = part.values
+        return out
+
+    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
+        self.grid.count(self.matrix(parts), counts)
+
+    def reader(self, counts: np.ndarray, noise_variance: float, total: float) -> Reader:
+        return GridReader(self, self.grid.field(counts, noise_variance))
+
+
+class GridReader(Reader):
+    """The noisy grid convolved with the kernel."""
+
+    def __init__(self, layout: GridRow, field: Field) -> None:
+        self.layout, self.field = layout, field
+
+    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
+        Q = self.layout.matrix(parts)
+        variance = self.field.standard_error(Q) ** 2
+        return Estimate(self.field.kernel_sum(Q), variance, np.zeros(len(Q)), float("inf"))

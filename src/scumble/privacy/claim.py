@@ -1,0 +1,281 @@
+"""PrivacyClaim: what a release promises, as a value that can be read, stored, compared and combined."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from scumble.errors import MergeError, ParameterError, parameter
+from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import as_fraction, float_down, float_up
+from scumble.privacy.gaussian import certified_delta, zcdp_delta
+from scumble.privacy.laplace import laplace_delta
+from scumble.privacy.sensitivity import (
+    GAUSSIAN,
+    LAPLACE,
+    MERGED,
+    NEIGHBORS,
+    costs,
+    gaussian_shift,
+    sides_of,
+    unit_of,
+)
+
+
+@dataclass(frozen=True)
+class PrivacyClaim:
+    """The privacy cost of a release, with everything needed to check it.
+
+    **Meaning.** For any two tables that differ in one `unit` (a record, or a person with up to
+    `records_per_person` of them) in the sense of `neighbors`, and for any set S of releases,
+
+        P(release in S) <= e^epsilon · P'(release in S) + delta          (Dwork et al. 2006).
+
+    `rho` is the zero-concentrated cost (Bun & Steinke 2016), which adds up more tightly.
+    All three are upper bounds, computed from the exact scales and rounded up.
+
+    `scale` and `count_scale` are the noise's parameters (Laplace scale or Gaussian σ) of counters and of
+    the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
+    checking. `rows` counters are touched by one record. A merged release keeps the claims it was
+    made of in `parts`.
+    """
+
+    epsilon: float
+    delta: float
+    rho: float | None
+    neighbors: str
+    unit: str
+    records_per_person: int
+    mechanism: str
+    rows: int | None = None
+    scale: float | None = None
+    exact_scale: str | None = None
+    count_scale: float | None = None
+    exact_count_scale: str | None = None
+    combination: str = "single"
+    parts: tuple[PrivacyClaim, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise parameter("epsilon", "zero or positive", self.epsilon)
+        if not 0 <= self.delta <= 1:
+            raise parameter("delta", "between 0 and 1", self.delta)
+        if self.rho is not None and not (math.isfinite(self.rho) and self.rho >= 0):
+            raise parameter("rho", "zero or positive, or None", self.rho)
+        if self.neighbors not in NEIGHBORS:
+            raise parameter("neighbors", f"one of {NEIGHBORS}", self.neighbors)
+        if self.records_per_person < 1:
+            raise parameter("records_per_person", "at least 1", self.records_per_person)
+        if self.unit != unit_of(self.records_per_person):
+            raise parameter("unit", repr(unit_of(self.records_per_person)), self.unit)
+        if self.mechanism == MERGED:
+            if self.combination not in ("disjoint", "overlapping") or len(self.parts) < 1:
+                raise parameter("combination", "'disjoint' or 'overlapping', with parts", self.combination)
+        elif self.mechanism not in (LAPLACE, GAUSSIAN):
+            raise parameter("mechanism", f"one of {(LAPLACE, GAUSSIAN, MERGED)}", self.mechanism)
+        elif self.rows is None or self.rows < 1 or self.exact_scale is None:
+            raise parameter("rows", "given, with an exact scale", self.rows)
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def equivalent(self, delta: float = 1e-6) -> float:
+        """The ε′ for which this very release is also (ε′, delta)-private; an upper bound.
+
+        A pure-ε release is at the same time approximately private with a far smaller ε′ if many rows
+        share the budget: see `scumble.privacy.laplace`. For Gaussian noise this walks along its curve.
+        """
+        target = float_down(as_fraction("delta", delta))
+        if not 0 <= target < 1:
+            raise parameter("delta", "at least 0 and below 1", delta)
+        best = self.epsilon if self.delta <= target else math.inf
+        if target > 0:
+            best = min(best, self._curve(target))
+        if math.isinf(best):
+            raise parameter("delta", f"positive for {self.mechanism} noise", delta)
+        return best
+
+    def _curve(self, delta: float) -> float:
+        if self.combination == "disjoint":
+            return max(part.equivalent(delta) for part in self.parts)
+        if self.combination == "overlapping":
+            share = math.nextafter(delta / len(self.parts), 0)
+            apart = float_up(sum((Fraction(p.equivalent(share)) for p in self.parts), Fraction(0)))
+            rho = self.rho
+            if rho is None:
+                return apart
+            return min(apart, least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), delta))
+        assert self.rows is not None and self.exact_scale is not None
+        people = self.records_per_person
+        scale = float_down(Fraction(self.exact_scale))
+        count = float_down(Fraction(self.exact_count_scale)) if self.exact_count_scale else None
+        if self.mechanism == LAPLACE:
+            coins, count_step = sides_of(self.neighbors) * self.rows, people / count if count else 0.0
+            return least_epsilon(
+                lambda epsilon: laplace_delta(epsilon, coins, people / scale, count_step, delta), delta
+            )
+        shift = gaussian_shift(self.rows, self.neighbors, people, scale, count)
+        return least_epsilon(lambda epsilon: certified_delta(epsilon, shift, delta), delta)
+
+    def sentence(self) -> str:
+        """What it means for one person, in one plain sentence."""
+        who = "one record" if self.unit == "record" else f"one person's records (up to {self.records_per_person})"
+        change = "adding or removing" if self.neighbors == "add-remove" else "changing"
+        factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700 else f"e^{self.epsilon:.4g}"
+        failure = f", except with a probability of at most {self.delta:.3g}" if self.delta else ""
+        return (
+            f"Whatever anyone may conclude from this release, {change} {who} would have changed the "
+            f"probability of that conclusion by a factor of at most {factor}{failure}."
+        )
+
+    def __str__(self) -> str:
+        delta = f", δ = {self.delta:.4g}" if self.delta else ""
+        rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
+        kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
+        return f"ε = {self.epsilon:.6g}{delta}{rho} ({self.neighbors} one {self.unit}; {kind})"
+
+    # -- storing ------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values; `from_dict` gives an equal claim back."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values["parts"] = [part.to_dict() for part in self.parts]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PrivacyClaim:
+        """Read what `to_dict` wrote; anything missing, unknown, of another type or inconsistent is refused."""
+        if not isinstance(values, Mapping):
+            raise parameter("claim", "a mapping", type(values).__name__)
+        names = set(_TYPES)
+        if set(values) != names:
+            raise parameter("claim", f"given by exactly {sorted(names)}", sorted(map(str, values)))
+        for name, types in _TYPES.items():
+            if isinstance(values[name], bool) or not isinstance(values[name], types):
+                raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
+        floats = {name: float(values[name]) for name in _FLOATS if values[name] is not None}
+        parts = tuple(cls.from_dict(part) for part in values["parts"])
+        claim = cls(**{**values, **floats, "parts": parts})
+        claim._check()
+        return claim
+
+    def _check(self) -> None:
+        """A stored claim may not promise more than its own exact scales give."""
+        if self.mechanism == MERGED:
+            combine = _disjoint if self.combination == "disjoint" else _overlapping
+            if combine(self.parts) != self:
+                raise ParameterError("The claim of a merged release does not follow from its parts.")
+            return
+        assert self.rows is not None and self.exact_scale is not None
+        exact = as_fraction("exact_scale", self.exact_scale)
+        count = as_fraction("exact_count_scale", self.exact_count_scale) if self.exact_count_scale else None
+        for scale in (exact, count):
+            if scale is not None and scale <= 0:
+                raise parameter("exact scale", "positive", str(scale))
+        shown = (self.scale, self.count_scale)
+        if shown != (float(exact), None if count is None else float(count)):
+            raise ParameterError("The claim's scales differ from its exact scales.")
+        epsilon, rho = costs(self.mechanism, self.rows, self.neighbors, self.records_per_person, exact, count)
+        too_small = self.rho is None or self.rho < rho or (epsilon is not None and self.epsilon < epsilon)
+        if too_small or (self.mechanism == GAUSSIAN and not 0 < self.delta < 1):
+            raise ParameterError("The claim promises more privacy than its noise scales give.")
+
+
+_OPTIONAL_FLOAT = (float, int, type(None))
+_TYPES: dict[str, tuple[type, ...]] = {
+    "epsilon": (float, int),
+    "delta": (float, int),
+    "rho": _OPTIONAL_FLOAT,
+    "neighbors": (str,),
+    "unit": (str,),
+    "records_per_person": (int,),
+    "mechanism": (str,),
+    "rows": (int, type(None)),
+    "scale": _OPTIONAL_FLOAT,
+    "exact_scale": (str, type(None)),
+    "count_scale": _OPTIONAL_FLOAT,
+    "exact_count_scale": (str, type(None)),
+    "combination": (str,),
+    "parts": (list, tuple),
+}
+_FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")
+
+
+# -- combining --------------------------------------------------------------------------------
+
+
+def disjoint(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
+    """The claim of several releases of which each person is in at most one: the largest cost of them.
+
+    Parallel composition (McSherry 2009). Under ``neighbors="replace"`` it holds only if the part to which
+    a record belongs does not depend on the record's values: a record that changes must stay where it is.
+    """
+    found = _compatible(claims)
+    return found[0] if len(found) == 1 else _disjoint(found)
+
+
+def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
+    """The claim of several releases that may all contain the same person: the costs add up."""
+    found = _compatible(claims)
+    return found[0] if len(found) == 1 else _overlapping(found)
+
+
+def _compatible(claims: Iterable[PrivacyClaim]) -> tuple[PrivacyClaim, ...]:
+    found = tuple(claims)
+    if not found:
+        raise ParameterError("`claims` must hold at least one claim, got none.")
+    for claim in found[1:]:
+        if claim.neighbors != found[0].neighbors:
+            raise MergeError(f"Cannot merge: neighbors is {found[0].neighbors!r} here and {claim.neighbors!r} there.")
+    return found
+
+
+def _disjoint(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
+    # The largest does not care for repeats: a thousand equal parts stay one.
+    parts = tuple(dict.fromkeys(_flat(claims, "disjoint")))
+    rhos = [part.rho for part in parts if part.rho is not None]
+    return _merged(
+        parts,
+        "disjoint",
+        epsilon=max(part.epsilon for part in parts),
+        delta=max(part.delta for part in parts),
+        rho=max(rhos) if len(rhos) == len(parts) else None,
+    )
+
+
+def _overlapping(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
+    parts = _flat(claims, "overlapping")
+    rhos = [Fraction(part.rho) for part in parts if part.rho is not None]
+    return _merged(
+        parts,
+        "overlapping",
+        epsilon=float_up(sum((Fraction(part.epsilon) for part in parts), Fraction(0))),
+        delta=min(1.0, float_up(sum((Fraction(part.delta) for part in parts), Fraction(0)))),
+        rho=float_up(sum(rhos, Fraction(0))) if len(rhos) == len(parts) else None,
+    )
+
+
+def _flat(claims: tuple[PrivacyClaim, ...], combination: str) -> tuple[PrivacyClaim, ...]:
+    """Claims merged in the same way before are taken apart again: merging is associative."""
+    return tuple(part for claim in claims for part in (claim.parts if claim.combination == combination else (claim,)))
+
+
+def _merged(
+    parts: tuple[PrivacyClaim, ...], combination: str, *, epsilon: float, delta: float, rho: float | None
+) -> PrivacyClaim:
+    # A person is protected everywhere only with as many records as every part allows.
+    people = min(part.records_per_person for part in parts)
+    return PrivacyClaim(
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        neighbors=parts[0].neighbors,
+        unit=unit_of(people),
+        records_per_person=people,
+        mechanism=MERGED,
+        combination=combination,
+        parts=parts,
+    )

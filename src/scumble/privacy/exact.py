@@ -1,0 +1,87 @@
+"""Exact numbers: from what a caller writes to a fraction, and from a fraction to a safe float.
+
+A privacy promise that is right "up to rounding" is not a promise. So budgets are read as exact
+fractions, noise scales are fractions, and only the last step, the figure that a person reads, is
+a float, rounded to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from decimal import Decimal
+from fractions import Fraction
+from typing import SupportsFloat, TypeAlias
+
+from scumble.errors import parameter
+
+Number: TypeAlias = Fraction | int | float | str | Decimal
+
+ROUNDING = Fraction(1, 2**40)
+"""How far, relatively, a noise scale may be enlarged to get a short fraction."""
+
+
+def as_fraction(name: str, value: object, hint: str = "") -> Fraction:
+    """Read `value` as the exact number that it is; ``0.1`` the float is not ``"0.1"`` the text.
+
+    >>> as_fraction("epsilon", "0.1"), as_fraction("epsilon", 0.25)
+    (Fraction(1, 10), Fraction(1, 4))
+    """
+    try:
+        if isinstance(value, bool) or value is None:
+            raise TypeError
+        if isinstance(value, Fraction | int | float | Decimal | str):
+            return Fraction(value)
+        if hasattr(value, "__index__"):
+            return Fraction(operator.index(value))
+        if isinstance(value, SupportsFloat) and getattr(value, "shape", ()) == ():
+            return Fraction(float(value))  # NumPy's smaller floats: exact
+        raise TypeError
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise parameter(name, "a finite number", value, hint) from None
+
+
+def as_count(name: str, value: object, hint: str = "") -> int:
+    """Read `value` as a whole number of at least one."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise parameter(name, "a whole number of at least 1", value, hint) from None
+    if number < 1:
+        raise parameter(name, "at least 1", value, hint)
+    return number
+
+
+def float_up(value: Fraction) -> float:
+    """The least float that is not below `value`."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def float_down(value: Fraction) -> float:
+    """The greatest float that is not above `value`."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
+def simplest_above(value: Fraction) -> Fraction:
+    """The fraction with the least denominator in [value, value (1 + 2⁻⁴⁰)].
+
+    A scale must never be below what the budget needs, so it is rounded up; that the fraction is
+    the *simplest* one keeps it short enough to be printed, checked by hand and stored.
+
+    >>> simplest_above(Fraction(1000) / Fraction(0.1)), simplest_above(Fraction(2.5))
+    (Fraction(10000, 1), Fraction(5, 2))
+    """
+    return _simplest_between(value, value * (1 + ROUNDING))
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Walk down the common part of the two continued fractions; the first difference decides."""
+    whole = math.ceil(low)
+    if whole <= high:
+        return Fraction(whole)
+    below = whole - 1
+    return below + 1 / _simplest_between(1 / (high - below), 1 / (low - below))

@@ -1,0 +1,215 @@
+"""How private Gaussian noise is: the continuous law, and certificates for the discrete one.
+
+A release with Gaussian noise has no finite pure ε; it has a curve δ(ε). For *continuous* noise the
+curve is known in closed form (Balle & Wang 2018). Our noise is *discrete*, and its curve differs a
+little, sometimes to the worse. So σ starts from the closed form, and is then enlarged, if need be,
+until one of three upper bounds on the discrete curve proves the request:
+
+1. `lattice_delta`   sums the discrete law itself; tight, for one record a person and moderate σ;
+2. `smoothing_delta` compares with a continuous law of slightly smaller variance; any σ above 2 or so;
+3. `zcdp_delta`      goes through zero-concentrated privacy; any σ, some percent loose.
+
+The least of upper bounds is an upper bound: `certified_delta`. Proofs: ``calibration.proof.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import erfcx
+
+from scumble.errors import parameter
+from scumble.privacy.exact import as_fraction, float_down
+
+PADDING = 1 + 1e-9
+"""Covers the float64 error of the sums and special functions below, which stays under 1e-10."""
+
+LATTICE_LIMIT = 200_000
+"""Half the number of terms that `lattice_delta` sums at most."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What the worst neighbour does to a Gaussian release, and the noise that hides it.
+
+    `cells` counters move; the sum of their squared moves is at most `squared` (L2²). The count, a
+    coordinate of its own, moves by `count` (0: not released). `unit` says that every move is ±1.
+    """
+
+    cells: int
+    squared: int
+    sigma: float
+    count: int
+    count_sigma: float
+
+    @property
+    def unit(self) -> bool:
+        return self.squared == self.cells and self.count <= 1
+
+    def rho(self) -> float:
+        """zCDP of the release: Σ move²/(2σ²) (Canonne, Kamath & Steinke 2020, Theorem 4)."""
+        return self.mu_squared() / 2
+
+    def mu_squared(self, less: float = 0.0) -> float:
+        """Squared distance of the two centres in units of noise whose variance lacks `less`."""
+        total = self.squared / (self.sigma**2 - less)
+        return total + (self.count**2 / (self.count_sigma**2 - less) if self.count else 0.0)
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """δ(ε) of continuous Gaussian noise whose centres lie `mu` standard deviations apart.
+
+    Balle & Wang 2018, Theorem 8: δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ). With a = ε/μ − μ/2 and
+    b = a + μ, e^ε φ(b) = φ(a), so δ = φ(a) (m(a) − m(b)) with Mills' ratio m = (1 − Φ)/φ: no overflow
+    at large ε and hardly any cancellation at small δ.
+    """
+    return math.exp(_log_gaussian_delta(epsilon, mu))
+
+
+def _log_gaussian_delta(epsilon: float, mu: float) -> float:
+    a = epsilon / mu - mu / 2
+    if a < -30:
+        return 0.0  # δ is 1 to all digits
+    if a > 100:
+        return -a * a / 2  # an upper bound, below every δ that a float can hold
+    if mu > 0.5:
+        difference = erfcx(a / _ROOT2) - erfcx((a + mu) / _ROOT2)
+    else:  # close together: integrate −m′(x) = 1 − x m(x) instead of subtracting
+        x = a + mu * _NODES
+        difference = mu * float(_WEIGHTS @ (math.sqrt(2 / math.pi) - x * erfcx(x / _ROOT2)))
+    return math.log(difference / 2) - a * a / 2
+
+
+_ROOT2 = math.sqrt(2)
+_NODES, _WEIGHTS = (np.array(values) / 2 for values in np.polynomial.legendre.leggauss(10))
+_NODES = _NODES + 0.5  # Gauss-Legendre on [0, 1]
+
+
+def analytic_gaussian_sigma(epsilon: object, delta: object, sensitivity: object = 1.0) -> float:
+    """The least σ for which continuous Gaussian noise is (ε, δ)-private (Balle & Wang 2018, Algorithm 1).
+
+    >>> round(analytic_gaussian_sigma(1.0, 1e-6), 6)
+    4.224794
+    """
+    budget = float(as_fraction("epsilon", epsilon))
+    failure = float_down(as_fraction("delta", delta))
+    width = float(as_fraction("sensitivity", sensitivity))
+    if not budget > 0:
+        raise parameter("epsilon", "positive", epsilon)
+    if not 0 < failure < 1:
+        raise parameter("delta", "above 0 and below 1", delta)
+    if not width > 0:
+        raise parameter("sensitivity", "positive", sensitivity)
+    return width / _separation(budget, failure)
+
+
+def _separation(epsilon: float, delta: float) -> float:
+    """The greatest μ with δ(ε) <= delta; δ grows with μ, so this is a root of one variable."""
+    target = math.log(delta)
+
+    def excess(log_mu: float) -> float:
+        return _log_gaussian_delta(epsilon, math.exp(log_mu)) - target
+
+    low = high = math.log(min(1.0, epsilon))
+    while excess(low) > 0:
+        low -= 1
+    while excess(high) < 0:
+        high += 1
+    return math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
+
+
+def zcdp_delta(epsilon: float, rho: float) -> float:
+    """δ(ε) of any ρ-zCDP release: Canonne, Kamath & Steinke 2020, Corollary 13.
+
+    δ = inf over α > 1 of exp((α − 1)(αρ − ε)) / (α − 1) · (1 − 1/α)^α; each α is valid by itself, so
+    an inexact minimum is still a proof.
+    """
+
+    def log_delta(log_order: float) -> float:
+        less_one = math.exp(log_order)
+        order = 1 + less_one
+        return less_one * (order * rho - epsilon) - log_order + order * (log_order - math.log(order))
+
+    best = minimize_scalar(log_delta, bounds=(-20.0, 20.0), method="bounded", options={"xatol": 1e-9})
+    return min(1.0, math.exp(min(0.0, best.fun)) * PADDING)
+
+
+def smoothing_delta(epsilon: float, shift: Shift) -> float:
+    """δ(ε) by comparison with continuous noise of variance σ² − τ² (proof, Lemma 2).
+
+    Rounding a continuous Gaussian of variance σ² − τ² at random, by a discrete Gaussian of variance τ²
+    around it, gives the discrete Gaussian of variance σ² up to a factor e^±c for each coordinate, with
+    c = ln((1 + 2κ)/(1 − 2κ)), κ = Σⱼ exp(−2π²τ²j²). Rounding cannot harm privacy. τ² near 1.3 makes n·c
+    negligible even for thousands of coordinates n. (The convolution of discrete Gaussians: Peikert 2010.)
+    """
+    coordinates = shift.cells + (1 if shift.count else 0)
+    slack = 1e-7 * min(1.0, epsilon)  # n·c
+    less = math.log(5 * coordinates / slack) / (2 * math.pi**2)
+    if less >= 0.9 * min(shift.sigma, shift.count_sigma if shift.count else math.inf) ** 2:
+        return 1.0
+    x = math.exp(-2 * math.pi**2 * less)
+    kappa = x / (1 - x)
+    loss = coordinates * (math.log1p(2 * kappa) - math.log1p(-2 * kappa))
+    mu = math.sqrt(shift.mu_squared(less))
+    return min(1.0, math.exp(loss) * gaussian_delta(epsilon - 2 * loss, mu) * PADDING)
+
+
+def lattice_delta(epsilon: float, shift: Shift, least: float) -> float:
+    """δ(ε) by summing the discrete law (proof, Lemma 3); for moves of ±1 only.
+
+    The privacy loss depends on A, the sum of the touched counters' noise, and on the count's noise Z:
+    L = (n − 2A)/(2σ²) + (1 − 2Z)/(2σ_N²), and δ(ε) = E max(0, 1 − exp(ε − L)). A is discrete Gaussian of
+    variance nσ² up to a factor e^c (convolution once more; c = 0 for n = 1; Kairouz, Liu & Steinke 2021).
+    Laws are cut where their tails weigh far less than `least`; what is cut off is added to the answer.
+    """
+    n, sigma = shift.cells, shift.sigma
+    wide = sigma * math.sqrt(n)
+    reach = math.sqrt(2 * (25 - math.log(least)))
+    if not shift.unit or (wide + (shift.count_sigma if shift.count else 0)) * reach > LATTICE_LIMIT:
+        return 1.0
+    steps = np.arange(1, n) / np.arange(2, n + 1)
+    kappa = 2 * np.exp(-2 * math.pi**2 * sigma**2 * steps)
+    if n > 1 and kappa[0] > 0.25:
+        return 1.0
+    kappa /= 1 - kappa  # Σⱼ x^(j²) <= x/(1 − x)
+    loss = float(np.sum(np.log1p(kappa) - np.log1p(-kappa)))
+
+    sums, weights = _discrete_gaussian(wide, reach)
+    below = np.concatenate([[0.0], np.cumsum(weights)])  # P(A < sums[i]); positive terms: no cancellation
+    first = int(sums[0])
+
+    def cumulative(last: np.ndarray) -> np.ndarray:  # P(A <= last)
+        return below[np.clip(last - first + 1, 0, len(weights)).astype(np.int64)]
+
+    if shift.count:
+        counts, chances = _discrete_gaussian(shift.count_sigma, reach)
+        count_loss = (1 - 2 * counts) / (2 * shift.count_sigma**2)
+    else:
+        chances, count_loss = np.ones(1), np.zeros(1)
+    last = np.floor(n / 2 - sigma**2 * (epsilon - count_loss))  # L >= ε exactly for A <= last
+    # For A <= last: P(A, Z) − e^ε P(A − n, Z − 1), and P(Z − 1)/P(Z) = exp(−count_loss). Where that would
+    # overflow a smaller factor does: it subtracts less.
+    factor = np.exp(np.minimum(epsilon - count_loss, 700.0))
+    total = float(chances @ np.maximum(cumulative(last) - factor * cumulative(last - n), 0.0))
+    cut = 4 * math.exp(-reach * reach / 2)  # a discrete Gaussian is sub-Gaussian (CKS 2020, Corollary 17)
+    return min(1.0, math.exp(loss) * (total + cut) * PADDING)
+
+
+def _discrete_gaussian(sigma: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    edge = math.ceil(sigma * reach) + 1
+    support = np.arange(-edge, edge + 1)
+    weights = np.exp(-(support**2) / (2 * sigma * sigma))
+    return support, weights / weights.sum()
+
+
+def certified_delta(epsilon: float, shift: Shift, target: float = 1e-12) -> float:
+    """The least δ that we can prove for the discrete release at `epsilon`; `target`: about what is hoped for."""
+    bounds = (
+        smoothing_delta(epsilon, shift),
+        zcdp_delta(epsilon, shift.rho()),
+        lattice_delta(epsilon, shift, target),
+    )
+    return min(bounds)

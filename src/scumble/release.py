@@ -1,0 +1,223 @@
+"""The public state: noisy integers that anyone may hold, save, merge and query for ever."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scumble import files
+from scumble.answers import Answers
+from scumble.errors import CorruptFileError, MergeError
+from scumble.layout import Reader
+from scumble.privacy.claim import PrivacyClaim, disjoint, overlapping
+from scumble.spec import Spec
+
+
+class Release(Answers):
+    """A private sketch, released: all that is known of the table, and nothing more.
+
+    A release is made by :meth:`Sketch.release` or :func:`scumble.load`. Whatever is computed from it is
+    post-processing: it costs no privacy, however often it is asked.
+
+    >>> import numpy as np, scumble
+    >>> sketch = scumble.Sketch(scumble.EuclideanKernel(bandwidth=1.0), dimensions=2, rows=100, buckets=256)
+    >>> release = sketch.update(np.zeros((5000, 2))).release(epsilon=1.0)
+    >>> bool(abs(release.kernel_sum([[0.0, 0.0]])[0] - 5000) < 300)
+    True
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        counts: np.ndarray,
+        privacy: PrivacyClaim,
+        *,
+        noisy_count: int | None,
+        counter_variance: float,
+        count_variance: float,
+        identity: str | None = None,
+        parts: tuple[str, ...] = (),
+    ) -> None:
+        self._spec = spec
+        self._counts = np.ascontiguousarray(counts, np.int64)
+        self._counts.flags.writeable = False
+        self._privacy = privacy
+        self._noisy_count = noisy_count
+        self._counter_variance = counter_variance
+        self._count_variance = count_variance
+        self._identity = identity or str(uuid.uuid4())
+        self._parts = parts or (self._identity,)
+
+    # ---- what it is ----
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The noisy integers, (rows, buckets), read-only."""
+        return self._counts
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What is promised to each record's owner."""
+        return self._privacy
+
+    @property
+    def identity(self) -> str:
+        """The release's UUID: the same in every copy of its file."""
+        return self._identity
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel that the counters estimate."""
+        return self._spec.kernel
+
+    @property
+    def spec(self) -> Spec:
+        """All public parameters of the sketch."""
+        return self._spec
+
+    rows = property(lambda self: self._spec.rows, doc="How many rows.")
+    buckets = property(lambda self: self._spec.buckets, doc="How many counters a row has.")
+    dimensions = property(lambda self: self._spec.dimensions, doc="How many columns a record has.")
+    columns = property(lambda self: self._spec.columns, doc="The columns' names, or None.")
+    seed = property(lambda self: self._spec.seed, doc="The public seed of the hash functions.")
+    design = property(lambda self: self._spec.design, doc="How the rows were drawn, or grid.")
+    bounds = property(lambda self: self._spec.bounds, doc="The public bounds, (low, high), or None.")
+
+    @cached_property
+    def _count_and_variance(self) -> tuple[float, float]:
+        """The count's own noisy coordinate and the mean of the row sums, weighted by inverse variance.
+
+        Algorithm 2 of the paper uses the row sums alone, with a variance of W/R times a counter's.
+        """
+        rows, buckets = self._counts.shape
+        sums = float(self._counts.sum(axis=1).mean())
+        sums_variance = self._counter_variance * buckets / rows
+        if self._noisy_count is None:
+            return sums, sums_variance
+        if self._count_variance == 0.0:
+            return float(self._noisy_count), 0.0
+        weight = sums_variance / (sums_variance + self._count_variance)
+        value = weight * self._noisy_count + (1.0 - weight) * sums
+        return value, weight * self._count_variance
+
+    @property
+    def count(self) -> float:
+        """Estimated number of records; exact only where the neighbouring relation makes it public."""
+        return self._count_and_variance[0]
+
+    @property
+    def count_standard_error(self) -> float:
+        """Standard error of `count`."""
+        return float(np.sqrt(self._count_and_variance[1]))
+
+    # ---- merging ----
+
+    def merge(self, other: Release, *, disjoint: bool = True) -> Release:
+        """A new release of both tables together.
+
+        If no record is in both (`disjoint=True`, the caller's declaration), each record's owner faces one of the two only
+        and the claim is the weaker one. Otherwise the budgets add up.
+        """
+        return merge_releases([self, other], disjoint=disjoint)
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file, atomically. By custom its name ends in ``.scumble``."""
+        files.write(path, "release", self.metadata(), {"counts": self._counts})
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write."""
+        return files.to_bytes("release", self.metadata(), {"counts": self._counts})
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Release:
+        """The release in such bytes."""
+        return Release.from_container(files.from_bytes(data, expect="release"))
+
+    def metadata(self) -> dict[str, Any]:
+        """Everything but the counters, as JSON values."""
+        return {
+            "spec": self._spec.to_dict(),
+            "privacy": self._privacy.to_dict(),
+            "noisy_count": self._noisy_count,
+            "counter_variance": self._counter_variance,
+            "count_variance": self._count_variance,
+            "identity": self._identity,
+            "parts": list(self._parts),
+        }
+
+    @staticmethod
+    def from_container(container: files.Container) -> Release:
+        """A release out of a file's content; what does not fit together is refused."""
+        data = container.metadata
+        try:
+            spec = Spec.from_dict(data["spec"])
+            counts = container.arrays["counts"]
+            if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+                raise CorruptFileError("The counters do not have the shape that the file's header states.")
+            return Release(
+                spec,
+                counts,
+                PrivacyClaim.from_dict(data["privacy"]),
+                noisy_count=data["noisy_count"],
+                counter_variance=float(data["counter_variance"]),
+                count_variance=float(data["count_variance"]),
+                identity=str(data["identity"]),
+                parts=tuple(data["parts"]),
+            )
+        except (KeyError, TypeError) as problem:
+            raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem
+
+    # ---- answers ----
+
+    @cached_property
+    def _answering(self) -> Reader:
+        return self._spec.layout.reader(self._counts, self._counter_variance, self.count)
+
+    def _reader(self) -> Reader:
+        return self._answering
+
+    def __repr__(self) -> str:
+        spec = self._spec
+        return (
+            f"<Release of about {self.count:,.0f} records: {spec.rows} x {spec.buckets} counters, "
+            f"{spec.kernel!r}, {self._privacy}>"
+        )
+
+
+def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Release:
+    """One release out of several; see :meth:`Release.merge`."""
+    all_of = list(releases)
+    first = all_of[0]
+    parts: list[str] = []
+    for release in all_of:
+        first.spec.require_equal(release.spec)
+        if set(parts) & set(release._parts):
+            raise MergeError("Cannot merge: one release is already part of another. Hint: merge each release once.")
+        parts.extend(release._parts)
+    counts = [release._noisy_count for release in all_of]
+    known = [count for count in counts if count is not None]
+    combine = _disjoint_claims if disjoint else overlapping
+    return Release(
+        first.spec,
+        np.sum([release.counts for release in all_of], axis=0, dtype=np.int64),
+        combine([release.privacy for release in all_of]),
+        noisy_count=sum(known) if len(known) == len(counts) else None,
+        counter_variance=sum(release._counter_variance for release in all_of),
+        count_variance=sum(release._count_variance for release in all_of),
+        parts=tuple(parts),
+    )
+
+
+_disjoint_claims = disjoint
+
+
+def load(path: str | os.PathLike[str]) -> Release:
+    """Read a released file. Files of exact counters are refused: those open with `load_secret`."""
+    return Release.from_container(files.read(path, expect="release"))

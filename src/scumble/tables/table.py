@@ -1,0 +1,175 @@
+"""A table of any make behind one small face: ``numeric``, ``categories``, ``tokens``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import DataError, parameter
+from scumble.tables import cells, containers, tokens
+
+
+class Table:
+    """Columns of any container, read as numbers, as categories, or as sets of tokens.
+
+    Nothing is converted before it is asked for, and nothing is copied that need not be: a float64 array in
+    C order comes back as itself. The same data gives the same arrays, whichever container it came in.
+
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> Table.of(X).numeric([0, 1]) is X
+    True
+    >>> Table.of({"a": [1, None], "b": ["x", "y"]}, columns=["b", "a"])
+    Table(2 columns: 'b', 'a')
+    """
+
+    __slots__ = ("_block", "_columns", "names", "rows", "width")
+
+    names: tuple[str, ...] | None
+    rows: int
+    width: int
+
+    def __init__(self, parts: containers.Parts) -> None:
+        self._columns = parts.columns
+        self._block = parts.block
+        self.names = parts.names
+        self.rows = parts.rows
+        self.width = len(parts.columns)
+
+    @classmethod
+    def of(cls, X: Any, *, columns: Sequence[str] | None = None, dimensions: int | None = None) -> Table:
+        """Takes any table. ``columns`` picks by name, in that order (or names the columns of a table that has no
+        names); ``dimensions`` is the number of columns that must result."""
+        wanted = _checked(columns)
+        width = dimensions if wanted is None else len(wanted)
+        if isinstance(X, Table):
+            parts = containers.Parts(X._columns, X.rows, X.names, X._block)
+        else:
+            parts = containers.take_apart(X, wanted, width)
+        if parts.flat and width is not None and width > 1:
+            raise DataError(
+                f"`X` must have {width} columns, got one axis only. Hint: X.reshape(1, -1) if it is one "
+                "record, X.reshape(-1, 1) if it is one column."
+            )
+        if wanted is not None:
+            parts = _select(parts, wanted)
+        table = cls(parts)
+        if dimensions is not None and table.width != dimensions:
+            hint = " Hint: pick them with columns=[...]." if table.width > dimensions else ""
+            raise DataError(f"`X` must have {dimensions} columns, got {table.width}.{hint}")
+        return table
+
+    def __repr__(self) -> str:
+        # Neither cells nor the number of rows: both are secret.
+        names = "" if self.names is None else ": " + _listed(self.names)
+        return f"Table({self.width} columns{names})"
+
+    def label(self, j: int) -> str:
+        """How errors call a column."""
+        return f"Column {j}" if self.names is None else f"Column {self.names[j]!r}"
+
+    def numeric(self, which: Sequence[int]) -> np.ndarray:
+        """The columns as (rows, k) float64 in C order; missing cells are NaN.
+
+        Integers beyond 2^53 become the nearest float64. Text, times and the like are refused.
+        """
+        which = list(which)
+        if self._block is not None:
+            every = which == list(range(self.width))
+            with np.errstate(all="ignore"):  # an extended float may overflow: a bad cell, found later
+                return np.ascontiguousarray(self._block if every else self._block[:, which], dtype=np.float64)
+        if len(which) == 1:
+            return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
+        out = np.empty((self.rows, len(which)))
+        for k, j in enumerate(which):
+            out[:, k] = cells.numbers(self._columns[j], self.label(j))
+        return out
+
+    def categories(self, which: Sequence[int]) -> np.ndarray:
+        """The columns as (rows, k) float64 that hold integers in [0, 2^53): stable hashes of the values.
+
+        Equal values have equal numbers on every platform and in every version; missing cells are NaN. See
+        :mod:`scumble.tables.hashing` for what counts as equal.
+        """
+        out = np.empty((self.rows, len(which)))
+        for k, j in enumerate(which):
+            out[:, k] = cells.categories(self._columns[j], self.label(j))
+        return out
+
+    def tokens(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One set of tokens a record: ``values`` (hashes, float64), ``offsets`` (int64, rows + 1), ``missing`` (bool).
+
+        The set of record i is ``values[offsets[i]:offsets[i + 1]]``, sorted, each token once. It comes from one
+        column of lists or of text (split at white space), or from columns of 0 and 1, where column j
+        of ``which`` stands for the token j. A missing cell or token marks the record; it then has no tokens.
+        """
+        which = list(which)
+        if len(which) == 1 and not tokens.holds_numbers(self._columns[which[0]]):
+            return tokens.tokens_of(self._columns[which[0]], self.label(which[0]))
+        for j in which:
+            if not tokens.holds_numbers(self._columns[j]):
+                what = cells.describe(self._columns[j])
+                raise DataError(f"{self.label(j)} must hold 0 or 1 beside others, got {what}. {tokens.HINT}")
+        return tokens.tokens_of_flags(self.numeric(which), [self.label(j) for j in which])
+
+
+def _checked(columns: Sequence[str] | None) -> list[str] | None:
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+        raise parameter("columns", "a list of names", columns, "write columns=['age'] for one column.")
+    return list(columns)
+
+
+def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
+    names = parts.names
+    if names is None:
+        if len(parts.columns) != len(wanted):
+            raise DataError(
+                f"`X` has no column names and {len(parts.columns)} columns, but {len(wanted)} were asked for. "
+                "Hint: pass exactly these columns, in order, or a table with names."
+            )
+        return parts._replace(names=tuple(wanted))
+    places = []
+    for name in wanted:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=1)
+            guess = f" Did you mean {close[0]!r}?" if close else ""
+            raise DataError(f"There is no column {name!r}.{guess} The table has {_listed(names)}.")
+        if names.count(name) > 1:
+            raise DataError(f"The table has {names.count(name)} columns {name!r}. Hint: give each its own name.")
+        places.append(names.index(name))
+    if places == list(range(len(names))):
+        return parts
+    block = None if parts.block is None else parts.block[:, places]
+    columns = [parts.columns[j] for j in places]
+    return containers.Parts(columns, parts.rows, tuple(wanted), block)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int = 0) -> str:
+    """Says where bad cells are, for the curator: which columns, how many cells, never what they hold.
+
+    >>> print(invalid_message(np.array([[False, True], [False, True]]), ["a", "b"]))
+    2 cells are missing or not finite: 2 in column 'b'. The first is in row 0. Hint: mend them, or pass invalid='drop'.
+    """
+    counts = np.count_nonzero(bad, axis=0)
+    total = int(counts.sum())
+    if total == 0:
+        return "No cell is missing or infinite."
+    places = np.flatnonzero(counts)
+    parts = [f"{counts[j]} in column {j if names is None else repr(names[j])}" for j in places[:10]]
+    if len(places) > 10:
+        parts.append(f"the rest in {len(places) - 10} more columns")
+    first = first_row + int(np.argmax(bad.any(axis=1)))
+    cells_are = "1 cell is" if total == 1 else f"{total} cells are"
+    return (
+        f"{cells_are} missing or not finite: {', '.join(parts)}. The first is in row {first}. "
+        "Hint: mend them, or pass invalid='drop'."
+    )

@@ -1,0 +1,265 @@
+"""Scales are what the mathematics asks for, and claims never promise more than the noise keeps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import dp_accounting
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scumble.errors import ParameterError, PrivacyError
+from scumble.privacy import analytic_gaussian_sigma, calibrate, noise
+from scumble.privacy.exact import simplest_above
+from scumble.privacy.gaussian import Shift, certified_delta, lattice_delta, smoothing_delta, zcdp_delta
+
+# -- pure ε: the table of scales ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5, 2)])
+@pytest.mark.parametrize("people", [1, 3])
+def test_laplace_scales(rows: int, epsilon: Fraction, people: int) -> None:
+    plain = calibrate(rows, epsilon=str(epsilon), count_share=0, records_per_person=people)
+    swap = calibrate(rows, epsilon=str(epsilon), neighbors="replace", records_per_person=people)
+    both = calibrate(rows, epsilon=str(epsilon), records_per_person=people)
+    target = people * rows / epsilon
+    for found, wanted in (
+        (plain.counter_scale, target),
+        (swap.counter_scale, 2 * target),
+        (both.counter_scale, target * Fraction(25, 24)),
+        (both.count_scale, 25 * people / epsilon),
+    ):
+        assert found is not None
+        assert wanted <= found <= wanted * (1 + Fraction(1, 2**39))
+    assert plain.count_scale is None and swap.count_scale is None
+    assert plain.mechanism == "discrete-laplace"
+
+
+def test_short_budgets_give_short_scales_and_the_claim_that_was_asked_for() -> None:
+    for epsilon in (0.1, 0.5, 1, 2.0, 3, 10):
+        calibration = calibrate(1000, epsilon=epsilon)
+        assert calibration.counter_scale.denominator < 1000
+        assert calibration.claim.epsilon == epsilon
+
+
+def test_count_has_a_standard_deviation_of_at_most_45_at_epsilon_one() -> None:
+    variance = calibrate(1000, epsilon=1).count_variance
+    assert variance is not None and math.sqrt(variance) <= 45
+
+
+@given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**12))
+def test_rounding_up_is_up_and_small_and_simple(value: Fraction) -> None:
+    rounded = simplest_above(value)
+    assert value <= rounded <= value * (1 + Fraction(1, 2**40))
+    assert rounded.denominator <= value.denominator
+
+
+# -- the claim is never above the request --------------------------------------------------------------
+
+budgets = st.one_of(
+    st.floats(1e-4, 100),
+    st.fractions(Fraction(1, 10**4), 100),
+    st.decimals("0.0001", "100", places=7),
+    st.integers(1, 100),
+)
+
+
+def exact_costs(calibration, rows: int, people: int, neighbors: str) -> tuple[Fraction, Fraction]:
+    """(Pure ε, ρ) of Laplace noise, from the scales alone."""
+    sides = 2 if neighbors == "replace" else 1
+    steps = [(sides * rows, Fraction(people) / calibration.counter_scale)]
+    if calibration.count_scale is not None:
+        steps.append((1, Fraction(people) / calibration.count_scale))
+    return sum(n * step for n, step in steps), sum(n * step**2 / 2 for n, step in steps)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    rows=st.integers(1, 10**5),
+    epsilon=budgets,
+    neighbors=st.sampled_from(["add-remove", "replace"]),
+    people=st.integers(1, 50),
+    share=st.fractions(0, Fraction(9, 10)),
+)
+def test_pure_claim_lies_between_truth_and_request(rows, epsilon, neighbors, people, share) -> None:
+    found = calibrate(rows, epsilon=epsilon, neighbors=neighbors, records_per_person=people, count_share=share)
+    truth, rho = exact_costs(found, rows, people, neighbors)
+    assert truth <= Fraction(found.claim.epsilon) <= Fraction(epsilon)
+    assert found.claim.epsilon >= float(Fraction(epsilon)) * (1 - 1e-11)  # and wastes nothing
+    assert found.claim.delta == 0
+    assert rho <= Fraction(found.claim.rho) <= Fraction(math.nextafter(float(rho), math.inf))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    rows=st.integers(1, 3000),
+    epsilon=budgets,
+    delta=st.floats(1e-15, 0.09),
+    neighbors=st.sampled_from(["add-remove", "replace"]),
+    people=st.integers(1, 4),
+)
+def test_gaussian_claim_is_the_request_and_is_certified(rows, epsilon, delta, neighbors, people) -> None:
+    found = calibrate(rows, epsilon=epsilon, delta=delta, neighbors=neighbors, records_per_person=people)
+    assert Fraction(found.claim.epsilon) <= Fraction(epsilon)
+    assert found.claim.delta <= delta
+    assert found.claim.equivalent(delta) <= found.claim.epsilon * (1 + 1e-8)
+    # No less noise than continuous noise would need.
+    sides = 2 if neighbors == "replace" else 1
+    squared = sides * rows / found.counter_scale**2
+    squared += 1 / found.count_scale**2 if found.count_scale else 0
+    assert 1 / math.sqrt(people**2 * squared) >= analytic_gaussian_sigma(epsilon, delta) * (1 - 1e-12)
+    assert Fraction(found.claim.rho) >= people**2 * squared / 2
+
+
+# -- Gaussian: the analytic σ --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.01, 0.1, 0.5, 1, 3, 10, 50])
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-6, 1e-3, 0.05])
+def test_sigma_equals_dp_accounting(epsilon: float, delta: float) -> None:
+    ours = analytic_gaussian_sigma(epsilon, delta)
+    assert ours == pytest.approx(dp_accounting.get_sigma_gaussian(epsilon, delta, tol=1e-10), rel=1e-6)
+    assert analytic_gaussian_sigma(epsilon, delta, 3) == pytest.approx(3 * ours, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 1, 100])
+@pytest.mark.parametrize("delta", [1e-300, 1e-100, 1e-30, 0.0999])
+def test_sigma_is_robust_at_the_edges(epsilon: float, delta: float) -> None:
+    """δ of the answer, integrated anew in 60 digits, is the δ asked for."""
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(400 if delta < 1e-30 else 60):
+        sigma = mpmath.mpf(analytic_gaussian_sigma(epsilon, delta))
+        phi = lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2  # noqa: E731
+        found = phi(1 / (2 * sigma) - epsilon * sigma) - mpmath.exp(epsilon) * phi(-1 / (2 * sigma) - epsilon * sigma)
+        assert abs(float(found / mpmath.mpf(delta)) - 1) < 1e-8
+
+
+# -- Gaussian: certificates against brute force ----------------------------------------------------------
+
+
+def brute_delta(epsilon: float, moves: list[int], sigmas: list[float]) -> float:
+    """Σ max(0, P − e^ε Q) over every outcome of all coordinates: no idea, only work."""
+    logs_p, logs_q = np.zeros(1), np.zeros(1)
+    for move, sigma in zip(moves, sigmas, strict=True):
+        k = np.arange(-math.ceil(9 * sigma) - 2, math.ceil(9 * sigma) + 3)
+        normal = math.log(sum(math.exp(-(j * j) / (2 * sigma**2)) for j in range(-2000, 2001)))
+        p, q = -(k**2) / (2 * sigma**2) - normal, -((k - move) ** 2) / (2 * sigma**2) - normal
+        logs_p, logs_q = np.add.outer(logs_p, p).ravel(), np.add.outer(logs_q, q).ravel()
+    return float(np.maximum(np.exp(logs_p) - np.exp(epsilon + logs_q), 0).sum())
+
+
+CASES = list(itertools.product([1, 2, 3], [0.8, 1.3, 2.5], [0.0, 3.0]))
+
+
+@pytest.mark.parametrize(("cells", "sigma", "count_sigma"), CASES)
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+def test_every_certificate_is_above_brute_force(cells, sigma, count_sigma, epsilon) -> None:
+    if cells == 3 and count_sigma and sigma > 2:
+        pytest.skip("four dimensions are too much work")
+    moves, sigmas = [1] * cells, [sigma] * cells
+    if count_sigma:
+        moves, sigmas = [*moves, 1], [*sigmas, count_sigma]
+    truth = brute_delta(epsilon, moves, sigmas)
+    shift = Shift(cells, cells, sigma, 1 if count_sigma else 0, count_sigma or math.inf)
+    for bound in (
+        lattice_delta(epsilon, shift, 1e-12),
+        smoothing_delta(epsilon, shift),
+        zcdp_delta(epsilon, shift.rho()),
+        certified_delta(epsilon, shift),
+    ):
+        assert bound >= truth
+    # The lattice sum is the truth up to the convolution's factor.
+    factor = 1 if cells == 1 else math.exp(10 * cells * math.exp(-(math.pi**2) * sigma**2))
+    if factor < 1.5:
+        assert lattice_delta(epsilon, shift, 1e-12) <= truth * factor * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.8, 2.0])
+@pytest.mark.parametrize("moves", [[2], [1, 1], [-1, 1], [2, -2], [1, 1, -2], [1, -1, 1, -1]])
+def test_two_records_a_person_are_certified_however_they_are_spread(epsilon: float, moves: list[int]) -> None:
+    """Four records a person at most would need a bigger sum; two on each side show every shape of a move."""
+    neighbors = "replace" if min(moves) < 0 else "add-remove"
+    found = calibrate(1, epsilon=epsilon, delta=0.01, neighbors=neighbors, records_per_person=2, count_share=0)
+    assert brute_delta(epsilon, moves, [float(found.counter_scale)] * len(moves)) <= 0.01
+
+
+@pytest.mark.parametrize(("rows", "neighbors"), [(1, "add-remove"), (2, "add-remove"), (1, "replace")])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (3.0, 1e-4)])
+def test_calibrated_noise_keeps_its_delta(rows: int, neighbors: str, epsilon: float, delta: float) -> None:
+    found = calibrate(rows, epsilon=epsilon, delta=delta, neighbors=neighbors)
+    sigma = float(found.counter_scale)
+    if neighbors == "replace":
+        truth = brute_delta(epsilon, [1, -1], [sigma, sigma])
+    else:
+        assert found.count_scale is not None
+        truth = brute_delta(epsilon, [1] * (rows + 1), [sigma] * rows + [float(found.count_scale)])
+    assert truth <= delta
+    assert truth >= 0.9 * delta  # and hardly more noise than needed
+
+
+def test_zcdp_conversion_equals_dp_accounting() -> None:
+    """The continuous Gaussian is Rényi private of every order with ρα; their converter is the oracle."""
+    orders = np.exp(np.linspace(math.log(1.01), math.log(2000), 4000))
+    for rho, epsilon in ((0.01, 0.5), (0.1, 2.0), (1.0, 8.0)):
+        theirs, _ = dp_accounting.rdp.compute_delta(orders, rho * orders, epsilon)
+        assert zcdp_delta(epsilon, rho) == pytest.approx(theirs, rel=1e-3)
+        assert zcdp_delta(epsilon, rho) <= theirs * (1 + 1e-8)
+
+
+# -- bad input, and drawing ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *({"epsilon": value} for value in (0, -1.0, math.nan, math.inf, "one", None, True, [1], 1j, 10**400)),
+        *({"delta": value} for value in (-1e-9, 0.1, 1, math.nan, "x", None, 1e-310)),
+        *({"rows": value} for value in (0, -3, 1.5, "9", None, True)),
+        *({"neighbors": value} for value in ("swap", None, "")),
+        *({"records_per_person": value} for value in (0, -1, 1.0, "2", None)),
+        *({"count_share": value} for value in (-0.1, 1, math.nan, None)),
+    ],
+    ids=repr,
+)
+def test_bad_input_is_named(bad: dict) -> None:
+    name = next(iter(bad))
+    with pytest.raises(ParameterError, match=f"`{name}` must be"):
+        calibrate(**{"rows": 10, "epsilon": 1.0, **bad})
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_scales_that_could_overflow_are_refused(delta: float) -> None:
+    with pytest.raises(ParameterError, match=r"at most 2\*\*48"):
+        calibrate(10**6, epsilon=1e-12, delta=delta)
+    with pytest.raises(ParameterError, match=r"at least 2\*\*-32"):
+        calibrate(1, epsilon=1e12 if delta == 0 else 1e21, delta=delta)
+
+
+@pytest.mark.parametrize("kind", [0.5, np.float32(0.5), Decimal("0.5"), "1/2", "0.5", Fraction(1, 2)])
+def test_every_way_to_write_a_number(kind: object) -> None:
+    assert calibrate(np.int32(4), epsilon=kind, count_share=0).counter_scale == 8  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_draws_have_the_variance_that_is_stated(delta: float) -> None:
+    """The mean square of 10⁵ draws: 8 standard errors (excess kurtosis at most 3), false alarm below 1e-14."""
+    found = calibrate(20, epsilon=1, delta=delta)
+    draws = found.draw_counters((100, 1000)).astype(float)
+    assert draws.shape == (100, 1000)
+    assert np.mean(draws**2) == pytest.approx(found.counter_variance, rel=8 * math.sqrt(5 / draws.size))
+    assert isinstance(found.draw_count(), int)
+    law = noise.laplace_variance if delta == 0 else noise.gaussian_variance
+    assert found.count_variance == law(found.count_scale)
+
+
+def test_no_count_is_ever_published_without_noise() -> None:
+    silent = calibrate(20, epsilon=1, count_share=0)
+    assert silent.count_variance is None
+    with pytest.raises(PrivacyError, match="releases no noisy count"):
+        silent.draw_count()

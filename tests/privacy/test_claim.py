@@ -1,0 +1,211 @@
+"""PrivacyClaim: reading, storing, combining, and the (ε′, δ) that a release also has."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution
+
+from scumble.errors import MergeError, ParameterError
+from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
+from scumble.privacy.laplace import laplace_delta
+
+PURE = calibrate(100, epsilon=1).claim
+SMALL = calibrate(100, epsilon=0.25).claim
+GAUSS = calibrate(100, epsilon=1, delta=1e-6).claim
+SWAP = calibrate(100, epsilon=1, neighbors="replace").claim
+FAMILY = calibrate(100, epsilon=1, records_per_person=4).claim
+
+# -- equivalents ---------------------------------------------------------------------------------------
+
+
+def test_pure_equivalent_of_the_design_page() -> None:
+    claim = calibrate(500, epsilon=1, count_share=0).claim
+    assert claim.equivalent(1e-6) == pytest.approx(0.17, abs=0.005)
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(10, 1.0), (200, 1.0), (500, 4.0)])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_pure_equivalent_equals_dp_accounting(rows: int, epsilon: float, delta: float) -> None:
+    claim = calibrate(rows, epsilon=epsilon, count_share=0).claim
+    step = 1 / claim.scale
+    oracle = privacy_loss_distribution.from_discrete_laplace_mechanism(step, value_discretization_interval=step / 2)
+    theirs = oracle.self_compose(rows).get_epsilon_for_delta(delta)
+    assert claim.equivalent(delta) == pytest.approx(min(epsilon, theirs), rel=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.6, 1.4])
+@pytest.mark.parametrize(("moves", "scales"), [([1, 1], [1.5, 1.5]), ([1, 1, 1], [2.0, 2.0, 5.0])])
+def test_pure_curve_equals_brute_force(epsilon: float, moves: list[int], scales: list[float]) -> None:
+    """Every outcome of all coordinates; here moves of one, so the bound is the truth."""
+    truth = laplace_brute(epsilon, moves, scales)
+    count = 1 / scales[-1] if scales[-1] != scales[0] else 0.0
+    coins = len(moves) - (1 if count else 0)
+    assert truth <= laplace_delta(epsilon, coins, 1 / scales[0], count, 1e-12) <= truth * (1 + 1e-5) + 1e-12
+
+
+@pytest.mark.parametrize("moves", [[2], [1, 1], [2, 0]])
+def test_pure_curve_covers_two_records_however_they_are_spread(moves: list[int]) -> None:
+    claim = calibrate(1, epsilon=1.5, records_per_person=2, count_share=0).claim
+    for delta in (1e-3, 0.05):
+        assert laplace_brute(claim.equivalent(delta), moves, [claim.scale] * len(moves)) <= delta
+
+
+def laplace_brute(epsilon: float, moves: list[int], scales: list[float]) -> float:
+    total = 0.0
+    axes = [range(-40, 41)] * len(moves)
+    for point in itertools.product(*axes) if len(moves) < 3 else [None]:
+        if point is None:
+            break
+        p = math.prod(math.exp(-abs(k) / s) * math.tanh(1 / (2 * s)) for k, s in zip(point, scales, strict=True))
+        q = math.prod(
+            math.exp(-abs(k - m) / s) * math.tanh(1 / (2 * s)) for k, m, s in zip(point, moves, scales, strict=True)
+        )
+        total += max(0.0, p - math.exp(epsilon) * q)
+    if len(moves) < 3:
+        return total
+    k = np.arange(-60, 61)
+    p, q = np.ones(1), np.ones(1)
+    for move, scale in zip(moves, scales, strict=True):
+        p = np.multiply.outer(p, np.exp(-np.abs(k) / scale) * math.tanh(1 / (2 * scale))).ravel()
+        q = np.multiply.outer(q, np.exp(-np.abs(k - move) / scale) * math.tanh(1 / (2 * scale))).ravel()
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def test_equivalent_is_monotone_and_anchored() -> None:
+    for claim in (PURE, GAUSS, FAMILY, SWAP):
+        values = [claim.equivalent(delta) for delta in (1e-12, 1e-9, 1e-6, 1e-3)]
+        assert values == sorted(values, reverse=True)
+    assert PURE.equivalent(0) == 1.0
+    assert GAUSS.equivalent(1e-6) <= 1.0
+    assert GAUSS.equivalent(1e-9) > 1.0
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, math.nan, "x", None])
+def test_bad_delta_is_refused(delta: object) -> None:
+    with pytest.raises(ParameterError, match="`delta` must be"):
+        PURE.equivalent(delta)  # type: ignore[arg-type]
+
+
+def test_gaussian_noise_has_no_pure_equivalent() -> None:
+    with pytest.raises(ParameterError, match="positive for discrete-gaussian noise"):
+        GAUSS.equivalent(0)
+
+
+# -- combining -----------------------------------------------------------------------------------------
+
+
+def test_disjoint_takes_the_larger() -> None:
+    merged = disjoint([SMALL, PURE, GAUSS])
+    assert (merged.epsilon, merged.delta, merged.rho) == (1.0, 1e-6, max(PURE.rho, SMALL.rho, GAUSS.rho))
+    assert merged.mechanism == "merged" and merged.scale is None
+    assert merged.equivalent(1e-6) == max(c.equivalent(1e-6) for c in (SMALL, PURE, GAUSS))
+    assert disjoint([PURE]) is PURE
+    assert disjoint([PURE] * 1000).parts == (PURE,)
+    assert disjoint([disjoint([SMALL, PURE]), GAUSS]) == merged
+
+
+def test_overlapping_adds() -> None:
+    merged = overlapping([PURE, SMALL, GAUSS])
+    assert merged.epsilon == 2.25 and merged.delta == 1e-6
+    assert Fraction(merged.rho) >= sum(Fraction(c.rho) for c in (PURE, SMALL, GAUSS))
+    assert merged.equivalent(1e-5) < 2.25
+    assert overlapping([overlapping([PURE, SMALL]), GAUSS]) == merged
+    assert overlapping(claim for claim in [PURE]) is PURE
+    tenths = overlapping([calibrate(1, epsilon=0.1).claim] * 3)
+    assert Fraction(tenths.epsilon) >= 3 * Fraction(0.1)  # the float sum, rounded up
+
+
+def test_merging_protects_only_as_many_records_as_every_part_allows() -> None:
+    assert disjoint([PURE, FAMILY]).records_per_person == 1
+    assert overlapping([FAMILY, FAMILY]).unit == "person"
+
+
+@pytest.mark.parametrize("combine", [disjoint, overlapping])
+def test_bad_merges(combine) -> None:
+    with pytest.raises(MergeError, match="neighbors is 'add-remove' here and 'replace' there"):
+        combine([PURE, SWAP])
+    with pytest.raises(ParameterError, match="at least one claim"):
+        combine([])
+
+
+# -- storing -------------------------------------------------------------------------------------------
+
+ALL = [PURE, SMALL, GAUSS, SWAP, FAMILY, disjoint([PURE, PURE]), overlapping([PURE, disjoint([GAUSS, SMALL])])]
+
+
+@pytest.mark.parametrize("claim", ALL, ids=str)
+def test_round_trip_through_json(claim: PrivacyClaim) -> None:
+    text = json.dumps(claim.to_dict(), allow_nan=False)
+    assert PrivacyClaim.from_dict(json.loads(text)) == claim
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 0.5},  # more than the scales give
+        {"rho": 1e-9},
+        {"rho": None},
+        {"epsilon": -1.0},
+        {"epsilon": math.nan},
+        {"epsilon": "1"},
+        {"epsilon": True},
+        {"delta": 1.5},
+        {"neighbors": "swap"},
+        {"unit": "person"},
+        {"records_per_person": 2},
+        {"records_per_person": 0},
+        {"mechanism": "laplace"},
+        {"mechanism": "merged"},
+        {"rows": 0},
+        {"rows": None},
+        {"rows": 101},
+        {"scale": 2.0},
+        {"exact_scale": "-3"},
+        {"exact_scale": "0"},
+        {"exact_scale": "many"},
+        {"exact_scale": None},
+        {"exact_count_scale": "1/0"},
+        {"count_scale": None},
+        {"parts": None},
+        {"parts": [{}]},
+        {"surprise": 1},
+    ],
+    ids=repr,
+)
+def test_altered_claims_are_refused(change: dict) -> None:
+    with pytest.raises(ParameterError):
+        PrivacyClaim.from_dict({**PURE.to_dict(), **change})
+
+
+def test_missing_fields_and_false_sums_are_refused() -> None:
+    for name in PURE.to_dict():
+        with pytest.raises(ParameterError, match="exactly"):
+            PrivacyClaim.from_dict({key: value for key, value in PURE.to_dict().items() if key != name})
+    with pytest.raises(ParameterError, match="does not follow from its parts"):
+        PrivacyClaim.from_dict({**overlapping([PURE, SMALL]).to_dict(), "epsilon": 1.0})
+    with pytest.raises(ParameterError, match="a mapping"):
+        PrivacyClaim.from_dict("claim")  # type: ignore[arg-type]
+
+
+# -- reading -------------------------------------------------------------------------------------------
+
+
+def test_sentence_speaks_of_the_right_unit() -> None:
+    assert "adding or removing one record" in PURE.sentence()
+    assert "a factor of at most 2.72" in PURE.sentence()
+    assert "except with a probability of at most 1e-06" in GAUSS.sentence()
+    assert "changing one record" in SWAP.sentence()
+    assert "one person's records (up to 4)" in FAMILY.sentence()
+    assert all(claim.sentence().count(". ") == 0 for claim in ALL)
+
+
+def test_str_shows_the_budget() -> None:
+    assert str(PURE).startswith("ε = 1, ρ = ")
+    assert "δ = 1e-06" in str(GAUSS)
+    assert "overlapping releases" in str(overlapping([PURE, PURE]))

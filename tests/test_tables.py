@@ -1,0 +1,690 @@
+"""Tables: the same data gives the same arrays, whichever container it came in; errors never show a cell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scumble.errors import DataError, ParameterError
+from scumble.tables import Table, invalid_message, stable_hash
+
+NUMBERS = {"a": [1.0, 2.5, -0.0], "b": [4, 5, 6], "c": [True, False, True]}
+EXPECTED = np.array([[1.0, 4, 1], [2.5, 5, 0], [0.0, 6, 1]])
+
+
+def containers(data: dict[str, list]) -> dict[str, object]:
+    """One table in every container (columns are Python lists; None is missing)."""
+    table = pa.table(data)
+    rows = list(zip(*data.values(), strict=True))
+    halves = pa.Table.from_batches(table.to_batches(max_chunksize=1), table.schema)
+    return {
+        "dict": data,
+        "rows": rows,
+        "lists": [list(row) for row in rows],
+        "objects": np.array(rows, dtype=object).reshape(-1, len(data)),
+        "pandas": pd.DataFrame(data),
+        "pandas object": pd.DataFrame(data, dtype=object),
+        "pandas nullable": pd.DataFrame(data).convert_dtypes(),
+        "pandas arrow": table.to_pandas(types_mapper=pd.ArrowDtype),
+        "polars": pl.DataFrame(data, strict=False),
+        "polars lazy": pl.LazyFrame(data, strict=False),
+        "arrow": table,
+        "arrow chunks": halves,
+        "arrow batch": table.combine_chunks().to_batches()[0] if len(table) else table,
+        "arrow slice": pa.concat_tables([table, table]).combine_chunks().slice(len(table)),
+        "arrow dictionary": pa.table([c.dictionary_encode() for c in halves.columns], names=table.column_names),
+        "stream": Stream(table),
+    }
+
+
+class Stream:
+    """Any library that speaks Arrow's C interface."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("name", containers(NUMBERS))
+def test_numbers_agree_between_containers(name):
+    table = Table.of(containers(NUMBERS)[name], dimensions=3)
+    found = table.numeric([0, 1, 2])
+    assert (table.rows, table.width) == (3, 3)
+    assert found.dtype == np.float64 and found.flags.c_contiguous
+    np.testing.assert_array_equal(found, EXPECTED)
+    np.testing.assert_array_equal(table.numeric([2, 0]), EXPECTED[:, [2, 0]])
+    np.testing.assert_array_equal(table.numeric([1]), EXPECTED[:, [1]])
+    assert table.numeric([]).shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", containers(NUMBERS))
+def test_missing_numbers_are_nan_in_every_container(name):
+    data = {"a": [1.0, None, 3.0], "b": [4, 5, None], "c": [None, True, False]}
+    found = Table.of(containers(data)[name]).numeric([0, 1, 2])
+    np.testing.assert_array_equal(found, [[1, 4, np.nan], [np.nan, 5, 1], [3, np.nan, 0]])
+
+
+@pytest.mark.parametrize("name", containers(NUMBERS))
+def test_empty_tables_are_tables(name):
+    if name in ("rows", "lists"):
+        pytest.skip("an empty list has no columns; see below")
+    table = Table.of(containers({"a": [], "b": []})[name], dimensions=2)
+    assert (table.rows, table.width) == (0, 2)
+    assert table.categories([0, 1]).shape == (0, 2)
+    if "object" not in str(table.names):
+        assert table.numeric([0, 1]).shape == (0, 2)
+        assert [x.tolist() for x in table.tokens([0, 1])] == [[], [0], []]
+
+
+def test_an_empty_list_has_the_width_that_is_asked_for():
+    assert Table.of([], dimensions=3).numeric([0, 1, 2]).shape == (0, 3)
+    assert Table.of([], columns=["a", "b"]).names == ("a", "b")
+    assert Table.of([]).width == 1
+    assert Table.of({}).width == 0 and Table.of(pa.table({})).width == 0
+    assert Table.of(np.empty((5, 0))).numeric([]).shape == (5, 0)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "g", ">f8", ">i4", ">u2", "O"]
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_every_real_dtype(dtype, order):
+    X = np.array([[1, 0, 1], [0, 1, 1]], dtype=dtype, order=order)
+    found = Table.of(X, dimensions=3).numeric(range(3))
+    assert found.dtype == np.float64 and found.flags.c_contiguous
+    np.testing.assert_array_equal(found, X.astype(float))
+    np.testing.assert_array_equal(Table.of(X[:, ::-1]).numeric([0, 2]), X.astype(float)[:, [2, 0]])
+
+
+def test_large_integers_become_the_nearest_float():
+    big = [2**63 - 1, 2**53 + 1, -(2**63)]
+    want = [[float(x)] for x in big]
+    for X in (
+        np.array(big),
+        pa.array(big),
+        pl.Series(big),
+        pd.Series(big),
+        pd.array(big, dtype="Int64").to_numpy(),
+        big,
+    ):
+        assert Table.of(X).numeric([0]).tolist() == want
+    assert Table.of(np.array([2**64 - 1], dtype=np.uint64)).numeric([0]).tolist() == [[float(2**64 - 1)]]
+    assert Table.of(pa.array([2**64 - 1, None], pa.uint64())).numeric([0])[0, 0] == float(2**64 - 1)
+    assert Table.of([10**400, -(10**400), 1]).numeric([0]).tolist() == [[np.inf], [-np.inf], [1.0]]
+    assert Table.of(pl.Series([2**100, None], dtype=pl.Int128)).numeric([0])[0, 0] == 2.0**100
+
+
+def test_decimals_fractions_and_other_numbers():
+    values = [Decimal("1.25"), None, Decimal("-3")]
+    for X in (
+        pa.array(values),
+        pl.Series(values),
+        values,
+        pd.Series(values),
+        pd.Series(values, dtype=pd.ArrowDtype(pa.decimal128(9, 2))),
+    ):
+        np.testing.assert_array_equal(Table.of(X).numeric([0]), [[1.25], [np.nan], [-3]])
+    mixed = [Fraction(1, 2), np.float32(0.5), np.int8(3), True, None, pd.NA, np.nan, Decimal("NaN"), Decimal("sNaN")]
+    np.testing.assert_array_equal(Table.of(mixed).numeric([0])[:, 0], [0.5, 0.5, 3, 1] + [np.nan] * 5)
+    for small in (
+        pa.float16(),
+        pa.float32(),
+        pa.int8(),
+        pa.uint16(),
+        pa.decimal32(5, 1),
+        pa.decimal256(40, 1),
+        pa.bool8(),
+    ):
+        column = pa.chunked_array(
+            [
+                pa.nulls(1, small),
+                pa.array([1, 0]).cast(pa.int8()).cast(small)
+                if not isinstance(small, pa.Bool8Type)
+                else pa.ExtensionArray.from_storage(small, pa.array([1, 0], pa.int8())),
+            ]
+        )
+        np.testing.assert_array_equal(Table.of(column).numeric([0])[:, 0], [np.nan, 1, 0])
+
+
+def test_an_extended_float_beyond_float64_is_infinite_and_silent():
+    huge = np.array([[np.longdouble("1e400")]])
+    assert np.isinf(Table.of(huge).numeric([0])[0, 0]) or np.finfo(np.longdouble).maxexp == 1024
+
+
+def test_masked_cells_are_missing():
+    X = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    np.testing.assert_array_equal(Table.of(X).numeric([0, 1]), [[1, np.nan], [3, 4]])
+    assert np.isnan(Table.of(X).categories([0, 1])).tolist() == [[False, True], [False, False]]
+    np.testing.assert_array_equal(Table.of(np.ma.array([[1.0]])).numeric([0]), [[1]])
+    B = np.ma.array([True, False], mask=[False, True])
+    assert Table.of(B).categories([0])[0, 0] == stable_hash(True)
+
+
+def test_structured_arrays_have_names():
+    X = np.array([(1, b"x"), (2, b"y")], dtype=[("n", "i4"), ("s", "S3")])
+    table = Table.of(X, columns=["s", "n"])
+    assert table.names == ("s", "n") and table.numeric([1]).tolist() == [[1], [2]]
+    assert table.categories([0]).tolist() == [[stable_hash("x")], [stable_hash("y")]]
+
+
+def test_run_ends_nulls_and_nested_dictionaries():
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([1.5, None]))
+    np.testing.assert_array_equal(Table.of(runs).numeric([0])[:, 0], [1.5, 1.5, np.nan])
+    np.testing.assert_array_equal(Table.of(runs).categories([0])[:, 0], [stable_hash(1.5)] * 2 + [np.nan])
+    assert np.isnan(Table.of(pa.nulls(2)).numeric([0])).all() and np.isnan(Table.of(pa.nulls(2)).categories([0])).all()
+    hole = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([7, None]))
+    np.testing.assert_array_equal(Table.of(hole).numeric([0])[:, 0], [7, np.nan, np.nan])
+    np.testing.assert_array_equal(Table.of(hole).categories([0])[:, 0], [stable_hash(7), np.nan, np.nan])
+
+
+# -------------------------------------------------------------- zero copy
+
+
+def test_float64_is_not_copied():
+    X = np.arange(6.0).reshape(3, 2)
+    assert Table.of(X).numeric([0, 1]) is X
+    assert np.shares_memory(Table.of(X[:, 0].copy()).numeric([0]), X) is False
+    column = np.arange(3.0)
+    assert np.shares_memory(Table.of(column).numeric([0]), column)
+    assert np.shares_memory(Table.of(X, columns=["a", "b"]).numeric([0, 1]), X)
+    frame = pd.DataFrame(X, copy=False)
+    assert np.shares_memory(Table.of(frame).numeric([0, 1]), X)
+    array = pa.array(column)
+    assert np.shares_memory(Table.of(array).numeric([0]), column)
+    assert np.shares_memory(Table.of(pa.table({"a": array})).numeric([0]), column)
+    series = pl.Series(column)
+    view = np.frombuffer(pa.chunked_array(series).chunk(0).buffers()[1])
+    assert np.shares_memory(Table.of(series).numeric([0]), view)
+    nullable = pd.Series(column, dtype=pd.ArrowDtype(pa.float64()))
+    assert Table.of(nullable).numeric([0]).tolist() == [[0], [1], [2]]
+
+
+# ------------------------------------------------------------- categories
+
+GOLDEN = {
+    "": 0,
+}
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_hashes_never_change(text):
+    assert stable_hash(text) == GOLDEN[text]
+
+
+SAME = {
+    "5": [5, 5.0, np.int8(5), np.uint64(5), np.float16(5), np.longdouble(5), "5", b"5", Decimal("5.00"), Decimal("5E0"), Fraction(5)],
+    "0": [0, 0.0, -0.0, Decimal("-0.0"), "0"],
+    "-3": [-3, -3.0, "-3", Decimal(-3)],
+    "0.1": [0.1, "0.1", Decimal("0.1"), np.float64(0.1), Fraction(1, 10)],
+    "1e-07": [1e-7, Decimal("1e-7")],
+    "true": [True, np.True_, "true", b"true"],
+    "false": [False, np.False_, "false"],
+    "inf": [float("inf"), np.float32("inf"), Decimal("inf")],
+    "100000000000000000000": [10**20, 1e20, Decimal("1e20")],
+    "é☃": ["é☃", "é☃".encode()],
+    "2020-02-29": [dt.date(2020, 2, 29), dt.datetime(2020, 2, 29), np.datetime64("2020-02-29"), np.datetime64("2020-02-29T00:00", "ns"), pd.Timestamp("2020-02-29")],
+    "2020-02-29T12:30:00.5": [dt.datetime(2020, 2, 29, 12, 30, 0, 500_000), np.datetime64("2020-02-29T12:30:00.500"), pd.Timestamp("2020-02-29T12:30:00.5")],
+    "2020-02-29T12:00:00Z": [
+        dt.datetime(2020, 2, 29, 12, tzinfo=dt.UTC),
+        dt.datetime(2020, 2, 29, 13, tzinfo=dt.timezone(dt.timedelta(hours=1))),
+        pd.Timestamp("2020-02-29T13:00:00+01:00"),
+    ],
+    "2020-02-29T00:00:00.000000001": [pd.Timestamp("2020-02-29T00:00:00.000000001"), np.datetime64("2020-02-29T00:00:00.000000001")],
+    "12:30:00": [dt.time(12, 30)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_values_that_mean_the_same_agree(text):
+    want = stable_hash(text)
+    assert [stable_hash(value) for value in SAME[text]] == [want] * len(SAME[text])
+    assert 0 <= want < 2**53 and want == int(want)
+    column = Table.of(np.fromiter(SAME[text], object)).categories([0])
+    assert column.tolist() == [[want]] * len(SAME[text])
+
+
+def test_values_that_differ_differ():
+    values = [
+        "",
+        " ",
+        "a",
+        "A",
+        "5",
+        "5.0",
+        "05",
+        5,
+        -5,
+        5.5,
+        True,
+        "True",
+        False,
+        None,
+        "None",
+        "nan",
+        b"\xff",
+        "1e20",
+    ]
+    found = {stable_hash(value) for value in values if value is not None}
+    assert len(found) == len(values) - 2  # 5 is "5", and None is no value
+    for gone in (None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN")):
+        assert np.isnan(stable_hash(gone))
+
+
+def test_a_lone_surrogate_has_a_hash():
+    assert stable_hash("\udc80") == Table.of(["\udc80", "a"]).categories([0])[0, 0]
+
+
+text_columns = st.lists(
+    st.none() | st.sampled_from(["", "a", "é", "5", "x y", "\0"]) | st.text(st.characters(codec="utf-8")),
+    min_size=1,
+    max_size=8,
+)
+int_columns = st.lists(st.none() | st.integers(-(2**53), 2**53), min_size=1, max_size=8)
+float_columns = st.lists(st.none() | st.floats(allow_nan=False), min_size=1, max_size=8)
+bool_columns = st.lists(st.none() | st.booleans(), min_size=1, max_size=8)
+date_columns = st.lists(st.none() | st.dates(dt.date(1700, 1, 1), dt.date(2200, 1, 1)), min_size=1, max_size=8)
+time_columns = st.lists(
+    st.none() | st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)), min_size=1, max_size=8
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.one_of(text_columns, int_columns, float_columns, bool_columns, date_columns, time_columns))
+def test_categories_agree_between_containers(values):
+    want = np.array([[stable_hash(value)] for value in values])
+    for name, X in containers({"a": values}).items():
+        found = Table.of(X).categories([0])
+        np.testing.assert_array_equal(found, want, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array(["b", "a", "b"]),
+        np.array([b"b", b"a", b"b"]),
+        np.array(["b", "a", "b"], dtype=np.dtypes.StringDType()),
+        np.array(["b", "a", "b"], dtype=object),
+        pd.Series(["b", "a", "b"], dtype="category"),
+        pd.Series(["b", "a", "b"], dtype="string"),
+        pl.Series(["b", "a", "b"], dtype=pl.Categorical),
+        pl.Series(["b", "a", "b"], dtype=pl.Enum(["a", "b"])),
+        pa.array(["b", "a", "b"], pa.large_string()),
+        pa.array(["b", "a", "b"], pa.string_view()),
+        pa.array([b"b", b"a", b"b"], pa.binary()),
+        pa.array([b"b", b"a", b"b"], pa.binary(1)),
+        pa.array(["b", "a", "b"]).dictionary_encode(),
+        pa.chunked_array([pa.array(["b"]).dictionary_encode(), pa.array(["a", "b"]).dictionary_encode()]),
+        ["b", "a", "b"],
+    ],
+)  # fmt: skip
+def test_every_make_of_text(column):
+    a, b = stable_hash("a"), stable_hash("b")
+    assert Table.of(column).categories([0]).tolist() == [[b], [a], [b]]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_agree_whatever_their_unit(unit):
+    want = [stable_hash("2020-02-29"), stable_hash("2020-02-29T12:30:05"), np.nan]
+    stamps = np.array(["2020-02-29T00:00:00", "2020-02-29T12:30:05", "NaT"], dtype=f"M8[{unit}]")
+    moments = [dt.datetime(2020, 2, 29), dt.datetime(2020, 2, 29, 12, 30, 5), None]
+    zoned = pa.array(moments, pa.timestamp(unit, tz="Europe/Berlin"))
+    for X in (stamps, pd.Series(stamps), pa.array(moments, pa.timestamp(unit)), pl.Series(moments)):
+        np.testing.assert_array_equal(Table.of(X).categories([0])[:, 0], want)
+    found = Table.of(zoned).categories([0])[:, 0]
+    assert found[0] == stable_hash("2020-02-29T00:00:00Z") and np.isnan(found[2])
+    np.testing.assert_array_equal(Table.of(zoned.to_pandas()).categories([0])[:, 0], found)
+    if unit != "s":
+        of_day = pa.array([dt.time(12, 30), dt.time(0, 0), None], pa.time32("ms") if unit == "ms" else pa.time64(unit))
+        want = [stable_hash("12:30:00"), stable_hash("00:00:00"), np.nan]
+        np.testing.assert_array_equal(Table.of(of_day).categories([0])[:, 0], want)
+        np.testing.assert_array_equal(Table.of([dt.time(12, 30), dt.time(0, 0), None]).categories([0])[:, 0], want)
+
+
+def test_other_dates():
+    want = [[stable_hash("2020-02-29")]]
+    day = dt.date(2020, 2, 29)
+    for X in (pa.array([day], pa.date32()), pa.array([day], pa.date64()), pl.Series([day]), [day], pd.Series([day])):
+        assert Table.of(X).categories([0]).tolist() == want
+
+
+def test_mixed_categories_of_pandas():
+    found = Table.of(pd.Series(pd.Categorical([1, "a", None, 1]))).categories([0])[:, 0]
+    np.testing.assert_array_equal(found, [stable_hash(1), stable_hash("a"), np.nan, stable_hash(1)])
+    sparse = pd.Series(pd.arrays.SparseArray([0, 1, 0]))
+    assert Table.of(sparse).numeric([0]).tolist() == [[0], [1], [0]]
+
+
+def test_text_that_is_not_utf8_is_its_bytes():
+    bad = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    assert Table.of(bad).categories([0]).tolist() == [[stable_hash(b"\xff")]]
+
+
+# ----------------------------------------------------------------- tokens
+
+
+def sets(found) -> list[set[float] | None]:
+    values, offsets, gone = found
+    assert values.dtype == np.float64 and offsets.dtype == np.int64 and gone.dtype == bool
+    assert offsets[0] == 0 and offsets[-1] == len(values) and len(offsets) == len(gone) + 1
+    groups = [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    assert all(group == sorted(set(group)) for group in groups)
+    return [None if lost else set(group) for group, lost in zip(groups, gone, strict=True)]
+
+
+BAGS = [["a", "b", "a"], [], None, ["c"], ["a", None], ["é"]]
+WANT = [{stable_hash("a"), stable_hash("b")}, set(), None, {stable_hash("c")}, None, {stable_hash("é")}]
+lists = pa.array(BAGS)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lists,
+        pa.array(BAGS, pa.large_list(pa.string_view())),
+        pa.array(BAGS, pa.list_view(pa.string())),
+        pa.array(BAGS, pa.large_list_view(pa.string())),
+        pa.array(BAGS, pa.list_(pa.dictionary(pa.int8(), pa.string()))),
+        pa.chunked_array([lists.slice(0, 2), lists.slice(2)]),
+        pa.concat_arrays([lists, lists]).slice(6),
+        pa.table({"x": lists}),
+        pl.Series(BAGS),
+        pl.DataFrame({"x": BAGS}),
+        pd.Series(BAGS),
+        pd.Series(BAGS, dtype=pd.ArrowDtype(lists.type)),
+        np.fromiter(BAGS, object),
+        np.fromiter([bag if bag is None else set(bag) for bag in BAGS], object),
+        np.fromiter([bag if bag is None else np.array(bag, dtype=object) for bag in BAGS], object),
+        [bag if bag is None else frozenset(bag) for bag in BAGS],
+        {"x": [bag if bag is None else set(bag) for bag in BAGS]},
+    ],
+)
+def test_sets_agree_between_containers(column):
+    assert sets(Table.of(column).tokens([0])) == WANT
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1, 2], [2, 2], None], pa.list_(pa.int64(), 2)),
+        pl.Series([[1, 2], [2, 2], None], dtype=pl.Array(pl.Int64, 2)),
+        np.fromiter([(1, 2), (2, 2), None], object),
+        np.fromiter([np.array([1.0, 2.0]), np.array([2, 2]), None], object),
+        ["1 2", "2\t2 \n", None],
+        pa.array(["1 2", "2  2", None], pa.string_view()),
+        pa.array(["1 2", "2  2", None]).dictionary_encode(),
+        pd.Series(["1 2", "2  2", None]),
+        pl.Series(["1 2", "2  2", None], dtype=pl.Categorical),
+        pl.Series(["1 2", "2  2", None]),
+        np.array([b"1 2", b"2 2", None]),
+    ],
+)
+def test_numbers_and_text_as_tokens(column):
+    one, two = stable_hash(1), stable_hash(2)
+    assert sets(Table.of(column).tokens([0])) == [{one, two}, {two}, None]
+
+
+def test_text_is_split_at_white_space():
+    assert sets(Table.of(np.array(["", "  ", " a\u2003b "])).tokens([0])) == [
+        set(),
+        set(),
+        {stable_hash("a"), stable_hash("b")},
+    ]
+
+
+@pytest.mark.parametrize("name", containers(NUMBERS))
+def test_columns_of_flags(name):
+    data = {"skip": ["p", "q", "r", "s"], "x": [1, 0, 0, 1], "y": [True, False, None, True], "z": [0.0, 0.0, 1.0, 2.5]}
+    table = Table.of(containers(data)[name])
+    zero, one, two = (stable_hash(j) for j in range(3))
+    assert sets(table.tokens([1, 2, 3])) == [{zero, one}, set(), None, {zero, one, two}]
+    assert sets(table.tokens([3, 1])) == [{one}, set(), {zero}, {zero, one}]
+    assert sets(table.tokens([1])) == [{zero}, set(), set(), {zero}]
+
+
+def test_tokens_that_cannot_be():
+    with pytest.raises(DataError, match=r"Column 1 must hold 0 or 1 .* got negative numbers\. Hint: "):
+        Table.of(np.array([[1, -1]])).tokens([0, 1])
+    with pytest.raises(DataError, match=r"Column 'b' must hold 0 or 1 beside others, got text\."):
+        Table.of({"a": [1], "b": ["x"]}).tokens([0, 1])
+    with pytest.raises(DataError, match="Column 0 must hold sets of tokens, got values of type dict"):
+        Table.of(np.fromiter([{"a": 1}], object)).tokens([0])
+    with pytest.raises(DataError, match="must hold sets of tokens, got values of type struct"):
+        Table.of(pa.array([{"a": 1}])).tokens([0])
+    with pytest.raises(DataError, match="sets of text or numbers, got tokens of type list"):
+        Table.of(np.fromiter([[["a"]]], object)).tokens([0])
+    with pytest.raises(DataError, match="must hold categories"):
+        Table.of(pa.array([[["a"]]])).tokens([0])
+    assert sets(Table.of(np.array([[np.inf, 1], [1, 1]])).tokens([0, 1]))[0] is None
+
+
+# --------------------------------------------------------- names and width
+
+
+@pytest.mark.parametrize("name", containers(NUMBERS))
+def test_columns_are_picked_by_name(name):
+    X = containers(NUMBERS)[name]
+    named = name not in ("rows", "lists", "objects")
+    if not named:
+        assert Table.of(X).names is None
+        assert Table.of(X, columns=["c", "a", "b"]).names == ("c", "a", "b")
+        with pytest.raises(DataError, match="no column names and 3 columns, but 2 were asked for"):
+            Table.of(X, columns=["c", "a"])
+        return
+    table = Table.of(X, columns=["c", "a"], dimensions=2)
+    assert table.names == ("c", "a")
+    np.testing.assert_array_equal(table.numeric([0, 1]), EXPECTED[:, [2, 0]])
+    with pytest.raises(
+        DataError,
+        match=r"There is no column 'A'\. Did you mean 'a'\?|There is no column 'A'\. The table has 'a', 'b', 'c'\.",
+    ):
+        Table.of(X, columns=["A"])
+
+
+def test_close_names_are_suggested():
+    with pytest.raises(DataError, match=r"no column 'incom'\. Did you mean 'income'\? The table has 'age', 'income'\."):
+        Table.of({"age": [1], "income": [2]}, columns=["incom"])
+    many = Table.of({f"c{j}": [1] for j in range(30)})
+    with pytest.raises(DataError, match=r"'c19' and 10 more"):
+        Table.of(many, columns=["zzz"])
+
+
+def test_a_name_that_stands_twice_is_ambiguous():
+    twice = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "a", "b"])
+    for X in (twice, twice.to_pandas()):
+        assert Table.of(X).names == ("a", "a", "b")
+        assert Table.of(X, columns=["b"]).numeric([0]).tolist() == [[3]]
+        with pytest.raises(DataError, match="has 2 columns 'a'"):
+            Table.of(X, columns=["a"])
+
+
+def test_numbers_made_up_by_pandas_are_no_names():
+    frame = pd.DataFrame(np.eye(2))
+    assert Table.of(frame).names is None
+    assert Table.of(frame, columns=["x", "y"]).names == ("x", "y")
+
+
+def test_series_have_names():
+    assert Table.of(pd.Series([1, 2], name="x"), columns=["x"]).names == ("x",)
+    assert Table.of(pl.Series("x", [1, 2]), columns=["x"]).names == ("x",)
+    assert Table.of(pl.Series([1, 2]), columns=["x"]).names == ("x",)
+    assert Table.of(pd.Series([1, 2])).names is None
+    with pytest.raises(DataError, match="no column 'y'"):
+        Table.of(pd.Series([1, 2], name="x"), columns=["y"])
+
+
+def test_a_lazy_frame_reads_only_what_is_asked_for():
+    lazy = pl.LazyFrame({"a": [1, 2], "b": [3, 4]}).with_columns(pl.col("b").map_batches(_never).alias("c"))
+    assert Table.of(lazy, columns=["a"]).numeric([0]).tolist() == [[1], [2]]
+
+
+def _never(series):
+    raise AssertionError("this column was not asked for")
+
+
+@pytest.mark.parametrize("columns", ["age", [1, 2], [None]])
+def test_columns_must_be_names(columns):
+    with pytest.raises(ParameterError, match="`columns` must be a list of names"):
+        Table.of(np.eye(2), columns=columns)
+
+
+def test_the_width_must_fit():
+    with pytest.raises(DataError, match=r"must have 3 columns, got 2\.$"):
+        Table.of(np.eye(2), dimensions=3)
+    with pytest.raises(DataError, match=r"must have 1 columns, got 2\. Hint: pick them with columns="):
+        Table.of(np.eye(2), dimensions=1)
+    for flat in (np.arange(3.0), [1.0, 2.0, 3.0], pd.Series([1.0, 2, 3]), pl.Series([1, 2, 3]), pa.array([1, 2, 3])):
+        with pytest.raises(DataError, match=r"must have 3 columns, got one axis only\. Hint: X\.reshape\(1, -1\)"):
+            Table.of(flat, dimensions=3)
+        assert Table.of(flat, dimensions=1).numeric([0]).shape == (3, 1)
+
+
+def test_a_table_of_a_table():
+    table = Table.of(Table.of(NUMBERS), columns=["b"])
+    assert table.names == ("b",) and table.numeric([0]).tolist() == [[4], [5], [6]]
+    X = np.eye(2)
+    assert Table.of(Table.of(X)).numeric([0, 1]) is X
+
+
+# ----------------------------------------------------------------- errors
+
+SECRET = "Rosebud"
+NOT_NUMBERS = {
+    "text": [SECRET],
+    "text in NumPy": np.array([SECRET]),
+    "text in pandas": pd.Series([SECRET]),
+    "text in pandas objects": pd.Series([SECRET, 1], dtype=object),
+    "text in polars": pl.Series([SECRET]),
+    "categories in polars": pl.Series([SECRET], dtype=pl.Categorical),
+    "text in Arrow": pa.array([SECRET]),
+    "bytes": np.array([SECRET.encode()]),
+    "times": np.array(["2020-01-01"], dtype="M8[s]"),
+    "times in pandas": pd.Series(pd.to_datetime(["2020-01-01"], utc=True)),
+    "times in polars": pl.Series([dt.datetime(2020, 1, 1)]),
+    "durations": np.array([5], dtype="m8[s]"),
+    "complex": np.array([1j]),
+    "complex objects": [1j],
+    "lists": pa.array([[1.0]]),
+    "structs": pa.array([{SECRET: 1}]).cast(pa.struct({"x": pa.int64()})) if False else pa.array([{"x": 1}]),
+    "periods": pd.Series(pd.period_range("2020", periods=1, freq="M")),
+    "objects": [object()],
+}
+
+
+@pytest.mark.parametrize("what", NOT_NUMBERS)
+def test_what_is_no_number_is_refused_without_showing_it(what):
+    table = (
+        Table.of(NOT_NUMBERS[what], columns=["x"])
+        if not hasattr(NOT_NUMBERS[what], "name")
+        else Table.of(NOT_NUMBERS[what])
+    )
+    with pytest.raises(DataError, match=r"^Column ('x'|0) must hold numbers, got \w.*\. Hint: ") as caught:
+        table.numeric([0])
+    assert SECRET not in str(caught.value) and "2020" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([5], dtype="m8[s]"),
+        np.array([1j]),
+        [object()],
+        [{1, 2}],
+        pa.array([[1]]),
+        pa.array([{"x": 1}]),
+        pa.array([dt.timedelta(1)]),
+        pd.Series(pd.period_range("2020", periods=1, freq="M")),
+        pd.Series(pd.interval_range(0, 1)),
+        pl.Series([{"x": 1}]),
+    ],
+)
+def test_what_is_no_category_is_refused(column):
+    with pytest.raises(DataError, match=r"^Column 0 must hold categories, got \w.*\. Hint: "):
+        Table.of(column).categories([0])
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (scipy.sparse.eye_array(3).tocsr(), "SciPy sparse matrix. Hint: pass X.toarray"),
+        (scipy.sparse.csr_matrix(np.eye(2)), "SciPy sparse matrix"),
+        (None, "must be a table, got NoneType"),
+        ("people.csv", "must be a table, got str"),
+        (5, "must be a table, got int"),
+        (iter([1]), "must be a table, got list_iterator"),
+        (np.float64(5), "got one number"),
+        (np.zeros((2, 2, 2)), "got 3 axes"),
+        ([[1, 2], [3]], "equally long, got different lengths. Hint: for sets"),
+        ([[1, 2], 3], "equally long"),
+        ([{"a": 1}], "got dictionaries. Hint: pass pyarrow.Table.from_pylist"),
+        ({"a": [1], "b": [1, 2]}, "equally long"),
+        ({"a": [[1, 2]]}, "Column 'a' must have one axis"),
+    ],
+)
+def test_what_is_no_table_is_refused(X, match):
+    import re
+
+    with pytest.raises(DataError, match=re.escape(match)):
+        Table.of(X)
+
+
+def test_an_array_that_breaks_is_refused():
+    class Broken:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("no")
+
+    with pytest.raises(DataError, match="of type Broken does not convert"):
+        Table.of(Broken())
+
+
+def test_repr_shows_neither_cells_nor_rows():
+    assert repr(Table.of(np.full((98765, 2), 7.5))) == "Table(2 columns)"
+    assert repr(Table.of({"a": [7.5]})) == "Table(1 columns: 'a')"
+
+
+def test_bad_cells_are_counted_and_named():
+    bad = np.zeros((5, 3), bool)
+    assert invalid_message(bad, None) == "No cell is missing or infinite."
+    bad[2, 1] = True
+    assert invalid_message(bad, None).startswith(
+        "1 cell is missing or not finite: 1 in column 1. The first is in row 2."
+    )
+    bad[4, :] = True
+    message = invalid_message(bad, ("a", "b", "c"), first_row=100)
+    assert "4 cells are" in message and "1 in column 'a', 2 in column 'b', 1 in column 'c'" in message
+    assert "row 102" in message and "invalid='drop'" in message
+    assert "the rest in 5 more columns" in invalid_message(np.ones((1, 15), bool), None)
+
+
+# ------------------------------------------------------------- dependencies
+
+
+def test_neither_pandas_nor_polars_is_imported():
+    code = """
+import sys, numpy as np, pyarrow as pa
+from scumble.tables import Table
+t = pa.RecordBatch.from_arrays([pa.Array.from_buffers(pa.float64(), 2, [None, pa.py_buffer(np.ones(2))])], ["a"])
+for X in (np.eye(2), [["a", 1], ["b", None]], {"a": ["x y", None]}, t):
+    table = Table.of(X)
+    table.categories([0]); table.tokens([0])
+Table.of(t).numeric([0]), Table.of(np.eye(2)).numeric([0, 1])
+print([name for name in ("pandas", "polars") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
