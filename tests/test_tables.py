@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -81,16 +83,17 @@ def test_missing_numbers_are_nan_in_every_container(name):
     np.testing.assert_array_equal(found, [[1, 4, np.nan], [np.nan, 5, 1], [3, np.nan, 0]])
 
 
-@pytest.mark.parametrize("name", containers(NUMBERS))
+@pytest.mark.parametrize(
+    "name", sorted(containers(NUMBERS).keys() - {"rows", "lists"})
+)  # those have no columns: see below
 def test_empty_tables_are_tables(name):
-    if name in ("rows", "lists"):
-        pytest.skip("an empty list has no columns; see below")
-    table = Table.of(containers({"a": [], "b": []})[name], dimensions=2)
+    X = containers({"a": [], "b": []})[name]
+    table = Table.of(X, dimensions=2)
     assert (table.rows, table.width) == (0, 2)
     assert table.categories([0, 1]).shape == (0, 2)
-    if "object" not in str(table.names):
-        assert table.numeric([0, 1]).shape == (0, 2)
-        assert [x.tolist() for x in table.tokens([0, 1])] == [[], [0], []]
+    assert table.numeric([0, 1]).shape == (0, 2)
+    assert [x.tolist() for x in table.tokens([0, 1])] == [[], [0], []]
+    assert [x.tolist() for x in table.tokens([0])] == [[], [0], []]
 
 
 def test_an_empty_list_has_the_width_that_is_asked_for():
@@ -219,7 +222,17 @@ def test_float64_is_not_copied():
 # ------------------------------------------------------------- categories
 
 GOLDEN = {
-    "": 0,
+    "": 8444710886577916,
+    "a": 151034540435857,
+    "5": 1018184921158822,
+    "-17": 8429279835681002,
+    "0.1": 3384142972340289,
+    "true": 1774056729402909,
+    "false": 5287679742187683,
+    "scumble": 3138221643013314,
+    "é☃": 3933116104817185,
+    "2020-02-29": 3339791478897627,
+    "x" * 1000: 2277465396112546,
 }
 
 
@@ -229,8 +242,8 @@ def test_hashes_never_change(text):
 
 
 SAME = {
-    "5": [5, 5.0, np.int8(5), np.uint64(5), np.float16(5), np.longdouble(5), "5", b"5", Decimal("5.00"), Decimal("5E0"), Fraction(5)],
-    "0": [0, 0.0, -0.0, Decimal("-0.0"), "0"],
+    "5": [5, 5.0, np.int8(5), np.uint64(5), np.float16(5), np.longdouble(5), b"5", Decimal("5.00"), Fraction(5)],
+    "0": [0, 0.0, -0.0, Decimal("-0.0"), Decimal("0E+500")],
     "-3": [-3, -3.0, "-3", Decimal(-3)],
     "0.1": [0.1, "0.1", Decimal("0.1"), np.float64(0.1), Fraction(1, 10)],
     "1e-07": [1e-7, Decimal("1e-7")],
@@ -238,17 +251,34 @@ SAME = {
     "false": [False, np.False_, "false"],
     "inf": [float("inf"), np.float32("inf"), Decimal("inf")],
     "100000000000000000000": [10**20, 1e20, Decimal("1e20")],
+    "1" + "0" * 399: [10**399, Decimal("1e399"), Fraction(10**399)],
+    "12E499": [Decimal("120E498"), Decimal("1.2E500")],
     "é☃": ["é☃", "é☃".encode()],
-    "2020-02-29": [dt.date(2020, 2, 29), dt.datetime(2020, 2, 29), np.datetime64("2020-02-29"), np.datetime64("2020-02-29T00:00", "ns"), pd.Timestamp("2020-02-29")],
-    "2020-02-29T12:30:00.5": [dt.datetime(2020, 2, 29, 12, 30, 0, 500_000), np.datetime64("2020-02-29T12:30:00.500"), pd.Timestamp("2020-02-29T12:30:00.5")],
+    "2020-02-29": [
+        dt.date(2020, 2, 29),
+        dt.datetime(2020, 2, 29),
+        np.datetime64("2020-02-29"),
+        np.datetime64("2020-02-29T00:00", "ns"),
+        np.datetime64("2020-02-29T00", "h"),
+        pd.Timestamp("2020-02-29"),
+    ],
+    "2020-02-29T12:30:00": [np.datetime64("2020-02-29T12:30", "m"), dt.datetime(2020, 2, 29, 12, 30)],
+    "2020-02-29T12:30:00.5": [
+        dt.datetime(2020, 2, 29, 12, 30, 0, 500_000),
+        np.datetime64("2020-02-29T12:30:00.500"),
+        pd.Timestamp("2020-02-29T12:30:00.5"),
+    ],
     "2020-02-29T12:00:00Z": [
         dt.datetime(2020, 2, 29, 12, tzinfo=dt.UTC),
         dt.datetime(2020, 2, 29, 13, tzinfo=dt.timezone(dt.timedelta(hours=1))),
         pd.Timestamp("2020-02-29T13:00:00+01:00"),
     ],
-    "2020-02-29T00:00:00.000000001": [pd.Timestamp("2020-02-29T00:00:00.000000001"), np.datetime64("2020-02-29T00:00:00.000000001")],
+    "2020-02-29T00:00:00.000000001": [
+        pd.Timestamp("2020-02-29T00:00:00.000000001"),
+        np.datetime64("2020-02-29T00:00:00.000000001"),
+    ],
     "12:30:00": [dt.time(12, 30)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", SAME)
@@ -285,6 +315,13 @@ def test_values_that_differ_differ():
     assert len(found) == len(values) - 2  # 5 is "5", and None is no value
     for gone in (None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN")):
         assert np.isnan(stable_hash(gone))
+
+
+def test_an_integer_of_any_length_has_a_hash():
+    assert Table.of([10**5000, -(10**5000)]).categories([0]).tolist() == [
+        [stable_hash(hex(10**5000))],
+        [stable_hash(hex(-(10**5000)))],
+    ]
 
 
 def test_a_lone_surrogate_has_a_hash():
@@ -371,6 +408,19 @@ def test_mixed_categories_of_pandas():
     assert Table.of(sparse).numeric([0]).tolist() == [[0], [1], [0]]
 
 
+def test_polars_objects_are_read_by_value():
+    column = pl.Series(["a", Decimal(5), None], dtype=pl.Object)
+    want = [stable_hash("a"), stable_hash(5), np.nan]
+    np.testing.assert_array_equal(Table.of(column).categories([0])[:, 0], want)
+    np.testing.assert_array_equal(Table.of(column.to_frame()).categories([0])[:, 0], want)
+
+
+def test_chunks_with_dictionaries_of_their_own():
+    parts = [pl.Series(["a", "b"], dtype=pl.Categorical), pl.Series(["c", None, "a"], dtype=pl.Categorical)]
+    want = [stable_hash(text) for text in ("a", "b", "c", None, "a")]
+    np.testing.assert_array_equal(Table.of(pl.concat(parts, rechunk=False)).categories([0])[:, 0], want)
+
+
 def test_text_that_is_not_utf8_is_its_bytes():
     bad = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     assert Table.of(bad).categories([0]).tolist() == [[stable_hash(b"\xff")]]
@@ -383,7 +433,7 @@ def sets(found) -> list[set[float] | None]:
     values, offsets, gone = found
     assert values.dtype == np.float64 and offsets.dtype == np.int64 and gone.dtype == bool
     assert offsets[0] == 0 and offsets[-1] == len(values) and len(offsets) == len(gone) + 1
-    groups = [values[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    groups = [values[a:b].tolist() for a, b in itertools.pairwise(offsets)]
     assert all(group == sorted(set(group)) for group in groups)
     return [None if lost else set(group) for group, lost in zip(groups, gone, strict=True)]
 
@@ -467,6 +517,9 @@ def test_tokens_that_cannot_be():
         Table.of(np.fromiter([{"a": 1}], object)).tokens([0])
     with pytest.raises(DataError, match="must hold sets of tokens, got values of type struct"):
         Table.of(pa.array([{"a": 1}])).tokens([0])
+    for column in (np.array([1j]), np.array(["2020"], dtype="M8[D]"), pl.Series([dt.time(1)])):
+        with pytest.raises(DataError, match="Column 0 must hold sets of tokens"):
+            Table.of(column).tokens([0])
     with pytest.raises(DataError, match="sets of text or numbers, got tokens of type list"):
         Table.of(np.fromiter([[["a"]]], object)).tokens([0])
     with pytest.raises(DataError, match="must hold categories"):
@@ -530,7 +583,9 @@ def test_series_have_names():
 
 
 def test_a_lazy_frame_reads_only_what_is_asked_for():
-    lazy = pl.LazyFrame({"a": [1, 2], "b": [3, 4]}).with_columns(pl.col("b").map_batches(_never).alias("c"))
+    lazy = pl.LazyFrame({"a": [1, 2], "b": [3, 4]}).with_columns(
+        pl.col("b").map_batches(_never, return_dtype=pl.Int64).alias("c")
+    )
     assert Table.of(lazy, columns=["a"]).numeric([0]).tolist() == [[1], [2]]
 
 
@@ -581,7 +636,7 @@ NOT_NUMBERS = {
     "complex": np.array([1j]),
     "complex objects": [1j],
     "lists": pa.array([[1.0]]),
-    "structs": pa.array([{SECRET: 1}]).cast(pa.struct({"x": pa.int64()})) if False else pa.array([{"x": 1}]),
+    "structs": pa.array([{"x": 1}]),
     "periods": pd.Series(pd.period_range("2020", periods=1, freq="M")),
     "objects": [object()],
 }
@@ -612,6 +667,9 @@ def test_what_is_no_number_is_refused_without_showing_it(what):
         pd.Series(pd.period_range("2020", periods=1, freq="M")),
         pd.Series(pd.interval_range(0, 1)),
         pl.Series([{"x": 1}]),
+        pl.Series([dt.timedelta(1)]),
+        pl.Series([object()], dtype=pl.Object),
+        [dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=5)))],
     ],
 )
 def test_what_is_no_category_is_refused(column):
@@ -628,7 +686,7 @@ def test_what_is_no_category_is_refused(column):
         ("people.csv", "must be a table, got str"),
         (5, "must be a table, got int"),
         (iter([1]), "must be a table, got list_iterator"),
-        (np.float64(5), "got one number"),
+        (np.float64(5), "got a single value"),
         (np.zeros((2, 2, 2)), "got 3 axes"),
         ([[1, 2], [3]], "equally long, got different lengths. Hint: for sets"),
         ([[1, 2], 3], "equally long"),
@@ -638,8 +696,6 @@ def test_what_is_no_category_is_refused(column):
     ],
 )
 def test_what_is_no_table_is_refused(X, match):
-    import re
-
     with pytest.raises(DataError, match=re.escape(match)):
         Table.of(X)
 

@@ -103,7 +103,7 @@ class Container:
 # ---------------------------------------------------------------- to bytes
 
 
-def to_bytes(kind: str, metadata: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """The content as one block of bytes; equal content gives equal bytes."""
     if kind not in KINDS:
         raise parameter("kind", f"one of {', '.join(KINDS)}", kind)
@@ -144,14 +144,18 @@ def to_bytes(kind: str, metadata: Mapping[str, Any], arrays: Mapping[str, np.nda
     text += b" " * (-len(text) % 8)
     if len(text) > _MAX_HEADER:
         raise parameter("metadata", f"at most {_MAX_HEADER:,} bytes as JSON", f"{len(text):,} bytes")
-    data = b"".join([len(text).to_bytes(8, "little"), text, *parts])
-    at = data.index(_ZEROS)  # the first 64 zeros: the digest's place is fixed, before anything of the caller's
-    return b"".join([data[:at], hashlib.sha256(data).hexdigest().encode("ascii"), data[at + 64 :]])
+    parts = [len(text).to_bytes(8, "little"), text, *parts]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    # The first 64 zeros are the digest's own place: nothing of the caller's comes before it.
+    parts[1] = text.replace(_ZEROS, digest.hexdigest().encode("ascii"), 1)
+    return b"".join(parts)
 
 
-def _metadata_text(metadata: Mapping[str, Any]) -> str:
+def _metadata_text(metadata: dict[str, Any]) -> str:
     """Strict JSON with sorted keys."""
-    problem = "a mapping" if not isinstance(metadata, dict) else _not_plain(metadata)
+    problem = _not_plain(metadata) if isinstance(metadata, dict) else f"a {type(metadata).__name__}"
     if problem:
         raise parameter("metadata", "a dict of plain JSON values (finite numbers, text keys)", problem)
     return json.dumps(metadata, sort_keys=True, allow_nan=False, separators=(",", ":"))
@@ -222,7 +226,7 @@ def _preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
         raise ForeignFileError(f"Cannot read {source}: it is empty. Hint: was the disk full when it was made?")
     magic = head[8 : 8 + len(_MAGIC)]
     if magic != _MAGIC:
-        # A header of ours is shorter than 16 MiB: five zero bytes end the length and mark a stump of ours.
+        # A header of ours has at most 16 MiB, so its length ends in four zero bytes: that marks a stump of ours.
         if len(magic) < len(_MAGIC) and _MAGIC.startswith(magic) and not any(head[4:8]):
             raise CorruptFileError(truncated)
         if sum(a == b for a, b in zip(magic, _MAGIC, strict=False)) >= len(_MAGIC) - 4:
@@ -325,7 +329,7 @@ def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
 def write(
     path: str | os.PathLike[str],
     kind: str,
-    metadata: Mapping[str, Any],
+    metadata: dict[str, Any],
     arrays: Mapping[str, np.ndarray],
     *,
     secret: bool = False,
@@ -424,7 +428,8 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 head = file.read(256)
                 _preamble(head, about.st_size, source)  # a large foreign file is not read to its end
-                data = head + file.read()
+                file.seek(0)
+                data = file.read()
         finally:
             os.close(descriptor)
     except FileError:

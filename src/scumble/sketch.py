@@ -17,6 +17,7 @@ from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, calibrate
+from scumble.privacy.noise import require_backend
 from scumble.release import Release, merge_releases
 from scumble.spec import Spec
 
@@ -179,6 +180,7 @@ class Sketch(Answers):
                 "Cannot release: records of this sketch were released before, as part of a merged one. "
                 "A sketch is released once. Hint: query the release you have; that is free."
             )
+        require_backend(backend)
         share = DEFAULT_COUNT_SHARE if count_share is None else count_share
         calibration = calibrate(
             self._spec.rows,

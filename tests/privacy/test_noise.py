@@ -1,7 +1,8 @@
 """The noise has exactly the law that it claims.
 
 The entropy is real, so these tests can fail by bad luck: each χ² test raises a false alarm with
-probability 1e-9 (about forty of them: once in 25 million runs).
+probability 1e-9 nominally, and surely below 1e-8 (bins hold 100 expected draws or more, where the χ²
+approximation of so far a tail is good to a factor of ten). There are about thirty of them.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ def cumulative(law: str, scale: float, k: np.ndarray) -> np.ndarray:
 
 
 def bins(law: str, scale: float, expected: int) -> tuple[np.ndarray, np.ndarray]:
-    """Upper ends of at most about sixty bins with at least 20 expected draws each, and their chances."""
+    """Upper ends of at most about sixty bins with at least 100 expected draws each, and their chances."""
     reach = max(1, math.ceil(14 * scale))
     ends = np.unique(np.linspace(-reach, reach, 61).round().astype(np.int64))
     kept, chances, before = [], [], 0.0
     for end, total in zip(ends, cumulative(law, scale, ends), strict=True):
-        if (total - before) * expected >= 20 and (1 - total) * expected >= 20:
+        if (total - before) * expected >= 100 and (1 - total) * expected >= 100:
             kept.append(end)
             chances.append(total - before)
             before = total
@@ -70,7 +71,7 @@ def test_draws_follow_the_exact_law(law: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("scale", [0.3, 2.5, 1000, 1e6])
+@pytest.mark.parametrize("scale", [0.5, 2.5, 1000, 1e6])
 def test_slow_path_alone_follows_the_exact_law(law: str, scale: float) -> None:
     """An infinite margin leaves every draw to the decimal arithmetic."""
     assert p_value(DRAW[law](Fraction(scale), 4000, math.inf), law, scale) > FALSE_ALARM
@@ -137,15 +138,29 @@ def test_laplace_kernel_equals_exact_arithmetic(scale: Fraction) -> None:
         assert out[slot] == noise._laplace_trial(scale, int(words[slot]))
 
 
+def near_acceptance(sigma: Fraction) -> list[list[int]]:
+    """Pairs of words whose second −ln U lies within a few 2⁻⁶³ of γ: accept or not is hard to say."""
+    context, width, pairs = Context(prec=60), int(sigma) + 1, []
+    for size in range(5 * width if width < 10 else 0, -1, -1):
+        gamma = (size - sigma * sigma / width) ** 2 / (2 * sigma * sigma)
+        power = context.divide(Decimal(-gamma.numerator), Decimal(gamma.denominator))
+        tie = int(context.multiply(context.exp(power), Decimal(2**63)))
+        proposal = int(2.0**63 * math.exp(-(size + 0.5) / width))
+        pairs += [[2 * proposal, 2 * (tie + shift)] for shift in (-200, -2, -1, 1, 2, 200) if tie > 2**49]
+    return pairs
+
+
 @pytest.mark.parametrize("sigma", [Fraction(1, 1000), Fraction(3, 10), Fraction(5, 2), Fraction(10**5, 3)])
 def test_gaussian_kernel_equals_exact_arithmetic(sigma: Fraction) -> None:
     rng = np.random.default_rng(8)
-    for pair in rng.integers(0, 2**64, (400, 2), dtype=np.uint64):
+    pairs = rng.integers(0, 2**64, (400, 2), dtype=np.uint64).tolist() + near_acceptance(sigma)
+    sizes = (float(int(sigma) + 1), float(sigma**2 / (int(sigma) + 1)), float(sigma))
+    for pair in pairs:
         out, waiting = np.zeros(1, np.int64), np.zeros((1, 3), np.uint64)
-        sizes = (float(int(sigma) + 1), float(sigma**2 / (int(sigma) + 1)), float(sigma))
-        filled, undecided = noise._gaussian_kernel(pair, *sizes, noise.MARGIN, out, waiting)
+        words = np.array(pair, dtype=np.uint64)
+        filled, undecided = noise._gaussian_kernel(words, *sizes, noise.MARGIN, out, waiting)
         if undecided == 0:
-            assert noise._gaussian_trial(sigma, *pair.tolist()) == (out[0] if filled else None)
+            assert noise._gaussian_trial(sigma, *pair) == (out[0] if filled else None)
 
 
 def test_logarithm_is_as_accurate_as_the_proof_assumes() -> None:
@@ -206,7 +221,7 @@ def test_unknown_backend_is_refused() -> None:
 
 
 def test_missing_opendp_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "opendp.prelude", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ScumbleError, match="pip install"):
         noise.discrete_laplace(1, 1, backend="opendp")
 

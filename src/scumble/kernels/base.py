@@ -123,7 +123,8 @@ class Kernel(ABC):
     def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
         """The kernel's columns of a table as records, and a mask of bad cells (rows, columns)."""
         values = table.numeric(which)
-        size = np.abs(values) * self._inverse_scale(table.names, which)
+        with np.errstate(over="ignore"):
+            size = np.abs(values) * self._inverse_scale(table.names, which)
         return Records(values), ~(size <= LARGEST)
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:

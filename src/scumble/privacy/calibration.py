@@ -48,6 +48,12 @@ class Calibration:
 
     `count_scale` is None if no noisy count is released: because N is public (replace), or because
     `count_share` was 0.
+
+    >>> calibration = calibrate(100, epsilon=1.0, delta=1e-6)
+    >>> calibration.mechanism, round(calibration.counter_variance)
+    ('discrete-gaussian', 1859)
+    >>> calibration.draw_counters((100, 32)).shape
+    (100, 32)
     """
 
     mechanism: str
@@ -164,6 +170,7 @@ def _gaussian_scales(
         shown = float_down(sigma), None if count is None else float_down(count)
         return certified_delta(epsilon, gaussian_shift(rows, neighbors, people, *shown), delta) <= delta
 
+    _refuse_extremes(*scales(1.0), epsilon)  # before the certificates meet numbers beyond float64
     low, high = 0.0, 1e-9  # the factor is 1 + high
     while not certified(1 + high):
         low, high = high, 8 * high

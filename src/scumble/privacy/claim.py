@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,6 +43,13 @@ class PrivacyClaim:
     the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
     checking. `rows` counters are touched by one record. A merged release keeps the claims it was
     made of in `parts`.
+
+    >>> from scumble.privacy import calibrate
+    >>> claim = calibrate(1000, epsilon=1).claim
+    >>> print(claim)
+    ε = 1, ρ = 0.001261 (add-remove one record; discrete-laplace)
+    >>> round(claim.equivalent(delta=1e-6), 3)
+    0.146
     """
 
     epsilon: float
@@ -170,11 +178,8 @@ class PrivacyClaim:
                 raise ParameterError("The claim of a merged release does not follow from its parts.")
             return
         assert self.rows is not None and self.exact_scale is not None
-        exact = as_fraction("exact_scale", self.exact_scale)
-        count = as_fraction("exact_count_scale", self.exact_count_scale) if self.exact_count_scale else None
-        for scale in (exact, count):
-            if scale is not None and scale <= 0:
-                raise parameter("exact scale", "positive", str(scale))
+        exact = _stored_fraction(self.exact_scale)
+        count = None if self.exact_count_scale is None else _stored_fraction(self.exact_count_scale)
         shown = (self.scale, self.count_scale)
         if shown != (float(exact), None if count is None else float(count)):
             raise ParameterError("The claim's scales differ from its exact scales.")
@@ -182,6 +187,13 @@ class PrivacyClaim:
         too_small = self.rho is None or self.rho < rho or (epsilon is not None and self.epsilon < epsilon)
         if too_small or (self.mechanism == GAUSSIAN and not 0 < self.delta < 1):
             raise ParameterError("The claim promises more privacy than its noise scales give.")
+
+
+def _stored_fraction(text: str) -> Fraction:
+    # Only digits, and not too many: Fraction("1e999999999") would fill the memory of whoever opens a file.
+    if not re.fullmatch(r"[1-9][0-9]{0,39}(/[1-9][0-9]{0,39})?", text, re.ASCII):
+        raise parameter("exact scale", "a positive fraction such as '3125/3'", text[:100])
+    return Fraction(text)
 
 
 _OPTIONAL_FLOAT = (float, int, type(None))

@@ -13,7 +13,7 @@ def least_epsilon(curve: Callable[[float], float], delta: float) -> float:
     low, high = 0.0, 1.0
     while curve(high) > delta:
         low, high = high, 2 * high
-    while high - low > 1e-9 * high:
+    while high - low > 1e-9 * high and high > 1e-12:
         middle = (low + high) / 2
         low, high = (middle, high) if curve(middle) > delta else (low, middle)
     return high

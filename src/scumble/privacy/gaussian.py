@@ -92,7 +92,7 @@ def analytic_gaussian_sigma(epsilon: object, delta: object, sensitivity: object 
     """The least σ for which continuous Gaussian noise is (ε, δ)-private (Balle & Wang 2018, Algorithm 1).
 
     >>> round(analytic_gaussian_sigma(1.0, 1e-6), 6)
-    4.224794
+    4.224679
     """
     budget = float(as_fraction("epsilon", epsilon))
     failure = float_down(as_fraction("delta", delta))
@@ -122,7 +122,7 @@ def _separation(epsilon: float, delta: float) -> float:
 
 
 def zcdp_delta(epsilon: float, rho: float) -> float:
-    """δ(ε) of any ρ-zCDP release: Canonne, Kamath & Steinke 2020, Corollary 13.
+    """δ(ε) of any ρ-zCDP release: Canonne, Kamath & Steinke 2020, Section 2.3.
 
     δ = inf over α > 1 of exp((α − 1)(αρ − ε)) / (α − 1) · (1 − 1/α)^α; each α is valid by itself, so
     an inexact minimum is still a proof.
@@ -194,7 +194,7 @@ def lattice_delta(epsilon: float, shift: Shift, least: float) -> float:
     # overflow a smaller factor does: it subtracts less.
     factor = np.exp(np.minimum(epsilon - count_loss, 700.0))
     total = float(chances @ np.maximum(cumulative(last) - factor * cumulative(last - n), 0.0))
-    cut = 4 * math.exp(-reach * reach / 2)  # a discrete Gaussian is sub-Gaussian (CKS 2020, Corollary 17)
+    cut = 4 * math.exp(-reach * reach / 2)  # a discrete Gaussian is sub-Gaussian (proof, Lemma 3)
     return min(1.0, math.exp(loss) * (total + cut) * PADDING)
 
 

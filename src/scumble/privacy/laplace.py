@@ -11,7 +11,7 @@ and δ(ε′) = E max(0, 1 − exp(ε′ − L)). The sum R/s + 1/s_N, the pure 
 all coins fall alike; with some luck excluded (δ), the typical loss counts, and that is far smaller.
 
 For a person with m records a row's move is dominated by randomized response with m/s, however it is
-spread over the row's counters: every ε-private law is (Kairouz, Oh & Viswanath 2015, Theorem 3.1).
+spread over the row's counters: every ε-private law is (Kairouz, Oh & Viswanath 2015).
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ Hartman, Shrestha & Hay 2022 (interval refining).
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import operator
 import os
@@ -64,7 +65,7 @@ def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...],
     ((2, 3), 'int64')
     """
     exact, shape = _scale("scale", scale), _shape(size)
-    if _backend(backend) == "opendp":
+    if require_backend(backend) == "opendp":
         return _opendp("laplace", exact, shape)
     return _laplace(exact, math.prod(shape)).reshape(shape)
 
@@ -78,7 +79,7 @@ def discrete_gaussian(
     True
     """
     exact, shape = _scale("sigma", sigma), _shape(size)
-    if _backend(backend) == "opendp":
+    if require_backend(backend) == "opendp":
         return _opendp("gaussian", exact, shape)
     return _gaussian(exact, math.prod(shape)).reshape(shape)
 
@@ -307,20 +308,19 @@ def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _backend(name: str) -> str:
+def require_backend(name: str) -> str:
+    """The backend's name, if there is such a one and it is installed: asked before a budget is spent on it."""
     if name not in ("exact", "opendp"):
         raise parameter("backend", "'exact' or 'opendp'", name)
+    if name == "opendp" and importlib.util.find_spec("opendp") is None:
+        raise ScumbleError("`backend='opendp'` needs the opendp package. Hint: pip install 'scumble[opendp]'.")
     return name
 
 
 def _opendp(law: str, scale: Fraction, shape: tuple[int, ...]) -> Integers:
     """Draw with OpenDP; its scale is a float, so ours is rounded up: never less noise than claimed."""
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise ScumbleError(
-            "`backend='opendp'` needs the opendp package. Hint: pip install 'scumble[opendp]'."
-        ) from None
+    import opendp.prelude as dp
+
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if law == "laplace":

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from scumble.errors import DataError
-from scumble.tables.hashing import UnsupportedValue, hashes, iso_texts, missing
+from scumble.tables.hashing import UnsupportedValue, hashes, hashes_of_distinct, iso_texts, missing
 
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
@@ -72,7 +72,7 @@ def describe(column: Column) -> str:
     """What a column holds, in words and never by value."""
     if is_arrow(column):
         kind = plain_type(column)
-        return "text" if is_text(kind) else f"values of type {kind}"
+        return "text" if is_text(kind) else f"values of type {str(kind)[:60]}"
     if column.dtype == object:
         others = {one for one in object_types(column) if not issubclass(one, NUMBERS)}
         names = sorted("text" if issubclass(one, str) else one.__name__ for one in others)
@@ -162,7 +162,7 @@ def categories(column: Column, label: str) -> np.ndarray:
         if not is_arrow(column):
             return _numpy_categories(column)
         parts = [_arrow_categories(piece) for piece in _encoded(column)]
-    except (UnsupportedValue, pa.ArrowNotImplementedError):
+    except (UnsupportedValue, OverflowError, pa.ArrowNotImplementedError):
         what = describe(column)
         raise DataError(f"{label} must hold categories, got {what}. {_CATEGORY_HINT}") from None
     if len(parts) == 1:
@@ -185,9 +185,9 @@ def _numpy_categories(column: np.ndarray) -> np.ndarray:
     if kind == "M":
         found = np.full(len(distinct), np.nan)
         there = ~np.isnat(distinct)
-        found[there] = hashes(iso_texts(distinct[there]))
+        found[there] = hashes_of_distinct(iso_texts(distinct[there]))
         return found[place]
-    return hashes(distinct.tolist())[place]
+    return hashes_of_distinct(distinct.tolist())[place]
 
 
 def _encoded(column: Column) -> Iterable[pa.Array]:
@@ -228,9 +228,9 @@ def _arrow_hashes(values: pa.Array) -> np.ndarray:
     if isinstance(values, pa.ExtensionArray):
         raise UnsupportedValue(str(kind))
     try:
-        return hashes(values.to_pylist())
+        return hashes_of_distinct(values.to_pylist())
     except UnicodeDecodeError:  # text that is not UTF-8: its bytes are as good a name
-        return hashes(pc.cast(values, pa.large_binary()).to_pylist())
+        return hashes_of_distinct(pc.cast(values, pa.large_binary()).to_pylist())
 
 
 def _arrow_times(values: pa.Array) -> np.ndarray:
@@ -245,5 +245,5 @@ def _arrow_times(values: pa.Array) -> np.ndarray:
     if pt.is_time(kind):  # a time of day: the first day of the epoch says nothing
         texts = [text.removeprefix("1970-01-01T") if "T" in text else "00:00:00" for text in texts]
     found = np.full(len(values), np.nan)
-    found[there] = hashes(texts)
+    found[there] = hashes_of_distinct(texts)
     return found

@@ -96,7 +96,7 @@ def _from_numpy(X: np.ndarray) -> Parts:
         X = X.astype(object)
         X[hidden] = None
     if X.ndim not in (1, 2):
-        axes = "one number" if X.ndim == 0 else f"{X.ndim} axes"
+        axes = "a single value" if X.ndim == 0 else f"{X.ndim} axes"
         raise DataError(f"`X` must have two axes (records, columns), got {axes}. Hint: X.reshape(len(X), -1).")
     flat = X.ndim == 1
     table = X[:, None] if flat else X
@@ -107,8 +107,7 @@ def _from_numpy(X: np.ndarray) -> Parts:
 def _from_rows(X: Sequence[Any], width: int | None) -> Parts:
     """A list of rows, or a list of single cells."""
     if len(X) == 0:
-        empty = np.empty((0, 1 if width is None else width))
-        return _from_numpy(empty)
+        return _from_numpy(np.empty(0) if width is None else np.empty((0, width)))
     is_row = [isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim > 0) for row in X]
     if any(isinstance(row, Mapping) for row in X):
         raise DataError("`X` must be a list of rows, got dictionaries. Hint: pass pyarrow.Table.from_pylist(X).")
@@ -149,9 +148,11 @@ def _pandas_column(series: Any) -> Column:
 
 
 def _polars_column(series: Any) -> Column:
+    if str(series.dtype) == "Object":  # polars would hand over the addresses of the objects, as bytes
+        return objects(series.to_list())
     try:
         return pa.chunked_array(series)
-    except (pa.ArrowException, TypeError, ValueError):  # 128-bit integers, Python objects
+    except (pa.ArrowException, TypeError, ValueError):  # 128-bit integers
         return objects(series.to_list())
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what polars raises where it has no Arrow form
@@ -174,6 +175,7 @@ def _from_protocol(X: Any) -> Parts:
             return _from_numpy(np.asarray(X))
     except DataError:
         raise
-    except Exception as error:
-        raise DataError(f"`X` of type {type(X).__name__} does not convert to a table. {_ACCEPTED}") from error
+    except Exception:
+        # `from None`: what another library has to say may quote cells.
+        raise DataError(f"`X` of type {type(X).__name__} does not convert to a table. {_ACCEPTED}") from None
     raise DataError(f"`X` must be a table, got {type(X).__name__}. {_ACCEPTED}")

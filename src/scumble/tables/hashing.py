@@ -48,6 +48,11 @@ def _hash(text: bytes) -> float:
     return float(int.from_bytes(blake2b(text, digest_size=8, person=_PERSON).digest(), "big") >> 11)
 
 
+def hashes_of_distinct(values: Iterable[object]) -> np.ndarray:
+    """The numbers of values that are known to differ."""
+    return np.array([stable_hash(value) for value in values], dtype=np.float64)
+
+
 def hashes(values: Iterable[object]) -> np.ndarray:
     """The numbers of many values; each distinct value is hashed once."""
     # 1, 1.0 and True are equal as keys of a dict but differ in type, and True has a text of its own.
@@ -81,12 +86,16 @@ def canonical(value: object) -> bytes | None:
     if isinstance(value, str):
         # A lone surrogate is no UTF-8, but a cell read with errors="surrogateescape" may hold one.
         return value.encode("utf-8", "surrogatepass")
+    if type(value) is float and value == value:  # the most common kind, ahead of the rare ones
+        return _float_text(value)
     if missing(value):
         return None
     if isinstance(value, bool | np.bool_):
         return b"true" if value else b"false"
     if isinstance(value, int | np.integer):
-        return b"%d" % int(value)
+        return _int_text(int(value))
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return _int_text(int(value))
     if isinstance(value, float | np.floating | Fraction):
         return _float_text(float(value))
     if isinstance(value, Decimal):
@@ -107,6 +116,11 @@ def canonical(value: object) -> bytes | None:
     raise UnsupportedValue(type(value).__name__)
 
 
+def _int_text(value: int) -> bytes:
+    # Python writes no more than 4,300 digits in decimal (a guard against slow conversion), any number in hex.
+    return b"%d" % value if value.bit_length() < 8192 else hex(value).encode("ascii")
+
+
 def _float_text(value: float) -> bytes:
     if math.isfinite(value) and value.is_integer():
         return b"%d" % int(value)  # also makes -0.0 a plain 0
@@ -114,16 +128,21 @@ def _float_text(value: float) -> bytes:
 
 
 def _decimal_text(value: Decimal) -> bytes:
-    # Beyond 400 digits the plain integer would be absurdly long; no float could be equal to it anyway.
-    if value.is_finite() and value.adjusted() < 400 and value == value.to_integral_value():
+    if value and value.is_finite() and value.adjusted() >= 400:
+        # No float is that large, and the plain integer could be absurdly long: its digits and its exponent.
+        sign, digits, exponent = value.as_tuple()
+        text = "".join(map(str, digits))
+        short = text.rstrip("0")
+        return f"{'-' * sign}{short}E{int(exponent) + len(text) - len(short)}".encode("ascii")
+    if value.is_finite() and value == value.to_integral_value():
         return b"%d" % int(value)
-    if value.is_finite() and value.adjusted() >= 400:
-        return str(value.normalize()).encode("ascii")
-    return repr(float(value)).encode("ascii")
+    return _float_text(float(value))
 
 
 def iso_texts(times: np.ndarray, zone: str = "") -> list[str]:
     """The canonical texts of an array of datetime64 (no NaT among them)."""
+    if np.datetime_data(times.dtype)[0] in ("h", "m"):
+        times = times.astype("M8[s]")
     return [_trim(text, zone) for text in np.datetime_as_string(times).tolist()]
 
 

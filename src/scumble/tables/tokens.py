@@ -41,6 +41,8 @@ def holds_numbers(column: cells.Column) -> bool:
 def tokens_of(column: cells.Column, label: str) -> Sets:
     """The sets in one column of lists or of text."""
     if not cells.is_arrow(column):
+        if column.dtype.kind not in "OUST":
+            raise _not_sets(column, label)
         return _from_objects(column.astype(object).tolist(), column, label)
     kind = cells.plain_type(column)
     if not _is_list(kind):
@@ -58,10 +60,15 @@ def tokens_of_flags(flags: np.ndarray, labels: list[str]) -> Sets:
     if len(negative):
         raise DataError(f"{labels[negative[0]]} must hold 0 or 1 (present or not), got negative numbers. {HINT}")
     gone = ~np.isfinite(flags).all(axis=1)
-    present = (flags != 0) & ~gone[:, None]
     names = np.array([stable_hash(j) for j in range(flags.shape[1])])
-    values = np.broadcast_to(names, flags.shape)[present]
+    order = np.argsort(names)  # sorted once here, the sets need no sorting each
+    present = (flags[:, order] != 0) & ~gone[:, None]
+    values = np.broadcast_to(names[order], flags.shape)[present]
     return _tidy(values, present.sum(axis=1, dtype=np.int64), gone)
+
+
+def _not_sets(column: cells.Column, label: str) -> DataError:
+    return DataError(f"{label} must hold sets of tokens, got {cells.describe(column)}. {HINT}")
 
 
 def _is_list(kind: object) -> bool:
@@ -98,7 +105,7 @@ def _from_objects(rows: list, column: cells.Column, label: str) -> Sets:
             gone[i] = True
             continue
         else:
-            raise DataError(f"{label} must hold sets of tokens, got {cells.describe(column)}. {HINT}")
+            raise _not_sets(column, label)
         flat.extend(found)
         counts[i] = len(found)
     try:
@@ -114,8 +121,9 @@ def _tidy(values: np.ndarray, counts: np.ndarray, gone: np.ndarray) -> Sets:
     gone[row[np.isnan(values)]] = True
     keep = ~gone[row]
     values, row = values[keep], row[keep]
-    order = np.lexsort((values, row))
-    values, row = values[order], row[order]
+    if not ((row[1:] > row[:-1]) | (values[1:] > values[:-1])).all():
+        order = np.lexsort((values, row))
+        values, row = values[order], row[order]
     first = np.ones(len(values), bool)
     first[1:] = (values[1:] != values[:-1]) | (row[1:] != row[:-1])
     offsets = np.zeros(len(counts) + 1, np.int64)

@@ -1,0 +1,162 @@
+"""Kernels one by one: formulas, scales, columns, products, and kernels of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate, stats
+
+import scumble
+from scumble.kernels import Kernel
+
+
+@pytest.mark.parametrize("distance", [1e-6, 0.1, 0.7, 1.0, 3.0, 50.0, 1e9])
+def test_the_euclidean_formula_is_the_integral_it_comes_from(distance: float) -> None:
+    """k = ∫ over the projected gap u of (1 − u/w) · 2φ(u/c)/c du (Datar et al. 2004, equation 1)."""
+    value, _ = integrate.quad(
+        lambda u: (1 - u / 2.0) * 2.0 * stats.norm.pdf(u / distance) / distance, 0, min(2.0, 40 * distance), limit=200
+    )
+    assert scumble.EuclideanKernel(2.0)([[0.0]], [[distance]])[0, 0] == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("distance", [1e-3, 0.1, 0.7, 1.0, 3.0, 50.0])
+def test_the_manhattan_formula_is_the_integral_it_comes_from(distance: float) -> None:
+    value, _ = integrate.quad(lambda u: (1 - u / 2.0) * 2.0 * stats.cauchy.pdf(u, scale=distance), 0, 2.0, limit=400)
+    assert scumble.ManhattanKernel(2.0)([[0.0]], [[distance]])[0, 0] == pytest.approx(value, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [scumble.EuclideanKernel, scumble.ManhattanKernel])
+def test_extreme_distances_give_numbers(kind: type[Kernel]) -> None:
+    values = kind(1.0)([[0.0]], [[0.0], [-0.0], [1e-300], [1e-160], [1e160], [1e300]])[0]
+    assert np.all(values[:4] == 1.0)
+    assert np.all((values[4:] >= 0.0) & (values[4:] < 1e-100))
+
+
+def test_the_angular_kernel_ignores_length_and_knows_zero() -> None:
+    k = scumble.AngularKernel()([[1e-200, 0.0], [0.0, 0.0]], [[1e200, 0.0], [-3.0, 0.0], [5.0, 5.0], [0.0, 0.0]])
+    np.testing.assert_allclose(k, [[1.0, 0.0, 0.75, 0.5], [0.5, 0.5, 0.5, 1.0]], atol=1e-12)
+
+
+def test_scale_divides_columns() -> None:
+    X, Y = np.array([[10.0, 2.0]]), np.array([[30.0, 3.0]])
+    plain = scumble.EuclideanKernel(1.0)(X / [20.0, 5.0], Y / [20.0, 5.0])
+    for scale in ([20.0, 5.0], (20, 5), np.array([20.0, 5.0])):
+        np.testing.assert_allclose(scumble.EuclideanKernel(1.0, scale=scale)(X, Y), plain)
+    named = scumble.EuclideanKernel(1.0, scale={"pay": 5.0, "age": 20.0})
+    frames = (pd.DataFrame(x, columns=["age", "pay"]) for x in (X, Y))
+    np.testing.assert_allclose(named(*frames), plain)
+
+
+def test_a_scaled_sketch_estimates_the_scaled_kernel(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(500, 2)) * [20.0, 5.0]
+    scaled = scumble.Sketch(scumble.EuclideanKernel(1.0, scale=[20.0, 5.0]), 2, rows=64, buckets=128, seed=1)
+    plain = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=64, buckets=128, seed=1)
+    scaled.update(X)
+    plain.update(X / [20.0, 5.0])
+    np.testing.assert_allclose(scaled.kernel_sum(X[:50]), plain.kernel_sum(X[:50] / [20.0, 5.0]), atol=1.0)
+
+
+def test_a_product_multiplies_over_its_own_columns() -> None:
+    frame = pd.DataFrame({"age": [30.0, 40.0, 30.0], "town": ["Ulm", "Ulm", "Jena"], "pay": [1.0, 2.0, 3.0]})
+    age = scumble.EuclideanKernel(10.0, columns=["age"])
+    town = scumble.HammingKernel(columns=["town"])
+    both = age * town
+    np.testing.assert_allclose(both(frame, frame), age(frame, frame) * town(frame, frame))
+    assert both(frame, frame)[0, 2] == 0.0
+    three = both * scumble.ManhattanKernel(1.0, columns=["pay"])
+    assert len(three.factors) == 3
+    assert Kernel.from_dict(three.to_dict()) == three
+
+
+def test_a_sketch_of_a_mixed_table_is_unbiased(rng: np.random.Generator) -> None:
+    """Mean over 200 seeds within 4 standard errors of brute force."""
+    n = 300
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(40.0, 10.0, n),
+            "town": rng.choice(["Ulm", "Jena", "Gera"], n),
+            "words": [" ".join(rng.choice(list("abcdef"), 3)) for _ in range(n)],
+        }
+    )
+    kernel = (
+        scumble.EuclideanKernel(10.0, columns=["age"])
+        * scumble.HammingKernel(columns=["town"])
+        * scumble.JaccardKernel(columns=["words"])
+    )
+    truth = kernel(frame[:1], frame).sum()
+    columns = list(frame)
+    sums = [
+        scumble.Sketch(kernel, columns=columns, rows=16, buckets=64, seed=s, design="iid")
+        .update(frame)
+        .kernel_sum(frame[:1])
+        for s in range(200)
+    ]
+    assert abs(np.mean(sums) - truth) <= 4.0 * np.std(sums) / np.sqrt(200)
+
+
+class TriangleKernel(Kernel):
+    """A kernel of one's own: a randomly shifted grid on a line, k = max(0, 1 − |x − y|)."""
+
+    name = "test-triangle"
+
+    def _draw_one(self, draws, dimensions):
+        return draws.uniform(1)
+
+    @staticmethod
+    def code(record, parameters):
+        return np.floor(record[0] + parameters[0])
+
+    def collision(self, X, Y):
+        return np.maximum(0.0, 1.0 - np.abs(X[:, :1] - Y[:, 0]))
+
+
+def test_a_kernel_of_ones_own_is_compiled_and_counted(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(2000, 1))
+    kernel = TriangleKernel(power=2)
+    sketches = [
+        scumble.Sketch(kernel, 1, rows=64, buckets=32, seed=4, design="sobol", engine=engine).update(X[:200])
+        for engine in ("cpu", "reference")
+    ]
+    Q = np.linspace(-2.0, 2.0, 9)[:, None]
+    np.testing.assert_array_equal(sketches[0].kernel_sum(Q), sketches[1].kernel_sum(Q))
+    sketch = scumble.Sketch(kernel, 1, rows=2048, buckets=64, seed=4).update(X)
+    np.testing.assert_allclose(sketch.kernel_sum(Q), kernel(Q, X).sum(axis=1), atol=30.0)
+    assert scumble.Release.from_bytes(sketch.release(1.0).to_bytes()).kernel == kernel
+
+
+def test_token_sets_are_read_from_lists_text_and_columns() -> None:
+    kernel = scumble.JaccardKernel()
+    lists = pd.DataFrame({"basket": [["milk", "bread"], ["milk"], []]})
+    text = pd.DataFrame({"basket": ["milk bread", "milk", ""]})
+    expected = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    np.testing.assert_allclose(kernel(lists, lists), expected)
+    np.testing.assert_allclose(kernel(text, lists), expected)
+    np.testing.assert_allclose(kernel([[1, 1], [1, 0], [0, 0]], [[1, 1], [1, 0], [0, 0]]), expected)
+
+
+@pytest.mark.parametrize("bandwidth", [0, -1.0, np.nan, np.inf, "wide", None, True])
+def test_a_bad_bandwidth_is_refused(bandwidth: object) -> None:
+    with pytest.raises(scumble.ParameterError, match="`bandwidth` must be"):
+        scumble.EuclideanKernel(bandwidth)
+
+
+@pytest.mark.parametrize("scale", [0, -1.0, [1.0, np.nan], {"age": 0.0}, "x"])
+def test_a_bad_scale_is_refused(scale: object) -> None:
+    with pytest.raises(scumble.ParameterError, match="`scale"):
+        scumble.EuclideanKernel(1.0, scale=scale)
+
+
+def test_columns_that_are_not_there_are_named() -> None:
+    frame = pd.DataFrame({"age": [1.0], "pay": [2.0]})
+    with pytest.raises(scumble.DataError, match="'height'"):
+        scumble.EuclideanKernel(1.0, columns=["height"])(frame, frame)
+    with pytest.raises(scumble.DataError, match="column 5"):
+        scumble.EuclideanKernel(1.0, columns=[5])(np.ones((1, 2)), np.ones((1, 2)))
+    with pytest.raises(scumble.ParameterError, match="no column names"):
+        scumble.EuclideanKernel(1.0, columns=["age"])(np.ones((1, 2)), np.ones((1, 2)))
+
+
+def test_an_unknown_kernel_in_a_file_is_named() -> None:
+    with pytest.raises(scumble.ForeignFileError, match="import the module that defines it"):
+        Kernel.from_dict({"kernel": "nobody-knows", "power": 1})

@@ -1,0 +1,226 @@
+"""Releases: noise of the right size, honest error bars, a good count, merging."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scumble
+
+KERNEL = scumble.EuclideanKernel(1.0)
+
+
+def release_of(X: np.ndarray, epsilon: float = 1.0, seed: int = 3, **options: object) -> scumble.Release:
+    size: dict = {"rows": 64, "buckets": 128, "design": "sobol"}
+    for name in list(options):
+        if name in ("rows", "buckets", "design", "bounds"):
+            size[name] = options.pop(name)
+    return scumble.Sketch(KERNEL, X.shape[1], seed=seed, **size).update(X).release(epsilon, **options)
+
+
+# ---- noise ----
+
+
+@pytest.mark.parametrize(
+    ("options", "scale"),
+    [
+        ({"count_share": 0}, 64.0),
+        ({"count_share": 0, "records_per_person": 3}, 192.0),
+        ({"neighbors": "replace"}, 128.0),
+        ({"neighbors": "replace", "records_per_person": 2}, 256.0),
+    ],
+)
+def test_the_scale_is_the_sensitivity_over_epsilon(options: dict, scale: float) -> None:
+    release = release_of(np.zeros((0, 2)), 1.0, **options)
+    assert release.privacy.scale == pytest.approx(scale, rel=1e-9)
+    assert release.privacy.epsilon == 1.0
+    # The absolute mean of Laplace noise is its scale; 8,192 draws have a relative error of 1.1 %: six of them.
+    assert np.abs(release.counts).mean() == pytest.approx(scale, rel=0.067)
+
+
+def test_the_count_costs_four_percent() -> None:
+    release = release_of(np.zeros((0, 2)), 1.0)
+    assert release.privacy.scale == pytest.approx(64 / 0.96, rel=1e-9)
+    assert np.abs(release.counts).mean() == pytest.approx(64 / 0.96, rel=0.067)
+
+
+def test_gaussian_noise_does_not_grow_with_the_rows_after_averaging() -> None:
+    few = release_of(np.zeros((0, 2)), 1.0, rows=16, delta=1e-6)
+    many = release_of(np.zeros((0, 2)), 1.0, rows=256, delta=1e-6)
+    assert few.privacy.mechanism == "discrete-gaussian"
+    assert many.privacy.scale / few.privacy.scale == pytest.approx(4.0, rel=1e-3)
+    # The standard deviation of 32,768 Gaussian numbers has a relative error of 0.4 %: six of them.
+    assert many.counts.std() == pytest.approx(many.privacy.scale, rel=0.024)
+
+
+def test_two_releases_never_share_noise() -> None:
+    a, b = (release_of(np.zeros((0, 2))) for _ in range(2))
+    assert not np.array_equal(a.counts, b.counts)
+    assert a.identity != b.identity
+
+
+def test_opendp_can_draw_the_noise() -> None:
+    release = release_of(np.zeros((10, 2)), 1.0, rows=8, buckets=16, backend="opendp")
+    assert release.counts.dtype == np.int64 and np.abs(release.counts).max() > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0}, "`epsilon` must be"),
+        ({"epsilon": -1.0}, "`epsilon` must be"),
+        ({"epsilon": float("nan")}, "`epsilon` must be"),
+        ({"epsilon": float("inf")}, "`epsilon` must be"),
+        ({"epsilon": 1.0, "delta": -1e-9}, "`delta` must be"),
+        ({"epsilon": 1.0, "delta": 0.1}, "`delta` must be"),
+        ({"epsilon": 1.0, "delta": 1.0}, "`delta` must be"),
+        ({"epsilon": 1.0, "neighbors": "friends"}, "`neighbors` must be"),
+        ({"epsilon": 1.0, "records_per_person": 0}, "`records_per_person` must be"),
+        ({"epsilon": 1.0, "backend": "dice"}, "`backend` must be"),
+    ],
+)
+def test_a_bad_budget_is_refused_and_costs_nothing(options: dict, message: str) -> None:
+    sketch = scumble.Sketch(KERNEL, 2, rows=4, buckets=4).update(np.zeros((5, 2)))
+    with pytest.raises(scumble.ParameterError, match=message):
+        sketch.release(**options)
+    assert sketch.release(epsilon=1.0).counts.shape == (4, 4)
+
+
+def test_an_empty_sketch_is_released_as_noise() -> None:
+    release = release_of(np.zeros((0, 2)))
+    assert abs(release.count) < 1000
+    assert np.all(release.density([[0.0, 0.0]]) >= 0.0)
+
+
+# ---- count ----
+
+
+def test_the_count_is_steady() -> None:
+    """R = W = 1000, N = 20,000, ε = 1: standard deviation at most 45. Over 200 draws it has a relative error of 5 %."""
+    sketch = scumble.Sketch(KERNEL, 1, rows=1000, buckets=1000, design="iid")
+    claimed = sketch.release(1.0)
+    assert claimed.count_standard_error <= 37.0
+    counts = []
+    for _ in range(200):
+        noisy = scumble.Sketch(KERNEL, 1, rows=20, buckets=1000, design="iid").update(np.zeros(20_000)).release(1.0)
+        counts.append(noisy.count)
+    assert abs(np.mean(counts) - 20_000) < 6 * 37 / np.sqrt(200)
+    assert np.std(counts) < 37 * 1.3
+
+
+def test_the_count_is_public_under_replacement() -> None:
+    release = release_of(np.zeros((777, 2)), neighbors="replace")
+    assert release.count == 777.0 and release.count_standard_error == 0.0
+
+
+def test_without_its_own_coordinate_the_count_comes_from_the_row_sums() -> None:
+    release = release_of(np.zeros((5000, 2)), count_share=0)
+    assert abs(release.count - 5000) < 6 * release.count_standard_error
+    assert release.count_standard_error == pytest.approx(np.sqrt(2 * 64 * 128), rel=0.01)
+
+
+# ---- error bars ----
+
+
+@pytest.mark.parametrize("design", ["iid", "sobol", "orthogonal"])
+@pytest.mark.parametrize("noise", ["none", "laplace", "gaussian"])
+def test_intervals_cover_and_are_not_too_wide(clusters: np.ndarray, design: str, noise: str) -> None:
+    """95 % intervals cover at least 93 % of dense and of sparse queries, at most 2.5 times as wide as needed."""
+    rng = np.random.default_rng(7)
+    dense, sparse = clusters[:100], rng.uniform(-6.0, 6.0, (100, 3))
+    Q = np.vstack([dense, sparse])
+    truth = KERNEL(Q, clusters).sum(axis=1)
+    covered, errors, widths = [], [], []
+    for seed in range(12):
+        answers: scumble.Sketch | scumble.Release
+        answers = scumble.Sketch(KERNEL, 3, rows=256, buckets=256, seed=seed, design=design).update(clusters)
+        if noise != "none":
+            answers = answers.release(1.0, delta=1e-6 if noise == "gaussian" else 0.0)
+        low, high = answers.interval(Q)
+        covered.append((low <= truth) & (truth <= high))
+        errors.append(answers.kernel_sum(Q) - truth)
+        widths.append((high - low) / 2)
+    hits = np.mean(covered, axis=0)
+    assert hits[:100].mean() >= 0.93
+    assert hits[100:].mean() >= 0.93
+    needed = 1.96 * np.sqrt(np.mean(np.square(errors), axis=0))
+    assert np.mean(widths) <= 2.5 * needed.mean()
+
+
+def test_more_confidence_is_wider(clusters: np.ndarray) -> None:
+    release = release_of(clusters)
+    widths = [np.subtract(*release.interval(clusters[:5], c)[::-1]) for c in (0.5, 0.95, 0.999)]
+    assert np.all(widths[0] < widths[1]) and np.all(widths[1] < widths[2])
+    for bad in (0.0, 1.0, -1.0, 95):
+        with pytest.raises(scumble.ParameterError, match="`confidence` must be"):
+            release.interval(clusters[:5], bad)
+
+
+def test_the_median_of_means_is_an_option(clusters: np.ndarray) -> None:
+    sketch = scumble.Sketch(KERNEL, 3, rows=900, buckets=256, seed=1).update(clusters)
+    mean, median = sketch.kernel_sum(clusters[:50]), sketch.kernel_sum(clusters[:50], method="median-of-means")
+    assert not np.array_equal(mean, median)
+    np.testing.assert_allclose(median, mean, rtol=0.3)
+    with pytest.raises(scumble.ParameterError, match="`method` must be"):
+        sketch.kernel_sum(clusters[:5], method="mode")
+
+
+def test_theorem_3_bounds_the_median_of_means(clusters: np.ndarray) -> None:
+    """|f̂ − f| ≤ √(f̃²/R + 2R/ε²) √(32 ln 1/δ) with probability 1 − δ, here δ = 0.01, for the counters' true scale."""
+    Q = clusters[::40]
+    k = KERNEL(Q, clusters)
+    release = release_of(clusters, rows=256, design="iid")
+    noise = 2 * release.privacy.scale**2 / 256
+    bound = np.sqrt(np.sqrt(k).sum(axis=1) ** 2 / 256 + noise) * np.sqrt(32 * np.log(100))
+    error = np.abs(release.kernel_sum(Q, method="median-of-means") - k.sum(axis=1))
+    assert np.mean(error <= bound) >= 0.99
+
+
+def test_density_is_a_share(clusters: np.ndarray) -> None:
+    release = release_of(clusters, epsilon=0.01)
+    Q = np.vstack([clusters[:200], np.full((1, 3), 1e6)])
+    assert np.all((release.density(Q) >= 0.0) & (release.density(Q) <= 1.0))
+    assert np.any(release.kernel_sum(Q) < 0.0), "kernel sums stay unbiased and may be negative"
+
+
+def test_noise_shrinks_with_epsilon(clusters: np.ndarray) -> None:
+    truth = KERNEL(clusters[:100], clusters).sum(axis=1)
+    errors = [np.abs(release_of(clusters, epsilon=e).kernel_sum(clusters[:100]) - truth).mean() for e in (0.01, 1.0)]
+    assert errors[1] < errors[0] / 5
+
+
+# ---- merging ----
+
+
+def test_disjoint_releases_merge_under_the_larger_epsilon(clusters: np.ndarray) -> None:
+    a, b = release_of(clusters[:2000], 1.0), release_of(clusters[2000:], 0.5)
+    both = a.merge(b)
+    np.testing.assert_array_equal(both.counts, a.counts + b.counts)
+    assert both.privacy.epsilon == 1.0
+    assert abs(both.count - 4000) < 6 * both.count_standard_error
+    assert both.standard_error(clusters[:5]).mean() > a.standard_error(clusters[:5]).mean()
+    truth = KERNEL(clusters[:200], clusters).sum(axis=1)
+    low, high = both.interval(clusters[:200])
+    assert np.mean((low <= truth) & (truth <= high)) >= 0.9
+    assert scumble.merge([a, b]).privacy == both.privacy
+
+
+def test_overlapping_releases_add_their_budgets(clusters: np.ndarray) -> None:
+    a, b = release_of(clusters, 1.0), release_of(clusters, 0.5, delta=1e-6)
+    assert a.merge(b, disjoint=False).privacy.epsilon >= 1.5
+    assert a.merge(b, disjoint=False).privacy.delta >= 1e-6
+
+
+def test_releases_that_differ_or_repeat_do_not_merge(clusters: np.ndarray) -> None:
+    a = release_of(clusters)
+    with pytest.raises(scumble.MergeError, match="seed is 3 here and 4 there"):
+        a.merge(release_of(clusters, seed=4))
+    with pytest.raises(scumble.MergeError, match="already part"):
+        a.merge(a)
+    b = release_of(clusters)
+    with pytest.raises(scumble.MergeError, match="already part"):
+        a.merge(b).merge(b)
+    with pytest.raises(scumble.ParameterError, match="all sketches or all releases"):
+        scumble.merge([a, scumble.Sketch(KERNEL, 3)])
+    with pytest.raises(scumble.ParameterError, match="at least one"):
+        scumble.merge([])

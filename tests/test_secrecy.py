@@ -1,0 +1,151 @@
+"""Nothing secret leaves: not by pickle, repr, errors or bytes; and nothing is released twice."""
+
+from __future__ import annotations
+
+import copy
+import io
+import logging
+import os
+import pickle
+import re
+import stat
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scumble
+
+KERNEL = scumble.EuclideanKernel(1.0)
+SECRET = 7_654_321  # an N and a counter that would be recognised anywhere
+
+
+@pytest.fixture
+def sketch() -> scumble.Sketch:
+    filled = scumble.Sketch(KERNEL, 2, rows=4, buckets=8, seed=1, design="iid")
+    filled._counts[:, 3] = SECRET  # as if so many equal records had been counted
+    return filled
+
+
+def test_a_second_release_is_refused(sketch: scumble.Sketch) -> None:
+    sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.BudgetError, match="released once"):
+        sketch.release(epsilon=1.0)
+    for verb in (
+        lambda: sketch.update(np.zeros((1, 2))),
+        lambda: sketch.kernel_sum([[0.0, 0.0]]),
+        lambda: sketch.count,
+    ):
+        with pytest.raises(scumble.BudgetError):
+            verb()
+    assert sketch._counts.size == 0, "the exact counters are gone"
+
+
+def test_merged_records_are_released_once() -> None:
+    a, b = (scumble.Sketch(KERNEL, 2, rows=4, buckets=8).update(np.zeros((9, 2))) for _ in range(2))
+    both, again = scumble.merge([a, b]), scumble.merge([a, b])
+    both.release(epsilon=1.0)
+    for part in (a, b, again):
+        with pytest.raises(scumble.BudgetError, match="released before"):
+            part.release(epsilon=1.0)
+
+
+def test_a_copy_from_a_file_does_not_renew_the_budget(tmp_path: Path) -> None:
+    sketch = scumble.Sketch(KERNEL, 2, rows=4, buckets=8).update(np.zeros((9, 2)))
+    sketch.save(tmp_path / "part.secret")
+    sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.BudgetError, match="released before"):
+        scumble.load_secret(tmp_path / "part.secret").release(epsilon=1.0)
+
+
+def test_the_budget_is_spent_even_if_drawing_fails(sketch: scumble.Sketch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bytes:
+        raise OSError("no entropy")
+
+    monkeypatch.setattr(os, "urandom", fail)
+    with pytest.raises(OSError, match="no entropy"):
+        sketch.release(epsilon=1.0)
+    monkeypatch.undo()
+    with pytest.raises(scumble.BudgetError):
+        sketch.release(epsilon=1.0)
+
+
+def test_a_sketch_is_not_pickled_or_copied(sketch: scumble.Sketch) -> None:
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(scumble.PrivacyError, match="not pickled or copied"):
+            attempt(sketch)
+
+
+def test_nothing_prints_the_counters(sketch: scumble.Sketch) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    logging.getLogger().addHandler(handler)
+    told = [repr(sketch), str(sketch), repr(sketch.spec), repr(sketch.spec.layout), repr(sketch.spec.layout.hasher)]
+    bad = [np.zeros((3, 5)), np.full((3, 2), np.nan), [["x", "y"]]]
+    for X in bad:
+        with pytest.raises(scumble.DataError) as caught:
+            sketch.update(X)
+        told.append("".join(traceback.format_exception(caught.value)))
+    with pytest.raises(scumble.MergeError) as caught_merge:
+        sketch.merge(scumble.Sketch(KERNEL, 3, rows=4, buckets=8))
+    told.append("".join(traceback.format_exception(caught_merge.value)))
+    release = sketch.release(epsilon=1.0)
+    told += [repr(sketch), repr(release), str(release.privacy), release.privacy.sentence(), stream.getvalue()]
+    logging.getLogger().removeHandler(handler)
+    for text in told:
+        assert str(SECRET) not in re.sub(r"[,_]", "", text)
+
+
+def test_the_released_bytes_hold_no_exact_number(sketch: scumble.Sketch) -> None:
+    """No touched counter and not the count: with noise of scale 4/ε each equals the truth with probability 1/8 at most,
+    all four touched ones and the count together 1e-6 at ε = 0.01."""
+    release = sketch.release(epsilon=0.01)
+    touched = release.counts[:, 3]
+    assert np.count_nonzero(touched == SECRET) < 4
+    assert not (np.all(touched == SECRET) and release._noisy_count == SECRET)
+    assert str(SECRET).encode() not in release.to_bytes()
+    assert np.count_nonzero(release.counts == 0) < 16, "empty counters get full noise too"
+    row_sums = release.counts.sum(axis=1)
+    assert len(set(row_sums.tolist())) > 1, "row sums are noisy too"
+
+
+def test_secret_files_are_for_the_owner_only(sketch: scumble.Sketch, tmp_path: Path) -> None:
+    path = tmp_path / "part.secret"
+    old = os.umask(0)
+    try:
+        sketch.save(path)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(scumble.SecretFileError, match="load_secret"):
+        scumble.load(path)
+    again = scumble.load_secret(path)
+    np.testing.assert_array_equal(again._counts, sketch._counts)
+    release = sketch.release(epsilon=1.0)
+    release.save(tmp_path / "public.scumble")
+    with pytest.raises(scumble.ForeignFileError):
+        scumble.load_secret(tmp_path / "public.scumble")
+
+
+def test_a_release_holds_no_path_and_no_host(tmp_path: Path, sketch: scumble.Sketch) -> None:
+    path = tmp_path / "a-telling-name.scumble"
+    sketch.release(epsilon=1.0).save(path)
+    content = path.read_bytes()
+    assert b"a-telling-name" not in content
+    assert os.uname().nodename.encode() not in content
+
+
+def test_released_counters_are_read_only(sketch: scumble.Sketch) -> None:
+    release = sketch.release(epsilon=1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        release.counts[0, 0] = 1
+
+
+def test_no_pickle_and_no_other_randomness_in_the_source() -> None:
+    root = Path(scumble.__file__).parent
+    for path in root.rglob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"^\s*(import|from) pickle|allow_pickle=True|joblib", text, re.M), path
+        if path.parent.name != "learn":  # drawing synthetic records is post-processing: any generator will do
+            assert not re.search(r"np\.random|numpy\.random|^\s*import random$", text, re.M), path

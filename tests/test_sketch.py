@@ -1,0 +1,274 @@
+"""Sketches: exact counting, merging, and the curator's own answers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+
+KERNEL = scumble.EuclideanKernel(1.0)
+
+
+def small(dimensions: int = 2, **options: object) -> scumble.Sketch:
+    chosen: dict = {"rows": 24, "buckets": 32, "seed": 3, "design": "sobol", **options}
+    return scumble.Sketch(KERNEL, dimensions, **chosen)
+
+
+def counters(sketch: scumble.Sketch) -> np.ndarray:
+    return sketch._counts
+
+
+@pytest.mark.parametrize("buckets", [16, 64, 1024])
+@pytest.mark.parametrize("power", [1, 3])
+@pytest.mark.parametrize("design", ["iid", "sobol", "orthogonal"])
+def test_kernel_sums_are_unbiased(buckets: int, power: int, design: str) -> None:
+    """Mean over 300 seeds within 4 standard errors of brute force, at ten queries: false alarms 6e-4 a case."""
+    rng = np.random.default_rng(1)
+    X, Q = rng.normal(size=(150, 3)), rng.normal(size=(10, 3))
+    kernel = scumble.EuclideanKernel(2.0, power=power)
+    truth = kernel(Q, X).sum(axis=1)
+    sums = np.array(
+        [
+            scumble.Sketch(kernel, 3, rows=8, buckets=buckets, seed=seed, design=design).update(X).kernel_sum(Q)
+            for seed in range(300)
+        ]
+    )
+    assert np.all(np.abs(sums.mean(axis=0) - truth) <= 4.0 * sums.std(axis=0, ddof=1) / np.sqrt(300))
+
+
+def test_the_error_falls_with_the_rows_even_with_few_buckets(clusters: np.ndarray) -> None:
+    """At W = 64, sixteen times the rows have at most a third of the error: no floor is left by the rehash."""
+    Q = clusters[::80]
+    truth = KERNEL(Q, clusters).sum(axis=1)
+
+    def rms(rows: int) -> float:
+        sums = [small(3, rows=rows, buckets=64, seed=s, design="iid").update(clusters).kernel_sum(Q) for s in range(8)]
+        return float(np.sqrt(np.mean((np.array(sums) - truth) ** 2)))
+
+    errors = [rms(rows) for rows in (64, 1024, 16384)]
+    assert errors[1] <= errors[0] / 3.0
+    assert errors[2] <= errors[1] / 3.0
+
+
+def test_every_row_counts_every_record(clusters: np.ndarray) -> None:
+    sketch = small(3).update(clusters)
+    assert np.all(counters(sketch).sum(axis=1) == len(clusters))
+    assert sketch.count == len(clusters)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cuts=st.lists(st.integers(0, 200), max_size=5), seed=st.integers(0, 3))
+def test_any_partition_merges_to_the_whole(cuts: list[int], seed: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(200, 2))
+    whole = small(seed=seed).update(X)
+    parts = [small(seed=seed).update(part) for part in np.split(X, sorted(cuts))]
+    merged = scumble.merge(parts)
+    np.testing.assert_array_equal(counters(merged), counters(whole))
+    in_place = small(seed=seed)
+    for part in parts:
+        in_place.merge(part)
+    np.testing.assert_array_equal(counters(in_place), counters(whole))
+
+
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [
+        ("seed", {"seed": 8}),
+        ("rows", {"rows": 25}),
+        ("buckets", {"buckets": 64}),
+        ("design", {"design": "iid"}),
+    ],
+)
+def test_a_refused_merge_names_what_differs(field: str, other: dict) -> None:
+    with pytest.raises(scumble.MergeError, match=rf"Cannot merge: {field} is .* here and .* there"):
+        small(seed=7).merge(small(**{"seed": 7, **other}))
+
+
+def test_unequal_kernels_and_columns_do_not_merge() -> None:
+    with pytest.raises(scumble.MergeError, match="kernel is EuclideanKernel"):
+        small().merge(scumble.Sketch(scumble.EuclideanKernel(2.0), 2, rows=24, buckets=32, seed=3, design="sobol"))
+    with pytest.raises(scumble.MergeError, match="dimensions is 2 here and 3 there"):
+        small().merge(small(3))
+
+
+def test_a_sketch_does_not_merge_with_itself_nor_twice() -> None:
+    a, b = small().update(np.zeros((5, 2))), small().update(np.ones((5, 2)))
+    with pytest.raises(scumble.MergeError, match="with itself"):
+        a.merge(a)
+    a.merge(b)
+    with pytest.raises(scumble.MergeError, match="with itself"):
+        a.merge(b)
+    with pytest.raises(scumble.ParameterError, match="`other` must be a Sketch"):
+        a.merge("b")
+
+
+def test_all_containers_give_the_same_counters() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.integers(-50, 50, (300, 2)).astype(np.float64)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    tables = [
+        X,
+        X.astype(np.float32),
+        X.astype(np.int16),
+        np.asfortranarray(X),
+        X[::-1][::-1],
+        X.tolist(),
+        frame,
+        frame.astype("Int64"),
+        pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}),
+        pa.table({"a": X[:, 0], "b": X[:, 1]}),
+        pa.RecordBatch.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "b"]),
+    ]
+    wanted = counters(small().update(X))
+    for table in tables:
+        np.testing.assert_array_equal(counters(small().update(table)), wanted, err_msg=str(type(table)))
+
+
+def test_named_tables_are_read_by_name() -> None:
+    frame = pd.DataFrame({"pay": [1.0, 2.0], "age": [3.0, 4.0], "name": ["x", "y"]})
+    by_name = scumble.Sketch(KERNEL, columns=["age", "pay"], rows=24, buckets=32, seed=3).update(frame)
+    by_place = scumble.Sketch(KERNEL, columns=["age", "pay"], rows=24, buckets=32, seed=3).update(
+        [[3.0, 1.0], [4.0, 2.0]]
+    )
+    np.testing.assert_array_equal(counters(by_name), counters(by_place))
+    with pytest.raises(scumble.DataError, match="Did you mean 'age'"):
+        scumble.Sketch(KERNEL, columns=["agee", "pay"], rows=24, buckets=32).update(frame)
+
+
+def test_in_pieces_or_at_once_is_the_same(clusters: np.ndarray) -> None:
+    once = small(3).update(clusters)
+    pieces = small(3)
+    for piece in np.array_split(clusters, 7):
+        pieces.update(piece)
+    np.testing.assert_array_equal(counters(pieces), counters(once))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_change_nothing(clusters: np.ndarray, threads: int) -> None:
+    np.testing.assert_array_equal(
+        counters(small(3, rows=50, threads=threads).update(clusters)), counters(small(3, rows=50).update(clusters))
+    )
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": 0}, "`rows` must be a whole number of at least 1"),
+        ({"rows": 2.5}, "`rows` must be"),
+        ({"buckets": 0}, "`buckets` must be"),
+        ({"buckets": -4}, "`buckets` must be"),
+        ({"seed": -1}, "`seed` must be"),
+        ({"seed": 2**64}, "`seed` must be"),
+        ({"design": "random"}, "`design` must be one of"),
+        ({"invalid": "ignore"}, "`invalid` must be 'error' or 'drop'"),
+        ({"engine": "abacus"}, "`engine` must be one of"),
+        ({"threads": 0}, "`threads` must be"),
+        ({"bounds": (1.0, 0.0)}, "`bounds` must be finite, with low below high"),
+        ({"bounds": (0.0, [1.0, 2.0, 3.0])}, "`bounds` must be a pair"),
+    ],
+)
+def test_bad_parameters_are_explained(options: dict, message: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=message):
+        small(**options)
+
+
+def test_dimensions_must_be_known() -> None:
+    with pytest.raises(scumble.ParameterError, match="Give `dimensions`"):
+        scumble.Sketch(KERNEL)
+    with pytest.raises(scumble.ParameterError, match="`dimensions` must be 2"):
+        scumble.Sketch(KERNEL, 3, columns=["a", "b"])
+    with pytest.raises(scumble.ParameterError, match="`kernel` must be"):
+        scumble.Sketch("euclidean", 2)
+
+
+def test_wrong_width_and_wrong_types_are_data_errors() -> None:
+    with pytest.raises(scumble.DataError, match="3"):
+        small().update(np.zeros((5, 3)))
+    with pytest.raises(scumble.DataError):
+        small().update(np.zeros(5))
+    with pytest.raises(scumble.DataError):
+        small().update([["a", "b"]])
+    with pytest.raises(scumble.DataError):
+        small().update(np.zeros((2, 2), complex))
+    with pytest.raises(scumble.DataError):
+        small().update(None)
+
+
+def test_invalid_cells_are_counted_not_shown() -> None:
+    X = np.array([[1.0, 2.0], [np.nan, 31337.0], [np.inf, np.nan], [3.0, 4.0]])
+    sketch = small()
+    with pytest.raises(scumble.DataError, match="3 cells") as caught:
+        sketch.update(X)
+    assert "31337" not in str(caught.value)
+    assert sketch.count == 0, "a refused table is not counted in part"
+    dropping = small(invalid="drop").update(X)
+    assert dropping.count == 2 and dropping.dropped == 2
+    np.testing.assert_array_equal(counters(dropping), counters(small().update(X[[0, 3]])))
+
+
+def test_extreme_values_are_counted() -> None:
+    X = np.array([[1e300, -1e300], [1e300, -1e300], [-0.0, 0.0], [0.0, -0.0], [5e-324, 1e-300]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sketch = small(rows=64).update(X)
+        sums = sketch.kernel_sum(X)
+    assert np.all(counters(sketch).sum(axis=1) == 5)
+    np.testing.assert_allclose(sums, [2.0, 2.0, 3.0, 3.0, 3.0], atol=0.7)
+    with pytest.raises(scumble.DataError):
+        scumble.Sketch(scumble.EuclideanKernel(1e-9), 2, rows=4, buckets=4).update([[1e300, 0.0]])
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_empty_and_single_tables(n: int) -> None:
+    sketch = small().update(np.ones((n, 2)))
+    assert sketch.count == n
+    np.testing.assert_allclose(sketch.kernel_sum(np.ones((1, 2))), [float(n)], atol=1e-9)
+    assert sketch.kernel_sum(np.ones((0, 2))).shape == (0,)
+
+
+def test_constant_and_duplicated_records() -> None:
+    sketch = small(rows=64).update(np.full((1000, 2), 3.25))
+    np.testing.assert_allclose(sketch.kernel_sum([[3.25, 3.25]]), [1000.0])
+
+
+def test_one_bucket_and_one_row_are_allowed() -> None:
+    sketch = scumble.Sketch(KERNEL, 2, rows=1, buckets=1).update(np.ones((10, 2)))
+    assert np.isfinite(sketch.kernel_sum([[1.0, 1.0]])).all()
+    odd = small(buckets=37).update(np.ones((10, 2)))
+    assert odd.buckets == 37
+
+
+def test_thousands_of_columns() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3000))
+    sketch = scumble.Sketch(scumble.AngularKernel(power=4), 3000, rows=64, seed=1).update(X)
+    np.testing.assert_allclose(sketch.kernel_sum(X), scumble.AngularKernel(power=4)(X, X).sum(axis=1), rtol=0.5)
+
+
+def test_an_interrupted_update_closes_the_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
+    sketch = small().update(np.ones((3, 2)))
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(sketch.spec.layout), "count", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        sketch.update(np.ones((3, 2)))
+    with pytest.raises(scumble.BudgetError, match="interrupted"):
+        sketch.release(1.0)
+
+
+def test_defaults_need_no_tuning(clusters: np.ndarray) -> None:
+    sketch = scumble.Sketch(KERNEL, dimensions=3).update(clusters)
+    truth = KERNEL(clusters[:100], clusters).sum(axis=1)
+    assert np.mean(np.abs(sketch.kernel_sum(clusters[:100]) / truth - 1.0)) < 0.05
