@@ -1,0 +1,398 @@
+"""What all estimators share: public parameters, reading a table, one release, files.
+
+How an estimator is written
+---------------------------
+``__init__``
+    names every parameter, passes the common ones to ``super().__init__`` and stores its own; it does nothing else.
+``fit(X, y=None)``
+    does three things in this order::
+
+        X = self._begin(X)                  # validate, find the public bounds, clip; sets `bounds_` and `clipped_`
+        self.release_ = self._release(X)    # or several, `releases_`: the only touch of the data
+        self._learn()                       # the rest, from `release_` and `bounds_` alone; sets names ending in `_`
+        return self
+
+    With labels: ``X, y = self._begin(X, y)``. ``_release(X, kernel=..., epsilon=..., seed=...)`` overrides what the
+    common parameters say: one sketch a class (`epsilon` in full: the classes are disjoint) or one a bandwidth (a share
+    of it each).
+``_learn()``
+    is post-processing. ``from_release`` calls it too, so that a released file alone is enough.
+``_learnt``
+    names the fitted attributes that ``save`` writes (beside `bounds_`, `n_features_in_` and `feature_names_in_`): JSON
+    values, arrays, kernels, releases, bundles, and lists, tuples or dicts of these. Never a fact about the data that
+    no release paid for.
+
+The parameters that all have in common, in order: `epsilon, delta, neighbors, kernel, rows, buckets, bounds, public,
+records_per_person, random_state`.
+
+Two rules hold everywhere. Nothing is read off the data unless the release pays for it or the caller declared it public:
+where a fact is missing, `PrivacyError` says what to pass. And `random_state` is the public seed of the hash functions;
+no seed reaches the noise, so that two fits never agree exactly.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from scumble.errors import DataError, ParameterError, PrivacyError, parameter
+from scumble.kernels import EuclideanKernel, Kernel
+from scumble.planning import DEFAULT_RECORDS, plan
+from scumble.release import Release, load
+from scumble.sketch import Sketch
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClusterMixin,
+        DensityMixin,
+        OutlierMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as problem:  # pragma: no cover
+    raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "ClusterMixin",
+    "DensityMixin",
+    "OutlierMixin",
+    "PrivateEstimator",
+    "RegressorMixin",
+    "RepeatedReleaseWarning",
+    "TransformerMixin",
+    "check_is_fitted",
+    "default_kernel",
+    "per_column",
+    "validate_data",
+]
+
+FACTS = ("bounds", "classes", "count", "target_bounds")
+"""What `public` may declare: that these facts about the table are public already and may be read off it."""
+
+Bounds = tuple[np.ndarray, np.ndarray]
+
+
+class RepeatedReleaseWarning(UserWarning):
+    """An estimator or a clone of it was fitted again: each fit is a release, and the same people's budgets add up."""
+
+
+class PrivateEstimator(BaseEstimator):
+    """The base of all estimators. See the module's text for how to write one.
+
+    Parameters
+    ----------
+    epsilon, delta : the whole privacy budget of one `fit`.
+    neighbors : "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
+    kernel : what near means. None makes a Euclidean kernel from the public bounds.
+    rows, buckets : the sketch's size. None lets the plan choose, a grid too where it is better.
+    bounds : (low, high), public, each a number or one a column. Values outside are clipped.
+    public : facts that are public already and may be read off the data: "bounds", "count", ("classes",
+    "target_bounds").
+    records_per_person : the most records that one person may own.
+    random_state : the public seed of the hash functions, a whole number; None is 0. It never reaches the noise.
+    """
+
+    _learnt: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that `save` writes."""
+    _always_needs_bounds: ClassVar[bool] = False
+    """Whether a kernel of the caller's own is not enough."""
+
+    n_features_in_: int
+    bounds_: Bounds | None
+    clipped_: int
+    """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
+    release_: Release
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbors = neighbors
+        self.kernel = kernel
+        self.rows = rows
+        self.buckets = buckets
+        self.bounds = bounds
+        self.public = public
+        self.records_per_person = records_per_person
+        self.random_state = random_state
+
+    # ---- the three steps of `fit` ----
+
+    def _begin(self, X: Any, y: Any = None, **validation: Any) -> Any:
+        """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`."""
+        self._warn_of_repeats()
+        if y is None:
+            X = validate_data(self, X, dtype=np.float64, order="C", **validation)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, order="C", **validation)
+        self.bounds_ = self._public_bounds(X)
+        self.clipped_ = 0
+        if self.bounds_ is not None:
+            inside = np.clip(X, *self.bounds_)
+            self.clipped_ = int(np.any(inside != X, axis=1).sum())
+            X = inside
+        return X if y is None else (X, y)
+
+    def _release(
+        self,
+        X: np.ndarray,
+        *,
+        kernel: Kernel | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        seed: int | None = None,
+        **options: Any,
+    ) -> Release:
+        """One release of the records; whatever is not given comes from the parameters. `options` go to the sketch."""
+        budget: dict[str, Any] = {
+            "epsilon": self.epsilon if epsilon is None else epsilon,
+            "delta": self.delta if delta is None else delta,
+            "neighbors": self.neighbors,
+            "records_per_person": self.records_per_person,
+        }
+        sketch = self._sketch(self._kernel() if kernel is None else kernel, X, budget, seed=seed, **options)
+        return sketch.update(X).release(**budget)
+
+    def _sketch(
+        self, kernel: Kernel, X: np.ndarray, budget: dict[str, Any], *, seed: int | None = None, **options: Any
+    ) -> Sketch:
+        """An empty sketch for these columns, as large as the plan finds best for this budget."""
+        d = self.n_features_in_
+        names = self._names()
+        bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
+        size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
+        if size["rows"] is None or size["buckets"] is None:
+            chosen = plan(
+                self._public_count(X), d, kernel=kernel, bounds=bounds, columns=names, **budget, **size
+            ).parameters()
+            size = {**size, **chosen}
+        if size["design"] == "grid":
+            size["bounds"] = bounds
+        return Sketch(kernel, d, columns=names, seed=self._seed() if seed is None else seed, **size)
+
+    def _learn(self) -> None:
+        """Post-processing of the release: whatever `fit` and `from_release` have in common."""
+
+    # ---- public facts ----
+
+    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
+        """The bounds that were given, or those of the data if the caller declared them public."""
+        public = self._public()
+        if self.bounds is not None:
+            return per_column(self.bounds, X.shape[1])
+        if "bounds" in public:
+            low, high = X.min(axis=0), X.max(axis=0)
+            # A constant column needs some width; it tells the kernel nothing either way.
+            return low, np.where(high > low, high, low + np.maximum(np.abs(low), 1.0))
+        if self.kernel is None or self._always_needs_bounds:
+            raise PrivacyError(
+                f"{type(self).__name__} needs the columns' public bounds, and reading them off the data would leak. "
+                "Hint: pass bounds=(low, high), each a number or one a column, from what is known without the data; "
+                "if the data's own bounds are public already, say public=('bounds',)."
+            )
+        return None
+
+    def _public(self) -> tuple[str, ...]:
+        words = (self.public,) if isinstance(self.public, str) else tuple(self.public)
+        unknown = [word for word in words if word not in FACTS]
+        if unknown:
+            raise parameter("public", f"some of {', '.join(FACTS)}", unknown)
+        return words
+
+    def _public_count(self, X: np.ndarray) -> int:
+        """Roughly how many records: their number only where it is public."""
+        known = self.neighbors == "replace" or "count" in self._public()
+        return max(len(X), 1) if known else DEFAULT_RECORDS
+
+    def _kernel(self) -> Kernel:
+        """The kernel given, or one made from the public bounds."""
+        if self.kernel is None:
+            return self._default_kernel()
+        if not isinstance(self.kernel, Kernel):
+            raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", self.kernel)
+        return self.kernel
+
+    def _default_kernel(self) -> Kernel:
+        assert self.bounds_ is not None
+        return default_kernel(self.bounds_)
+
+    def _seed(self) -> int:
+        seed = 0 if self.random_state is None else self.random_state
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise parameter(
+                "random_state",
+                "a whole number or None",
+                seed,
+                "it is the hash seed, which is published with the release.",
+            )
+        return int(seed)
+
+    def _names(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    # ---- answering ----
+
+    def _read(self, X: Any, *, clip: bool = False) -> np.ndarray:
+        """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return np.clip(X, *self.bounds_) if clip and self.bounds_ is not None else X
+
+    # ---- from a release, to and from files ----
+
+    @classmethod
+    def from_release(cls, release: Release | str | os.PathLike[str], **parameters: Any) -> Any:
+        """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
+
+        `parameters` are the constructor's. Budget and kernel are the release's; `bounds` must be given where the
+        estimator needs them and the release has none (hashed rows have none).
+        """
+        found = release_of(release)
+        model = cls(
+            **{
+                "epsilon": found.privacy.epsilon,
+                "delta": found.privacy.delta,
+                "neighbors": found.privacy.neighbors,
+                "kernel": found.kernel,
+                "records_per_person": found.privacy.records_per_person,
+                "random_state": found.seed,
+                **parameters,
+            }
+        )
+        model._take(found)
+        model.release_ = found
+        model._learn()
+        return model
+
+    def _take(self, release: Release) -> None:
+        """What `_begin` learns from the data, from a release."""
+        self.n_features_in_ = release.dimensions
+        if release.columns is not None:
+            self.feature_names_in_ = np.array(release.columns, dtype=object)
+        if self.bounds is not None:
+            self.bounds_ = per_column(self.bounds, release.dimensions)
+        elif release.bounds is not None:
+            self.bounds_ = per_column(release.bounds, release.dimensions)
+        elif self._always_needs_bounds:
+            raise ParameterError(
+                f"{type(self).__name__} needs public bounds, and a release of hashed rows has none. "
+                "Hint: pass bounds=(low, high)."
+            )
+        else:
+            self.bounds_ = None
+
+    @property
+    def privacy_(self) -> Any:
+        """What one `fit` promises, all its releases together: a PrivacyClaim."""
+        check_is_fitted(self)
+        return self._claim()
+
+    def _claim(self) -> Any:
+        return self.release_.privacy
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, atomically: parameters, what was learnt, the releases. No pickle."""
+        from scumble.learn import models
+
+        check_is_fitted(self)
+        models.save(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What only the curator may know does not travel.
+        return {name: value for name, value in super().__getstate__().items() if name not in ("clipped_", "_fits")}
+
+    # ---- each fit is a release ----
+
+    def _warn_of_repeats(self) -> None:
+        fits = self.__dict__.setdefault("_fits", [0])
+        fits[0] += 1
+        if fits[0] > 1:
+            warnings.warn(
+                f"This is fit number {fits[0]} of this {type(self).__name__} and its clones, and each fit is a release "
+                f"of its own: for people who are in all these tables the budgets add up, to {fits[0]} times "
+                f"ε = {self.epsilon}. Hint: fit once and use the release again; that is free.",
+                RepeatedReleaseWarning,
+                stacklevel=4,
+            )
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()
+        copy._fits = self.__dict__.setdefault("_fits", [0])
+        return copy
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return any(
+            name.endswith("_") and not name.startswith("__") for name in vars(self) if name.startswith("release")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise has no seed
+        return tags
+
+
+def release_of(release: Any) -> Release:
+    """A release, or the one in a file."""
+    if isinstance(release, (str, os.PathLike)):
+        return load(release)
+    if not isinstance(release, Release):
+        hint = "a Sketch becomes one by sketch.release(epsilon=...)." if isinstance(release, Sketch) else ""
+        raise parameter("release", "a Release or the path of its file", type(release).__name__, hint)
+    return release
+
+
+def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int = 2) -> EuclideanKernel:
+    """A Euclidean kernel in units of the bounds' widths.
+
+    Points of a unit cube lie about √(d/6) apart. The default bandwidth, √d/6 at power 2, halves the kernel within a
+    tenth of that: wide enough to gather far more records than noise at ε = 1 and 10,000 records, narrow enough to tell
+    groups apart.
+    """
+    low, high = bounds
+    d = len(low)
+    return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
+
+
+def per_column(bounds: Any, dimensions: int) -> Bounds:
+    """Bounds as two arrays, a number for each column."""
+    try:
+        low, high = bounds
+        sides = [np.array(np.broadcast_to(np.asarray(side, float), (dimensions,))) for side in (low, high)]
+    except (TypeError, ValueError):
+        raise parameter("bounds", f"a pair (low, high), each a number or {dimensions} numbers", bounds) from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        good = np.isfinite(sides[1] - sides[0]) & (sides[0] < sides[1])
+    if not good.all():
+        raise parameter("bounds", "finite, with low below high in every column", bounds)
+    return sides[0], sides[1]
+
+
+def require_kernel(kernel: Kernel, kinds: tuple[type[Kernel], ...], task: str) -> None:
+    """Refuse a release of the wrong kind for a task, naming the right one."""
+    if not all(isinstance(factor, kinds) for factor in kernel.factors):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise DataError(
+            f"{task} needs a release with a {names}; this one has {kernel!r}. Hint: build it with that kernel."
+        )

@@ -1,0 +1,177 @@
+"""Fitted estimators in files: the container of releases, kind "model". No pickle: what is written is listed here.
+
+The metadata hold the estimator's name, its parameters and what it learnt, as JSON. Values that JSON does not know
+stand in it as an object with one key, its kind::
+
+    {"@array": "a3"}            an array of numbers, in the container under that name
+    {"@texts": [...]}           an array of texts
+    {"@tuple": [...]}           a tuple
+    {"@float": "nan"}           a number that is not finite
+    {"@kernel": {...}}          a kernel
+    {"@release": {...}}         a release: its metadata, and the name of its counters
+    {"@bundle": {...}}          several releases, one a class
+    {"@pairs": [[key, value]]}  a dict whose keys are not texts
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from scumble import files
+from scumble.bundle import Bundle
+from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
+from scumble.kernels import Kernel
+from scumble.learn.base import PrivateEstimator
+from scumble.release import Release
+
+_ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_")
+
+
+def save(model: PrivateEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator."""
+    files.write(path, "model", *_contents(model))
+
+
+def to_bytes(model: PrivateEstimator) -> bytes:
+    """The bytes that `save` would write."""
+    return files.to_bytes("model", *_contents(model))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a fitted estimator from its file. Nothing in the file is run."""
+    return from_container(files.read(path, expect="model"))
+
+
+def from_bytes(data: bytes) -> Any:
+    """The fitted estimator in such bytes."""
+    return from_container(files.from_bytes(data, expect="model"))
+
+
+def _contents(model: PrivateEstimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    arrays: dict[str, np.ndarray] = {}
+    held = ("release_", "releases_", *_ALWAYS, *model._learnt)
+    learnt = {name: vars(model)[name] for name in dict.fromkeys(held) if name in vars(model)}
+    metadata = {
+        "estimator": type(model).__name__,
+        "parameters": _encode(model.get_params(deep=False), arrays),
+        "learnt": _encode(learnt, arrays),
+    }
+    return metadata, arrays
+
+
+def from_container(container: files.Container) -> Any:
+    """An estimator out of a file's content; what does not fit together is refused."""
+    try:
+        name = container.metadata["estimator"]
+        kind = _class_of(name)
+        parameters = _decode(container.metadata["parameters"], container)
+        learnt = _decode(container.metadata["learnt"], container)
+        allowed = {"release_", "releases_", *_ALWAYS, *kind._learnt}
+        if not set(learnt) <= allowed:
+            raise CorruptFileError(f"The model holds attributes that {name} does not have.")
+        model = kind(**parameters)
+        for attribute, value in learnt.items():
+            setattr(model, attribute, value)
+        return model
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        if isinstance(problem, CorruptFileError | ForeignFileError):
+            raise
+        raise CorruptFileError(f"The file lacks a part of a model: {problem}.") from problem
+
+
+def _class_of(name: Any) -> type[PrivateEstimator]:
+    from scumble import learn
+
+    kind = getattr(learn, name, None) if isinstance(name, str) and name in learn.__all__ else None
+    if not (isinstance(kind, type) and issubclass(kind, PrivateEstimator)):
+        raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
+    return kind
+
+
+# ---- values that JSON does not know ----
+
+
+def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, np.generic):
+        return _encode(value.item(), arrays)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if np.isfinite(value) else {"@float": str(float(value))}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, arrays)
+    if isinstance(value, list):
+        return [_encode(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"@tuple": [_encode(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        if all(isinstance(key, str) and not key.startswith("@") for key in value):
+            return {key: _encode(item, arrays) for key, item in value.items()}
+        return {"@pairs": [[_encode(key, arrays), _encode(item, arrays)] for key, item in value.items()]}
+    if isinstance(value, Kernel):
+        return {"@kernel": value.to_dict()}
+    if isinstance(value, Release):
+        return {"@release": {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
+    if isinstance(value, Bundle):
+        parts = [[_encode(name, arrays), _encode(release, arrays)] for name, release in value.items()]
+        return {"@bundle": {"parts": parts, "label": value.label, "extra": value.extra}}
+    raise ParameterError(
+        f"A model cannot be saved with a {type(value).__name__} in it. Hint: pass plain values and kernels."
+    )
+
+
+def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray]) -> Any:
+    if value.dtype.kind in "OU":
+        return {"@texts": [_encode(item, arrays) for item in value.tolist()], "object": value.dtype.kind == "O"}
+    if value.dtype.kind == "b":
+        return {"@array": _keep(value.astype(np.uint8), arrays), "bool": True}
+    if value.dtype.kind in "iu" and value.dtype != np.uint64:
+        value = value.astype(np.int64)
+    elif value.dtype.kind == "f":
+        value = value.astype(np.float64)
+    return {"@array": _keep(value, arrays)}
+
+
+def _keep(value: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    name = f"a{len(arrays)}"
+    arrays[name] = value
+    return name
+
+
+def _decode(value: Any, container: files.Container) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, container) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = next((key for key in value if key.startswith("@")), None)
+    if kind is None:
+        return {key: _decode(item, container) for key, item in value.items()}
+    content = value[kind]
+    if kind == "@array":
+        array = container.arrays[content]
+        return array.astype(bool) if value.get("bool") else array.copy()
+    if kind == "@texts":
+        items = [_decode(item, container) for item in content]
+        return np.array(items, dtype=object) if value["object"] else np.array(items)
+    if kind == "@tuple":
+        return tuple(_decode(item, container) for item in content)
+    if kind == "@float":
+        return float(content)
+    if kind == "@kernel":
+        return Kernel.from_dict(content)
+    if kind == "@release":
+        counts = {"counts": container.arrays[content["counts"]]}
+        return Release.from_container(
+            files.Container("release", content["metadata"], counts, container.version, container.library)
+        )
+    if kind == "@bundle":
+        parts = {_decode(name, container): _decode(release, container) for name, release in content["parts"]}
+        return Bundle(parts, label=content["label"], extra=content["extra"])
+    if kind == "@pairs":
+        return {_decode(key, container): _decode(item, container) for key, item in content}
+    raise CorruptFileError("The model holds a kind of value that this scumble does not know.")
