@@ -225,9 +225,12 @@ class Sketch(Answers):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By custom ``.secret``."""
+        files.write(path, "secret", *self.contents(), secret=True)
+
+    def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         self._require_open("save")
-        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage)}
-        files.write(path, "secret", metadata, {"counts": self._counts}, secret=True)
+        return {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage)}, {"counts": self._counts}
 
     @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:

@@ -1,0 +1,159 @@
+"""Several releases in one file: one a class, each made from its own records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from scumble import files
+from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
+from scumble.privacy.claim import PrivacyClaim
+from scumble.release import Release
+
+Label: TypeAlias = str | int | float | bool
+"""What a class may be called: whatever JSON can hold and Python can tell apart."""
+
+
+class Bundle(Mapping[Label, Release]):
+    """Class label → release, in the order of the classes: what classifiers learn from.
+
+    Every record is in one class only, so that its owner faces one release only: the whole bundle costs no more than one
+    of its parts (parallel composition, McSherry 2009). All releases share one spec, so that their answers compare, and
+    one privacy claim. Every class has its release, empty ones too.
+
+    ===================================  ==========================================================
+    ``Bundle({"bus": a, "car": b})``     from releases; labels are text, whole numbers, floats or bools
+    ``bundle["bus"]``, ``len``, ``in``   a mapping like any other, in the order given
+    ``bundle.classes``                   the labels, a tuple
+    ``bundle.spec``                      the one spec of all releases
+    ``bundle.privacy``                   the one claim, for everybody in the table
+    ``bundle.label``                     the name of the column that held the class, or None
+    ``bundle.extra``                     a dict of JSON values of your own, stored beside the releases
+    ``save``, ``Bundle.load``            one file, by custom ``.scumble``
+    ``to_bytes``, ``Bundle.from_bytes``  the same without a disk
+    ===================================  ==========================================================
+
+    >>> import numpy as np, scumble
+    >>> def release(centre):
+    ...     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=50, buckets=64)
+    ...     return sketch.update(np.full((1000, 1), centre)).release(epsilon=1.0)
+    >>> bundle = Bundle({"low": release(0.0), "high": release(9.0)}, label="income")
+    >>> bundle.classes, bundle.privacy.epsilon
+    (('low', 'high'), 1.0)
+    """
+
+    def __init__(
+        self, releases: Mapping[Any, Release], *, label: str | None = None, extra: Mapping[str, Any] | None = None
+    ) -> None:
+        found = {plain(name): release for name, release in releases.items()}
+        if not found:
+            raise parameter("releases", "at least one class with its release", {})
+        if len({(isinstance(name, bool), name) for name in found}) < len(releases):
+            raise parameter("releases", "labels that differ", list(releases))
+        for name, release in found.items():
+            if not isinstance(release, Release):
+                raise parameter(f"releases[{name!r}]", "a Release", type(release).__name__)
+        (first, one), *others = found.items()
+        for name, release in others:
+            one.spec.require_equal(release.spec)
+            if release.privacy != one.privacy:
+                raise MergeError(
+                    f"A bundle's releases must promise the same: {first!r} has {one.privacy}, {name!r} has "
+                    f"{release.privacy}. Hint: release every class with the same budget."
+                )
+        self._releases = found
+        self.label = label
+        self.extra = dict(extra or {})
+
+    # ---- a mapping ----
+
+    def __getitem__(self, name: Label) -> Release:
+        return self._releases[name]
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._releases)
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The labels, in order."""
+        return tuple(self._releases)
+
+    @property
+    def spec(self) -> Any:
+        """The public parameters that all releases share."""
+        return next(iter(self._releases.values())).spec
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What the whole bundle promises: what each of its releases does."""
+        return self._one.privacy
+
+    def __repr__(self) -> str:
+        return f"<Bundle of {len(self)} releases: {', '.join(map(repr, self.classes[:10]))}; {self._one.privacy}>"
+
+    @property
+    def _one(self) -> Release:
+        return next(iter(self._releases.values()))
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all releases to one file, atomically."""
+        files.write(path, "bundle", *self._contents())
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write."""
+        return files.to_bytes("bundle", *self._contents())
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        releases = list(self._releases.values())
+        metadata = {
+            "classes": list(self.classes),
+            "label": self.label,
+            "extra": self.extra,
+            "releases": [release.metadata() for release in releases],
+        }
+        return metadata, {f"counts.{k}": release.counts for k, release in enumerate(releases)}
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Bundle:
+        """Read a bundle from its file."""
+        return Bundle.from_container(files.read(path, expect="bundle"))
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Bundle:
+        """The bundle in such bytes."""
+        return Bundle.from_container(files.from_bytes(data, expect="bundle"))
+
+    @staticmethod
+    def from_container(container: files.Container) -> Bundle:
+        """A bundle out of a file's content; what does not fit together is refused."""
+        data = container.metadata
+        try:
+            names, parts = data["classes"], data["releases"]
+            releases = {}
+            for k, (name, metadata) in enumerate(zip(names, parts, strict=True)):
+                counts = container.arrays[f"counts.{k}"]
+                part = files.Container("release", metadata, {"counts": counts}, container.version, container.library)
+                releases[name] = Release.from_container(part)
+            if len(releases) != len(names) or len(container.arrays) != len(names):
+                raise CorruptFileError("The bundle's classes do not fit its releases.")
+            return Bundle(releases, label=data["label"], extra=data["extra"])
+        except (KeyError, TypeError, ValueError) as problem:
+            if isinstance(problem, CorruptFileError):
+                raise
+            raise CorruptFileError(f"The file lacks a part of a bundle: {problem}.") from problem
+
+
+def plain(name: Any) -> Label:
+    """A label as JSON can hold it: NumPy's scalars become Python's."""
+    value = name.item() if hasattr(name, "item") else name
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)) and value == value and abs(value) != float("inf"):
+        return value
+    raise ParameterError(f"A class label must be text, a finite number or a bool, got {type(name).__name__}.")

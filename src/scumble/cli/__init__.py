@@ -1,0 +1,133 @@
+"""The command line: one thin verb for each act, one verb a file.
+
+A verb is a module of this package with the same name. It has
+
+``EXAMPLE``             command lines that run as they stand (tests run them all, beside people.csv and friends);
+``arguments(parser)``   its options;
+``run(args)``           the act; what it returns is the exit code, None is 0.
+
+To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so that
+``scumble --help`` is quick.
+
+Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 damaged files, 130 Ctrl-C, 1 a bug.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from scumble._version import __version__
+
+VERBS = {
+    "plan": "rows, buckets and the error to expect, before any data is touched",
+    "build": "a table to a released file, in one pass",
+    "sketch": "a table to a secret part, to be merged with others",
+    "merge": "several parts or releases to one",
+    "release": "a secret part to a released file",
+    "info": "the privacy card of a released file",
+    "query": "densities with error bars at points of your choice",
+    "plot": "pictures of a released file",
+    "demo": "all of it, on a made-up town",
+}
+
+USAGE, REFUSED, BAD_DATA, DAMAGED, INTERRUPTED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 130, 141, 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; gives the exit code back."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) > 1 and words[0] == "help" and words[1] in VERBS:
+            words = [words[1], "--help"]
+        else:
+            print(overview())
+            return 0 if words else USAGE
+    if words[0] == "--version":
+        print(f"scumble {__version__}")
+        return 0
+    verb, *rest = words
+    if verb not in VERBS:
+        from difflib import get_close_matches
+
+        close = get_close_matches(verb, VERBS, n=1)
+        guess = f" Did you mean {close[0]!r}?" if close else ""
+        return _say(f"There is no verb {verb!r}.{guess} Hint: scumble --help lists them.", USAGE)
+    return _run(verb, rest)
+
+
+def overview() -> str:
+    """What ``scumble --help`` prints."""
+    width = max(map(len, VERBS))
+    lines = "\n".join(f"  {verb:<{width}}  {what}" for verb, what in VERBS.items())
+    return (
+        "scumble: turn a private table into a small, shareable, differentially private sketch in one pass.\n\n"
+        f"usage: scumble VERB ...\n\n{lines}\n\n"
+        "scumble VERB --help says more, with examples. Try `scumble demo` first.\n\n"
+        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 damaged files, 130 interrupted"
+    )
+
+
+def _run(verb: str, words: list[str]) -> int:
+    debug = "--debug" in words
+    try:
+        from scumble.cli.arguments import parse
+
+        module = import_module(f"scumble.cli.{verb}")
+        args = parse(verb, VERBS[verb], module, words)
+        _quiet_warnings()
+        code = module.run(args)
+        sys.stdout.flush()
+        return code or 0
+    except SystemExit as leaving:  # argparse: --help or a usage error, already said
+        return leaving.code if isinstance(leaving.code, int) else USAGE
+    except KeyboardInterrupt as stop:
+        print(file=sys.stderr)
+        return _say(f"Interrupted. {stop}".strip(), INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # Python would complain of the same pipe once more at exit
+        return BROKEN_PIPE
+    except Exception as problem:
+        if debug:
+            raise
+        return _explain(problem)
+
+
+def _explain(problem: Exception) -> int:
+    from scumble import errors
+
+    if isinstance(problem, errors.ScumbleError):
+        if isinstance(problem, errors.PrivacyError):
+            code = REFUSED
+        elif isinstance(problem, (errors.DataError, errors.MergeError, errors.MissingFileError)):
+            code = BAD_DATA
+        elif isinstance(problem, errors.FileError):
+            code = DAMAGED
+        else:
+            code = USAGE
+        return _say(str(problem), code)
+    if isinstance(problem, OSError) and problem.strerror:
+        where = f" {problem.filename!r}" if problem.filename else ""
+        return _say(f"Cannot use{where}: {problem.strerror.lower()}.", BAD_DATA)
+    if isinstance(problem, MemoryError):
+        return _say("There is not enough memory. Hint: choose fewer rows or buckets.", BAD_DATA)
+    # Another library's words may quote cells of the table: the type must do.
+    return _say(
+        f"Unexpected {type(problem).__name__}: this is a bug. Hint: --debug shows where; please report it.", BUG
+    )
+
+
+def _say(message: str, code: int) -> int:
+    print("scumble: " + " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def _quiet_warnings() -> None:
+    """Warnings, too, are one line on standard error."""
+    import warnings
+
+    def show(message: object, *_: object, **__: object) -> None:
+        print(f"scumble: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    warnings.showwarning = show

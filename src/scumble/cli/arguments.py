@@ -1,0 +1,195 @@
+"""Options that verbs share. Their values come from the command line, else from a TOML file, else they are defaults."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from scumble.errors import ParameterError
+
+Parser = argparse.ArgumentParser
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message}. Hint: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def parse(verb: str, summary: str, module: Any, words: list[str]) -> argparse.Namespace:
+    """The arguments of a verb, those of its configuration file included."""
+    examples = "\n".join(f"  {line}" for line in module.EXAMPLE.strip().splitlines())
+    parser = _Parser(
+        prog=f"scumble {verb}",
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"example:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors on standard error")
+    parser.add_argument("--debug", action="store_true", help="show a traceback if something goes wrong")
+    args = parser.parse_args(words)
+    if getattr(args, "config", None):
+        from scumble.cli.config import read_config
+
+        known = {action.dest: action for action in parser._actions if action.dest not in ("help", "config")}
+        parser.set_defaults(**read_config(args.config, known))
+        args = parser.parse_args(words)
+    return args
+
+
+# ---- values ----
+
+
+def names(text: str) -> list[str]:
+    """age,income"""
+    found = [part.strip() for part in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError("names must be separated by single commas, such as age,income")
+    return found
+
+
+def _pairs(text: str, what: str) -> dict[str, str]:
+    found = {}
+    for part in names(text):
+        name, mark, value = part.rpartition("=")
+        if not mark or not name:
+            raise argparse.ArgumentTypeError(f"must look like {what}")
+        found[name] = value
+    return found
+
+
+def scale(text: str) -> float | dict[str, float]:
+    """10, or age=10,income=20000"""
+    try:
+        if "=" not in text:
+            return float(text)
+        return {name: float(value) for name, value in _pairs(text, "age=10,income=20000").items()}
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be a number, or look like age=10,income=20000") from None
+
+
+def ranges(text: str) -> dict[str, tuple[float, float]]:
+    """age=0:100,income=0:200000"""
+    found = {}
+    try:
+        for name, value in _pairs(text, "age=0:100,income=0:200000").items():
+            low, high = (float(side) for side in value.split(":"))
+            found[name] = (low, high)
+    except ValueError:
+        raise argparse.ArgumentTypeError("must look like age=0:100,income=0:200000") from None
+    return found
+
+
+def point(text: str) -> dict[str, float]:
+    """age=40"""
+    found = scale(text)
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError("must look like age=40,income=50000")
+    return found
+
+
+# ---- groups of options ----
+
+
+def source(parser: Parser) -> None:
+    group = parser.add_argument_group("what to read")
+    group.add_argument(
+        "source",
+        nargs="*",
+        help="files, a folder, a quoted glob, '-' for standard input, sqlite:///file.db or postgresql://...",
+    )
+    group.add_argument("--columns", type=names, metavar="A,B", help="the columns, in order (default: all)")
+    reading(group)
+    group.add_argument("--table", help="the table of a database")
+    group.add_argument("--query", help="a query to a database, instead of --table")
+    group.add_argument(
+        "--invalid",
+        choices=["error", "drop"],
+        default="error",
+        help="rows with missing, infinite or unreadable cells: stop (default) or leave them out",
+    )
+
+
+def reading(parser: Any) -> None:
+    parser.add_argument(
+        "--format", choices=["csv", "parquet", "arrow", "json"], help="if the file's name does not tell"
+    )
+    parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
+    parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")
+
+
+def kernel(parser: Parser) -> None:
+    group = parser.add_argument_group("what near means (all public)")
+    group.add_argument("--kernel", metavar="NAME", help="euclidean (default), manhattan, angular, hamming or jaccard")
+    group.add_argument("--bandwidth", type=float, help="the distance at which two records are no longer near")
+    group.add_argument("--power", type=int, help="how sharp: the kernel to that power (default: 1)")
+    group.add_argument("--scale", type=scale, metavar="A=10,B=200", help="divide columns by these first")
+    group.add_argument(
+        "--categories", type=names, metavar="C,D", help="columns whose values are equal or not (Hamming)"
+    )
+    group.add_argument("--tokens", type=names, metavar="E", help="a column of sets or of words (Jaccard)")
+
+
+def size(parser: Parser) -> None:
+    group = parser.add_argument_group("size (left out: the plan chooses)")
+    group.add_argument("--rows", type=int, help="rows of counters")
+    group.add_argument("--buckets", type=int, help="counters a row")
+    group.add_argument("--design", default="auto", help="auto, iid, sobol, orthogonal or grid (needs --bounds)")
+    group.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds, for the grid")
+    group.add_argument("--n", type=int, help="roughly how many records, if that is public: for the plan")
+    group.add_argument("--seed", type=int, default=0, help="of the hash functions; public (default: 0)")
+
+
+def budget(parser: Parser, *, hint: bool = False) -> None:
+    group = parser.add_argument_group("budget, for the plan only" if hint else "what is promised")
+    group.add_argument("--epsilon", type=float, default=1.0 if hint else None, help="the privacy budget, such as 1")
+    group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
+    group.add_argument(
+        "--neighbors",
+        choices=["add-remove", "replace"],
+        default="add-remove",
+        help="hide whether a record is there (default), or only what it says",
+    )
+    group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most so many (default: 1)")
+
+
+def running(parser: Parser) -> None:
+    group = parser.add_argument_group("running")
+    group.add_argument("--threads", type=int, help="cores to count with (default: all)")
+    group.add_argument("--allow-empty", action="store_true", help="a table without rows is no mistake")
+    group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to go on from if the build is killed")
+    group.add_argument("--checkpoint-seconds", type=float, default=30.0, metavar="S", help="how often (default: 30)")
+    group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here win")
+
+
+def json_flag(parser: Any) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table for people")
+
+
+# ---- putting together ----
+
+
+def require(args: argparse.Namespace, **options: str) -> None:
+    """Refuse to go on without these options; the words say what for."""
+    for name, why in options.items():
+        if getattr(args, name) in (None, []):
+            flag = "SOURCE" if name == "source" else f"--{name.replace('_', '-')}"
+            raise ParameterError(f"Give {flag}: {why}.")
+
+
+def bounds_for(given: dict[str, tuple[float, float]] | None, columns: list[str], numeric: Callable[[str], bool]) -> Any:
+    """(low, high) with a number for each column."""
+    if not given:
+        return None
+    unknown = [name for name in given if name not in columns]
+    if unknown:
+        raise ParameterError(f"--bounds names {unknown[0]!r}, which is none of the columns {', '.join(columns)}.")
+    missing = [name for name in columns if name not in given and numeric(name)]
+    if missing:
+        raise ParameterError(f"--bounds lacks {missing[0]!r}. Hint: bound every column, such as {missing[0]}=0:100.")
+    sides = [given.get(name, (0.0, 1.0)) for name in columns]
+    return [low for low, _ in sides], [high for _, high in sides]

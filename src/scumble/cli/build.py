@@ -1,0 +1,55 @@
+"""``scumble build``: a table to a released file, in one pass. The exact counters never touch the disk."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble build people.parquet --columns age,income --scale age=10,income=20000 --bandwidth 1 --epsilon 1 --out p.scumble
+scumble build people.csv --columns age,mode --categories mode --bandwidth 10 --epsilon 1 --out modes.scumble
+scumble build people.csv --columns age --bandwidth 5 --label mode --classes bus,car,bike --epsilon 1 --out c.scumble
+scumble build sqlite:///people.db --table people --columns age --bandwidth 5 --epsilon 1 --out ages.scumble
+scumble build --config people.toml
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli import arguments as shared
+
+    shared.source(parser)
+    parser.add_argument("--label", metavar="COLUMN", help="one release a class: the column that holds the class")
+    parser.add_argument("--classes", type=shared.names, metavar="X,Y", help="all classes; public")
+    shared.kernel(parser)
+    shared.budget(parser)
+    shared.size(parser)
+    shared.running(parser)
+    parser.add_argument(
+        "--out", metavar="FILE", help="the released file, such as people.scumble; '-' for standard output"
+    )
+    shared.json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from scumble.cli.arguments import require
+    from scumble.cli.card import facts
+    from scumble.cli.output import check_out, human_bytes, print_json, say, write_release
+    from scumble.cli.preparing import count, prepare
+    from scumble.errors import ParameterError
+
+    require(
+        args,
+        source="the table to read, such as people.parquet",
+        epsilon="the privacy budget; typical are 0.1 to 10, and 1 is a good start",
+        out="the released file to write, such as people.scumble",
+    )
+    check_out(args.out)
+    if args.out == "-" and args.json:
+        raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    job = prepare(args, label=args.label, classes=args.classes)
+    count(args, job)
+    release = job.release()
+    size = write_release(release, args.out, first=job.discard_checkpoint if args.checkpoint else None)
+    if args.json:
+        print_json({"out": args.out, "bytes": size, **facts(release)})
+    elif args.out != "-":
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")

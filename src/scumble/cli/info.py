@@ -1,0 +1,29 @@
+"""``scumble info``: a privacy card that a lawyer can read."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+EXAMPLE = """
+scumble info people.scumble
+scumble info people.scumble --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli.arguments import json_flag
+
+    parser.add_argument("release", help="a released file; '-' for standard input")
+    json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from scumble.cli.card import card, facts
+    from scumble.cli.output import load_release, print_json
+
+    found = load_release(args.release)
+    if args.json:
+        print_json(facts(found))
+    else:
+        print(card(found, "Standard input" if args.release == "-" else os.path.basename(args.release)))

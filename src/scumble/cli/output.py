@@ -1,0 +1,196 @@
+"""Where results go: files, standard output, standard error."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import io
+import json
+import os
+import secrets
+import sys
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import MissingFileError, ParameterError
+
+TABLES = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+
+
+def say(args: argparse.Namespace, message: str) -> None:
+    """A line for the person at the terminal."""
+    if not args.quiet:
+        print(message, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """JSON on standard output."""
+    print(json.dumps(plain(value), indent=2, ensure_ascii=False))
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, tuples as lists, infinities as None."""
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def check_out(out: str, *, like: tuple[str, ...] = ()) -> None:
+    """Refuse, before hours of work, what could not be written in the end."""
+    if out == "-":
+        return
+    folder = os.path.dirname(out) or "."
+    if not os.path.isdir(folder):
+        raise MissingFileError(f"Cannot write {out!r}: there is no folder {folder!r}. Hint: make it first.")
+    if os.path.isdir(out):
+        raise ParameterError(f"Cannot write {out!r}: it is a folder. Hint: name a file in it.")
+    if like and os.path.splitext(out.lower())[1] not in like:
+        raise ParameterError(f"Cannot tell the format of {out!r}. Hint: let its name end in {', '.join(like)}.")
+
+
+def write_release(release: Any, out: str, *, first: Any = None) -> int:
+    """Write a release (or bundle) to a file or to standard output; gives its size.
+
+    `first` is called when nothing but a rename can still fail: that is the moment to remove a checkpoint.
+    """
+    data = release.to_bytes()
+    if out == "-":
+        if sys.stdout.isatty():
+            raise ParameterError("A release is not text. Hint: --out people.scumble, or pipe it on.")
+        if first is not None:
+            first()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return len(data)
+    if first is None:
+        release.save(out)
+        return len(data)
+    ready = os.path.join(os.path.dirname(out) or ".", f".scumble-{secrets.token_hex(8)}.ready")
+    try:
+        release.save(ready)
+        first()
+        os.replace(ready, out)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(ready)
+        raise
+    return len(data)
+
+
+class TableWriter:
+    """Batches to a file or to standard output, as they come. A file gets its name when it is complete."""
+
+    def __init__(self, out: str, as_json: bool) -> None:
+        self.kind = "json" if as_json else ("csv" if out == "-" else TABLES[os.path.splitext(out.lower())[1]])
+        self._lines = out.lower().endswith((".jsonl", ".ndjson"))
+        self._out = out
+        self._writer: Any = None
+        self._objects = 0
+
+    def __enter__(self) -> TableWriter:
+        if self._out == "-":
+            self._sink: Any = sys.stdout.buffer
+        else:
+            self._ready = f"{self._out}.{secrets.token_hex(4)}.part"
+            self._sink = open(self._ready, "wb")
+        return self
+
+    def write(self, batch: Any) -> None:
+        if self.kind == "json":
+            for row in batch.to_pylist():
+                text = json.dumps(plain(row), ensure_ascii=False, default=str)
+                before = "" if self._lines else ("[\n" if not self._objects else ",\n")
+                self._sink.write((before + text + ("\n" if self._lines else "")).encode())
+                self._objects += 1
+            return
+        if self._writer is None:
+            self._writer = self._open(batch.schema)
+        if self.kind == "csv":
+            self._writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            self._text.flush()
+            return
+        self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
+
+    def _open(self, schema: Any) -> Any:
+        if self.kind == "csv":
+            self._text = io.TextIOWrapper(self._sink, encoding="utf-8", newline="", write_through=True)
+            writer = csv.writer(self._text, lineterminator="\n")
+            writer.writerow(schema.names)
+            return writer
+        if self.kind == "parquet":
+            import pyarrow.parquet as pq
+
+            return pq.ParquetWriter(self._sink, schema)
+        import pyarrow.ipc as ipc
+
+        return ipc.new_file(self._sink, schema)
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if kind is None:
+                if self.kind == "csv" and self._writer is not None:
+                    self._text.detach()
+                elif self._writer is not None:
+                    self._writer.close()
+                if self.kind == "json" and not self._lines:
+                    self._sink.write(b"\n]\n" if self._objects else b"[]\n")
+                self._sink.flush()
+        finally:
+            if self._out != "-":
+                self._sink.close()
+                if kind is None:
+                    os.replace(self._ready, self._out)
+                else:
+                    os.unlink(self._ready)
+
+
+def load_release(path: str) -> Any:
+    """A release or a bundle, by what the file holds; "-" reads standard input."""
+    from scumble import files
+    from scumble.bundle import Bundle
+    from scumble.release import Release
+
+    kinds = ("release", "bundle")
+    if path == "-":
+        container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
+    else:
+        container = files.read(path, expect=kinds)
+    return (Release if container.kind == "release" else Bundle).from_container(container)
+
+
+def one_release(path: str, label: str | None) -> Any:
+    """A release; of a bundle, the class that was asked for."""
+    from scumble.bundle import Bundle
+
+    found = load_release(path)
+    if not isinstance(found, Bundle):
+        if label is not None:
+            raise ParameterError(f"{path} has no classes. Hint: leave out --class.")
+        return found
+    by_text = {str(name): release for name, release in found.items()}
+    if label is None or label not in by_text:
+        raise ParameterError(f"{path} holds several classes. Hint: choose one with --class: {', '.join(by_text)}.")
+    return by_text[label]
+
+
+def human_bytes(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    raise AssertionError

@@ -1,0 +1,74 @@
+"""What `build` and `sketch` have in common: from options to a pass that is ready to run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from scumble.cli.arguments import bounds_for
+from scumble.cli.kernels import kernel_from
+from scumble.cli.output import say
+from scumble.cli.progress import ProgressLine
+from scumble.sources import Build, open_source
+from scumble.sources.roles import roles_of
+
+
+def prepare(args: argparse.Namespace, **options: Any) -> Build:
+    """The source opened, the kernel made, everything looked at."""
+    reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
+    source = open_source(args.source, **reading)
+    try:
+        label = options.get("label")
+        columns = args.columns or [name for name in source.names if name != label]
+        source.require(columns)
+        kernel = kernel_from(args, columns)
+        roles = roles_of(kernel, columns)
+        return Build(
+            source,
+            kernel,
+            columns,
+            rows=args.rows,
+            buckets=args.buckets,
+            design=args.design,
+            bounds=bounds_for(args.bounds, columns, lambda name: roles[name] == "number"),
+            n=args.n,
+            seed=args.seed,
+            epsilon=args.epsilon,
+            delta=args.delta,
+            neighbors=args.neighbors,
+            records_per_person=args.records_per_person,
+            invalid=args.invalid,
+            threads=args.threads,
+            allow_empty=args.allow_empty,
+            checkpoint=args.checkpoint,
+            checkpoint_seconds=args.checkpoint_seconds,
+            **options,
+        )
+    except BaseException:
+        source.close()
+        raise
+
+
+def count(args: argparse.Namespace, job: Build) -> None:
+    """Run the pass, with progress; say what was left out."""
+    line = ProgressLine(args.quiet)
+    try:
+        job.count(line)
+    except KeyboardInterrupt:
+        line.close()
+        if args.checkpoint is None:
+            raise KeyboardInterrupt("Nothing was written. Hint: with --checkpoint a build can go on later.") from None
+        raise KeyboardInterrupt(
+            f"The state is in {args.checkpoint} (secret). Run the same command again to go on."
+        ) from None
+    finally:
+        line.close()
+    dropped = job.tally.dropped
+    if dropped:
+        # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
+        say(
+            args,
+            f"{dropped:,} rows were left out: cells missing, not finite or unreadable (do not publish this number).",
+        )
+    sys.stderr.flush()

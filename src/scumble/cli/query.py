@@ -1,0 +1,103 @@
+"""``scumble query``: densities with error bars at points of your choice."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+EXAMPLE = """
+scumble query people.scumble points.csv --out -
+scumble query people.scumble points.csv --out answers.parquet --confidence 0.9
+scumble query people.scumble points.csv --json
+"""
+ANSWERS = ("kernel_sum", "density", "lower", "upper")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli.arguments import json_flag, reading
+
+    parser.add_argument("release", help="a released file")
+    parser.add_argument("points", help="a table with the release's columns, one point a row; '-' for standard input")
+    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of lower and upper (default: 0.95)")
+    reading(parser)
+    json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from scumble.bundle import Bundle
+    from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
+    from scumble.errors import DataError
+
+    check_out(args.out, like=tuple(TABLES))
+    found = load_release(args.release)
+    releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
+    empty = True
+    with TableWriter(args.out, args.json) as writer:
+        for batch, points in _points(args, releases[0][1]):
+            empty = empty and batch.num_rows == 0
+            if writer.kind != "csv":  # CSV gets the points' own text back; elsewhere numbers are numbers
+                batch = _replaced(batch, points)
+            for name, release in releases:
+                writer.write(_answers(batch, points, name, release, args.confidence))
+        if empty:
+            raise DataError(f"{args.points} has no points. Hint: one point a row, under the names of the columns.")
+    if args.out != "-":
+        say(args, f"Wrote {args.out}.")
+
+
+def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]:
+    """The points' own columns as they are, and the release's columns among them as numbers or text."""
+    from scumble.errors import DataError
+    from scumble.sources import open_source
+    from scumble.sources.roles import converted, roles_of
+
+    source = open_source(args.points, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
+    names = list(source.names)
+    columns = list(release.columns) if release.columns is not None else names
+    source.require(columns)
+    if len(columns) != release.dimensions:
+        raise DataError(f"{source} has {len(columns)} columns and the release has {release.dimensions}.")
+    roles = roles_of(release.kernel, columns)
+    for piece in source.pieces(dict.fromkeys(names, "any")):
+        points = converted(piece.batch.select(columns), roles)
+        _check(points, piece, source, release, columns)
+        yield piece.batch, points
+
+
+def _replaced(batch: Any, points: Any) -> Any:
+    for name, column in zip(points.schema.names, points.columns, strict=True):
+        batch = batch.set_column(batch.schema.names.index(name), name, column)
+    return batch
+
+
+def _check(points: Any, piece: Any, source: Any, release: Any, columns: list[str]) -> None:
+    """Bad cells with their place, as `build` tells them."""
+    import numpy as np
+
+    from scumble.errors import DataError
+    from scumble.tables import Table
+
+    table = Table.of(points)
+    for factor in release.kernel.factors:
+        which = factor.which(table.width, columns)
+        _, bad = factor.read(table, which)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            where = source.place(piece.position, points.num_rows, int(row))
+            raise DataError(f"{where}: column {columns[which[column]]!r} is missing, not a number or not finite.")
+
+
+def _answers(batch: Any, points: Any, name: Any, release: Any, confidence: float) -> Any:
+    import pyarrow as pa
+
+    total = release.kernel_sum(points)
+    lower, upper = release.interval(points, confidence)
+    extra = [pa.array(column) for column in (total, release.density(points), lower, upper)]
+    names = list(ANSWERS)
+    if name is not None:
+        extra, names = [pa.array([str(name)] * len(total)), *extra], ["class", *names]
+    taken = set(batch.schema.names)
+    names = [one if one not in taken else f"scumble_{one}" for one in names]
+    return pa.RecordBatch.from_arrays([*batch.columns, *extra], names=[*batch.schema.names, *names])

@@ -1,0 +1,76 @@
+"""Arrow's own format: IPC files and streams, Feather."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from scumble.errors import DataError
+from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
+from scumble.sources.paths import File, cannot_open
+from scumble.sources.roles import Roles
+from scumble.sources.source import cut
+
+
+class Arrow(Format):
+    """IPC files (Feather 2 is one), mapped into memory batch by batch, and IPC streams."""
+
+    title = "Arrow IPC"
+
+    def columns(self, file: File) -> tuple[str, ...]:
+        if is_empty(file):
+            raise empty(file)
+        if file.path == "-":
+            try:
+                return tuple(ipc.open_stream(pa.BufferReader(standard_input().head)).schema.names)
+            except (pa.ArrowException, OSError):
+                raise self.damaged(file) from None
+        reader, close = self._open(file)
+        names = tuple(reader.schema.names)
+        close()
+        return names
+
+    def _open(self, file: File) -> tuple[Any, Any]:
+        """A reader of the whole file or of a stream, and what closes it."""
+        if file.path != "-" and not file.compression:
+            try:
+                with open(file.path, "rb") as probe:
+                    head = probe.read(6)
+            except OSError as error:
+                raise cannot_open(file.path, error) from None
+            if head == b"ARROW1":
+                mapped = pa.memory_map(file.path)
+                try:
+                    return ipc.open_file(mapped), mapped.close
+                except (pa.ArrowException, OSError):
+                    raise self.damaged(file) from None
+            if head[:4] == b"FEA1":
+                raise DataError(f"{file.name} is of the old Feather format 1. Hint: write it again as Feather 2.")
+        stream = Stream(file)
+        try:
+            return ipc.open_stream(stream.bytes), stream.close
+        except (pa.ArrowException, OSError):
+            stream.close()
+            raise self.damaged(file) from None
+
+    def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
+        reader, close = self._open(file)
+        names = list(roles)
+        try:
+            if isinstance(reader, ipc.RecordBatchFileReader):
+                count = reader.num_record_batches
+                for k in range(count):
+                    batch = reader.get_batch(k)
+                    for part in cut(iter([batch]), skip):
+                        yield Read(part.select(names), (k + 1) / count)
+                    skip = max(0, skip - batch.num_rows)
+            else:
+                for part in cut(iter(reader), skip):
+                    yield Read(part.select(names), None)
+        except (pa.ArrowException, OSError):
+            raise self.damaged(file) from None
+        finally:
+            close()

@@ -1,0 +1,238 @@
+"""From a source to a release, in one call and one pass."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from scumble.bundle import Bundle, Label, plain
+from scumble.design import DESIGNS
+from scumble.errors import DataError, ParameterError, PrivacyError, parameter
+from scumble.kernels import Kernel
+from scumble.planning import DEFAULT_RECORDS, Bounds, plan
+from scumble.release import Release
+from scumble.sources.checkpoint import EVERY, Checkpoint
+from scumble.sources.onepass import Report, one_pass
+from scumble.sources.opening import open_source
+from scumble.sources.roles import roles_of
+from scumble.sources.source import Source
+from scumble.sources.tally import Tally
+from scumble.spec import Spec
+
+
+class Build:
+    """A pass over a source, ready to run: everything that can be refused has been looked at.
+
+    `count` runs it, then `release` (or `bundle`, with classes) adds the noise. `tally` holds the secret sketches.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        kernel: Kernel,
+        columns: Sequence[str] | None = None,
+        *,
+        label: str | None = None,
+        classes: Sequence[Any] | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        rows: int | None = None,
+        buckets: int | None = None,
+        seed: int = 0,
+        design: str = "auto",
+        bounds: Bounds = None,
+        n: int | None = None,
+        invalid: str = "error",
+        engine: str = "auto",
+        threads: int | None = None,
+        allow_empty: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = EVERY,
+        **reading: Any,
+    ) -> None:
+        if not isinstance(kernel, Kernel):
+            raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
+        if invalid not in ("error", "drop"):
+            raise parameter("invalid", "'error' or 'drop'", invalid)
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+            raise parameter("seed", "a whole number from 0 to 2**64 - 1", seed)
+        if design not in ("auto", "grid", *DESIGNS):
+            raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
+        if design == "grid" and rows not in (None, 1):
+            raise parameter("rows", "1 or left out with design='grid'", rows)
+        labels = _checked_classes(label, classes, neighbors)
+        self._budget = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "neighbors": neighbors,
+            "records_per_person": records_per_person,
+        }
+        self._allow_empty = allow_empty
+        self.source: Source = open_source(source, **reading)
+        try:
+            names = [name for name in self.source.names if name != label] if columns is None else list(columns)
+            self.source.require(names if label is None else [*names, label])
+            if label in names:
+                raise parameter("columns", f"without {label!r}, the label", names)
+            self.roles = roles_of(kernel, names)
+            planned = plan(
+                DEFAULT_RECORDS if n is None else n,
+                len(names),
+                kernel=kernel,
+                bounds=bounds,
+                columns=names,
+                design=design,
+                rows=None if design == "grid" else rows,
+                buckets=buckets,
+                **self._budget,  # type: ignore[arg-type]
+            )
+            spec = Spec(
+                kernel=kernel,
+                dimensions=len(names),
+                columns=tuple(names),
+                rows=planned.rows,
+                buckets=planned.buckets,
+                seed=seed,
+                design=planned.design,
+                bounds=planned.bounds,
+                shape=planned.shape,
+            )
+            if label is not None:
+                self.roles[label] = "category"
+            options = {"invalid": invalid, "engine": engine, "threads": threads}
+            self.tally = Tally(spec, label=label, classes=labels, **options)
+            self.checkpoint = None
+            if checkpoint is not None:
+                about = {**spec.to_dict(), "invalid": invalid, "label": label, "classes": labels, **self._budget}
+                fingerprint = self.source.fingerprint()
+                self.checkpoint = Checkpoint(checkpoint, fingerprint, about, checkpoint_seconds)
+        except BaseException:
+            self.source.close()
+            raise
+
+    def count(self, progress: Report | None = None) -> Tally:
+        """Count every row of the source once."""
+        try:
+            one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
+        finally:
+            self.source.close()
+        if self.tally.rows == 0 and not self._allow_empty:
+            raise DataError(
+                f"{self.source} has columns but no rows. Hint: was it written to the end? "
+                "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
+            )
+        return self.tally
+
+    def discard_checkpoint(self) -> None:
+        """Before a release is given out: its counters must not be there for a second one."""
+        if self.checkpoint is not None:
+            self.checkpoint.discard()
+
+    def release(self) -> Release | Bundle:
+        """Add the noise, once: a release, or a bundle of one release a class."""
+        releases = [sketch.release(**self._budget) for sketch in self.tally.sketches]  # type: ignore[arg-type]
+        if self.tally.classes is None:
+            return releases[0]
+        return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
+
+
+def build(
+    source: Any,
+    kernel: Kernel,
+    columns: Sequence[str] | None = None,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    progress: Report | None = None,
+    **options: Any,
+) -> Release:
+    """A table of any size to a release, in one pass. The exact counters never touch the disk.
+
+    Parameters
+    ----------
+    source : a file, a folder, a glob, a list of these, "-" for standard input, "sqlite:///file.db" or "postgresql://…"
+        (with `table` or `query`); or a table in memory.
+    kernel : what "near" means.
+    columns : the columns to read, in order; None reads all.
+    epsilon, delta, neighbors, records_per_person : the budget; see :meth:`scumble.Sketch.release`.
+    rows, buckets, design : the size. None and "auto" let the plan choose, for the given budget.
+    n : roughly how many records there are, if that is public: it makes the plan better.
+    bounds : (low, high), public, for `design="grid"`.
+    seed : of the hash functions; public.
+    invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
+    threads : how many cores count.
+    checkpoint : a secret file that a killed build goes on from, when called again in the same way; deleted in the end.
+    checkpoint_seconds : how often it is written.
+    progress : a function that is told, after every batch, a :class:`Progress`.
+    allow_empty : release a table without rows, too. (A refusal tells whoever learns of it that the table is empty.)
+    format, delimiter, encoding : where a file's name and content do not tell.
+
+    >>> import pyarrow as pa, scumble
+    >>> table = pa.table({"age": [30.0, 41.0, 42.0] * 1000})
+    >>> release = build(table, scumble.EuclideanKernel(bandwidth=5.0), epsilon=1.0)
+    >>> release.columns
+    ('age',)
+    """
+    budget: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbors": neighbors,
+        "records_per_person": records_per_person,
+    }
+    if "label" in options or "classes" in options:
+        raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
+    job = Build(source, kernel, columns, **budget, **options)
+    job.count(progress)
+    job.discard_checkpoint()
+    release = job.release()
+    assert isinstance(release, Release)
+    return release
+
+
+def build_by(
+    source: Any,
+    kernel: Kernel,
+    columns: Sequence[str] | None = None,
+    *,
+    label: str,
+    classes: Sequence[Any],
+    progress: Report | None = None,
+    **options: Any,
+) -> Bundle:
+    """One release a class, in one pass: like `build`, with the column `label` telling each record's class.
+
+    `classes` is public: all of them get a release, empty ones too. Each record is in one class, so that the whole
+    bundle costs one budget. A record of no class is refused or dropped, as `invalid` says.
+    """
+    job = Build(source, kernel, columns, label=label, classes=classes, **options)
+    job.count(progress)
+    job.discard_checkpoint()
+    bundle = job.release()
+    assert isinstance(bundle, Bundle)
+    return bundle
+
+
+def _checked_classes(label: str | None, classes: Sequence[Any] | None, neighbors: str) -> list[Label] | None:
+    if label is None and classes is None:
+        return None
+    if label is None:
+        raise ParameterError("`classes` needs `label`, the column that holds them (--label).")
+    if classes is None or isinstance(classes, str) or not list(classes):
+        raise PrivacyError(
+            "`classes` must list all classes: reading them off the data would tell who is in it. "
+            "Hint: pass classes=['bus', 'car'] (--classes bus,car)."
+        )
+    labels = [plain(one) for one in classes]
+    if len({str(one) for one in labels}) < len(labels):
+        raise parameter("classes", "labels that differ", labels)
+    if neighbors == "replace":
+        raise PrivacyError(
+            "Classes do not go with neighbors='replace': the number of records of each class would be public. "
+            "Hint: use neighbors='add-remove'."
+        )
+    return labels

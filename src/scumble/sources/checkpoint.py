@@ -1,0 +1,116 @@
+"""Checkpoints: exact counters and the place in the source, together in one secret file.
+
+Counters and position are written in one atomic step. Whenever the process dies, the file holds a state that was true:
+all rows before the position are counted once, all rows after it not at all. A build that is started again with the same
+command goes on from there and ends with the identical sketch.
+
+A checkpoint is removed before the release that it leads to is given out: the same counters are never released twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import Any
+
+from scumble import files
+from scumble.errors import CorruptFileError, DataError, ParameterError, parameter
+from scumble.sketch import Sketch
+from scumble.sources.source import Position
+from scumble.sources.tally import Tally
+
+EVERY = 30.0
+"""Seconds between two checkpoints."""
+
+
+class Checkpoint:
+    """A file that a killed build goes on from.
+
+    Parameters
+    ----------
+    path : where to keep it. Mode 0600: it is as secret as the table.
+    source : the source's fingerprint; another source is refused.
+    parameters : all that decides the result, as JSON values; others are refused, by name.
+    every : seconds between two writes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], source: dict[str, Any], parameters: dict[str, Any], every: float):
+        if not every >= 0:
+            raise parameter("checkpoint_seconds", "zero or more seconds", every)
+        self.path = os.fsdecode(path)
+        self._source, self._parameters, self._every = source, parameters, every
+        self._last = time.monotonic()
+
+    def resume(self, tally: Tally) -> Position:
+        """Fill the tally from the file, if there is one, and say where to go on."""
+        try:
+            container = files.read(self.path, expect="checkpoint")
+        except FileNotFoundError:
+            return 0, 0
+        data = container.metadata
+        try:
+            self._compare(data["source"], data["parameters"])
+            sketches = []
+            for k, secret in enumerate(data["sketches"]):
+                part = {"counts": container.arrays[f"counts.{k}"]}
+                box = files.Container("secret", secret, part, container.version, container.library)
+                sketches.append(Sketch.from_container(box, **tally.options))
+            file, row = data["position"]
+            skipped = {int(index): int(count) for index, count in data["skipped"].items() if int(index) < file}
+            tally.restore(sketches, rows=data["rows"], dropped=data["dropped"], skipped=skipped)
+        except (KeyError, TypeError, ValueError) as problem:
+            if isinstance(problem, (ParameterError, DataError)):
+                raise
+            raise CorruptFileError(f"{self.path!r} lacks a part of a checkpoint. Hint: delete it.") from None
+        return int(file), int(row)
+
+    def _compare(self, source: dict[str, Any], parameters: dict[str, Any]) -> None:
+        hint = f"Hint: run the first command again, or delete {self.path!r} to start anew."
+        if source != _json(self._source):
+            raise DataError(f"The source is not the one that the checkpoint was made from: it has changed. {hint}")
+        mine = _json(self._parameters)
+        for name in sorted(set(mine) | set(parameters)):
+            if mine.get(name) != parameters.get(name):
+                raise ParameterError(
+                    f"The checkpoint belongs to another build: {name} was {_short(parameters.get(name))} there and is "
+                    f"{_short(mine.get(name))} now. {hint}"
+                )
+
+    def keep(self, tally: Tally, position: Position, *, now: bool = False) -> None:
+        """Write the state, if it is time."""
+        if not now and time.monotonic() - self._last < self._every:
+            return
+        contents = [sketch.contents() for sketch in tally.sketches]
+        metadata = {
+            "note": "SECRET: exact counters. Keep this file as safe as the table; it is deleted when the build ends.",
+            "source": self._source,
+            "parameters": self._parameters,
+            "position": list(position),
+            "rows": tally.rows,
+            "dropped": tally.dropped_rows,
+            "skipped": {str(index): count for index, count in tally.skipped.items()},
+            "sketches": [metadata for metadata, _ in contents],
+        }
+        arrays = {f"counts.{k}": arrays["counts"] for k, (_, arrays) in enumerate(contents)}
+        files.write(self.path, "checkpoint", metadata, arrays, secret=True)
+        self._last = time.monotonic()
+
+    def discard(self) -> None:
+        """Remove the file, before what it leads to is given out."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path)
+
+
+def _json(value: Any) -> Any:
+    """A value as it comes back from JSON: tuples are lists."""
+    if isinstance(value, dict):
+        return {key: _json(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json(inner) for inner in value]
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,112 @@
+"""Files of one format, one after the other, as one source."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from scumble.errors import DataError, ParameterError
+from scumble.sources.arrow import Arrow
+from scumble.sources.delimited import Delimited
+from scumble.sources.formats import Format, Options, standard_input
+from scumble.sources.jsonlines import JsonLines
+from scumble.sources.parquet import Parquet
+from scumble.sources.paths import File, cannot_open, find_files
+from scumble.sources.roles import Roles, converted
+from scumble.sources.source import Piece, Position, Source, did_you_mean
+
+READERS: dict[str, type[Format]] = {"csv": Delimited, "parquet": Parquet, "arrow": Arrow, "json": JsonLines}
+
+_ENDS = 65_536
+"""Bytes of a file's head and tail that go into its fingerprint."""
+
+
+class FileSource(Source):
+    """Any number of files. Every file's header is looked at before the first row is counted."""
+
+    def __init__(self, source: str | Sequence[str], *, format: str | None = None, options: Options) -> None:
+        files = find_files(source, format)
+        if any(file.path == "-" for file in files):
+            if len(files) > 1:
+                raise ParameterError("Standard input ('-') cannot be read together with files. Hint: pass one of them.")
+            files = [standard_input().file(format or "")]
+        self._files = files
+        self._readers = [READERS[file.format](options) for file in files]
+        self._options = options
+        self._headers = [reader.columns(file) for reader, file in zip(self._readers, files, strict=True)]
+        self.names = tuple(dict.fromkeys([*self._headers[0], *files[0].partition]))
+        if len(set(self._headers[0])) < len(self._headers[0]):
+            self.names = self._headers[0]  # names that stand twice are refused when they are asked for
+        self.skipped = {}
+        self._total = sum(file.size for file in files)
+        self._before = [sum(file.size for file in files[:k]) for k in range(len(files))]
+
+    def __str__(self) -> str:
+        first = self._files[0].name
+        return first if len(self._files) == 1 else f"{first} and {len(self._files) - 1} more files"
+
+    def require(self, wanted: Sequence[str]) -> None:
+        super().require(wanted)
+        for file, header in zip(self._files, self._headers, strict=True):
+            known = [*header, *file.partition]
+            for name in wanted:
+                if name not in known:
+                    raise DataError(f"There is no column {name!r} in {file.name}.{did_you_mean(name, known)}")
+
+    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+        first, skip = start
+        for index in range(first, len(self._files)):
+            file, reader = self._files[index], self._readers[index]
+            inside = {name: role for name, role in roles.items() if name not in file.partition}
+            if not inside:
+                raise DataError(f"All columns asked for are folder names of {file.name}. Hint: ask for one inside it.")
+            row = skip
+            for batch, share in reader.read(file, inside, skip=skip, invalid=invalid):
+                row += batch.num_rows
+                self.skipped[index] = reader.ragged
+                done = (self._before[index] + file.size * share) / self._total if self._total and share else None
+                yield Piece(self._with_partition(batch, file, roles), (index, row), done)
+            self.skipped[index] = reader.ragged
+            skip = 0
+
+    def _with_partition(self, batch: pa.RecordBatch, file: File, roles: Roles) -> pa.RecordBatch:
+        if not any(name in file.partition for name in roles):
+            return batch
+        columns = []
+        for name in roles:
+            if name in file.partition:
+                columns.append(pa.repeat(pa.scalar(file.partition[name], pa.string()), batch.num_rows))
+            else:
+                columns.append(batch.column(name))
+        return converted(pa.RecordBatch.from_arrays(columns, names=list(roles)), roles)
+
+    def place(self, position: Position, rows: int, row: int) -> str:
+        index, end = position
+        return self._readers[index].place(self._files[index], end - rows + row)
+
+    def fingerprint(self) -> dict[str, Any]:
+        if self._files[0].path == "-":
+            raise ParameterError("Standard input cannot be read again, so that it has no checkpoint. Hint: use a file.")
+        return {
+            "kind": self._files[0].format,
+            "files": [_fingerprint(file) for file in self._files],
+            "delimiter": self._options.delimiter,
+            "encoding": self._options.encoding,
+        }
+
+
+def _fingerprint(file: File) -> list[Any]:
+    """Name, size, time of change, and a hash of head and tail: enough to see that a file is another."""
+    try:
+        about = os.stat(file.path)
+        with open(file.path, "rb") as opened:
+            digest = hashlib.sha256(opened.read(_ENDS))
+            opened.seek(max(0, about.st_size - _ENDS))
+            digest.update(opened.read(_ENDS))
+    except OSError as error:
+        raise cannot_open(file.path, error) from None
+    return [os.path.basename(file.path), about.st_size, about.st_mtime_ns, digest.hexdigest()]

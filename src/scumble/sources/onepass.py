@@ -1,0 +1,123 @@
+"""One pass over a source: read ahead, count, keep checkpoints, say how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import DataError, ScumbleError
+from scumble.sources.checkpoint import Checkpoint
+from scumble.sources.interrupts import PatientInterrupts
+from scumble.sources.readahead import read_ahead
+from scumble.sources.roles import Roles
+from scumble.sources.source import Piece, Source
+from scumble.sources.tally import Tally, UnknownClass
+from scumble.tables import Table
+
+
+class Progress(NamedTuple):
+    """How far a pass is. For the curator: the number of rows is secret."""
+
+    rows: int
+    """Rows read so far, those of an earlier run included."""
+    rows_per_second: float
+    done: float | None
+    """The share of the source that has been read, or None if nobody knows."""
+    seconds_left: float | None
+
+
+Report = Callable[[Progress], None]
+
+
+def one_pass(
+    source: Source,
+    roles: Roles,
+    tally: Tally,
+    *,
+    checkpoint: Checkpoint | None = None,
+    progress: Report | None = None,
+) -> None:
+    """Count every row of the source once.
+
+    Ctrl-C waits for the batch at hand, writes a last checkpoint, and then raises KeyboardInterrupt as usual.
+    """
+    start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
+    invalid = tally.options.get("invalid", "error")
+    began, rows_before, share_before = time.monotonic(), tally.rows, None
+    kept = dict(tally.skipped)
+    with PatientInterrupts() as interrupted:
+        pieces = source.pieces(roles, start=start, invalid=invalid)
+        for piece in read_ahead(pieces, stopped=interrupted):
+            try:
+                tally.update(piece.batch)
+            except DataError as problem:
+                raise located(problem, source, tally, piece) from None
+            position = piece.position
+            tally.skipped = kept | source.skipped
+            if checkpoint is not None and not interrupted():
+                checkpoint.keep(tally, position)
+            if progress is not None:
+                share_before = piece.done if share_before is None else share_before
+                progress(_progress(tally.rows, tally.rows - rows_before, time.monotonic() - began, piece, share_before))
+        tally.skipped = kept | source.skipped
+        if interrupted():
+            if checkpoint is not None:
+                checkpoint.keep(tally, position, now=True)
+            raise KeyboardInterrupt
+
+
+def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:
+    left = None
+    if piece.done is not None and before is not None and piece.done > before:
+        left = seconds * (1.0 - piece.done) / (piece.done - before)
+    return Progress(rows, fresh / max(seconds, 1e-9), piece.done, left)
+
+
+def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> ScumbleError:
+    """The error with the place where the trouble is: file, line or row group, column, count, and no value."""
+    batch, position = piece.batch, piece.position
+    if isinstance(problem, UnknownClass):
+        where = source.place(position, batch.num_rows, problem.row)
+        cells = "1 cell is" if problem.count == 1 else f"{problem.count:,} cells are"
+        return DataError(
+            f"{where}: {cells} none of the classes: {problem.count:,} in column {problem.label!r}{_near(batch)}. "
+            "Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
+        )
+    if tally.label is not None:
+        batch = batch.drop_columns([tally.label])
+    try:
+        bad = _bad_cells(batch, tally)
+    except ScumbleError:
+        bad = {}
+    if not bad:
+        return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
+    total = sum(int(mask.sum()) for mask in bad.values())
+    first = min(int(np.argmax(mask)) for mask in bad.values())
+    told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
+    cells = "1 cell is" if total == 1 else f"{total:,} cells are"
+    return DataError(
+        f"{source.place(position, batch.num_rows, first)}: {cells} missing, not a number or not finite: "
+        f"{told}{_near(batch)}. Hint: mend them, or leave such rows out with --invalid drop (invalid='drop')."
+    )
+
+
+def _near(batch: pa.RecordBatch) -> str:
+    return f", in a batch of {batch.num_rows:,} rows"
+
+
+def _bad_cells(batch: pa.RecordBatch, tally: Tally) -> dict[str, np.ndarray]:
+    """For each column with bad cells, which rows they are in."""
+    spec = tally.sketches[0].spec
+    table = Table.of(batch, columns=spec.columns, dimensions=spec.dimensions)
+    found: dict[str, np.ndarray] = {}
+    for factor in spec.kernel.factors:
+        which = factor.which(table.width, spec.columns)
+        _, bad = factor.read(table, which)
+        for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True):
+            if mask.any():
+                found[spec.columns[j]] = mask
+    return found

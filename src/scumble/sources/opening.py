@@ -1,0 +1,61 @@
+"""From what the user wrote to a source."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from scumble.errors import ParameterError, parameter
+from scumble.sources.formats import Options
+from scumble.sources.source import Source
+
+
+def open_source(
+    source: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf8",
+) -> Source:
+    """Files, a database, or a table in memory, as a stream of Arrow batches.
+
+    >>> import pyarrow as pa
+    >>> open_source(pa.table({"age": [41.0]})).names
+    ('age',)
+    """
+    if isinstance(source, Source):
+        return source
+    if delimiter == "tab":
+        delimiter = "\t"
+    if delimiter is not None and len(delimiter) != 1:
+        raise parameter("delimiter", "one character, or 'tab'", delimiter)
+    paths = _paths(source)
+    if paths is None:
+        from scumble.sources.memory import MemorySource
+
+        return MemorySource(source)
+    from scumble.sources.database import DatabaseSource, is_database
+
+    if len(paths) == 1 and is_database(paths[0]):
+        return DatabaseSource(paths[0], table=table, query=query)
+    if table is not None or query is not None:
+        raise ParameterError("`table` and `query` go with a database, such as sqlite:///file.db.")
+    for path in paths:
+        if "://" in path and not os.path.exists(path):
+            raise ParameterError(
+                f"scumble does not read from {path.split('://')[0]}://. "
+                "Hint: local files, sqlite:///file.db and postgresql://host/name; pipe anything else into '-'."
+            )
+    from scumble.sources.filesource import FileSource
+
+    return FileSource(paths, format=format, options=Options(delimiter, encoding.lower().replace("utf-8", "utf8")))
+
+
+def _paths(source: Any) -> list[str] | None:
+    if isinstance(source, (str, os.PathLike)):
+        return [os.fsdecode(source)]
+    if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
+        return [os.fsdecode(one) for one in source]
+    return None

@@ -1,0 +1,154 @@
+"""From what the user wrote to a list of files: names, folders, hive partitions, globs."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from scumble.errors import DataError, parameter
+
+EXTENSIONS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+}
+FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+READS = "Hint: scumble reads CSV, Parquet, Arrow/Feather and JSON lines; name others with --format."
+
+_PARTITION = re.compile(r"([^=/]+)=([^/]*)")
+_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a source."""
+
+    path: str
+    """Where it is; "-" is standard input."""
+    name: str
+    """What messages call it."""
+    format: str
+    compression: str | None = None
+    size: int = 0
+    partition: dict[str, str | None] = field(default_factory=dict)
+    """Columns that the folder names hold: ``year=2020/``."""
+
+
+def find_files(source: str | Sequence[str], format: str | None = None) -> list[File]:
+    """The files that a name, a folder, a glob or a list of these stands for, in a fixed order."""
+    if format is not None and format not in FORMATS:
+        raise parameter("format", f"one of {', '.join(FORMATS)}", format)
+    names = [source] if isinstance(source, str) else list(source)
+    if not names:
+        raise parameter("source", "at least one file", names)
+    found = [file for name in names for file in _one_name(name, format)]
+    kinds = sorted({file.format for file in found})
+    if len(kinds) > 1:
+        raise DataError(
+            f"{_quoted(names)} holds files of several formats: {', '.join(kinds)}. "
+            "Hint: choose one with a pattern, such as 'folder/*.parquet'."
+        )
+    return found
+
+
+def _one_name(name: str, format: str | None) -> list[File]:
+    if name == "-":
+        return [File("-", "standard input", format or "", None)]
+    if os.path.isdir(name):
+        return _folder(name, format)
+    if os.path.lexists(name):
+        return [_file(name, format)]
+    if glob.has_magic(name):
+        matches = sorted(path for path in glob.glob(name, recursive=True) if not os.path.isdir(path))
+        if not matches:
+            raise DataError(f"No file matches {name!r}. Hint: check the pattern; quote it in a shell.")
+        return [_file(path, format) for path in matches]
+    folder = os.path.dirname(name) or "."
+    if not os.path.isdir(folder):
+        raise DataError(f"There is no folder {folder!r}. Hint: check the path.")
+    from scumble.sources.source import did_you_mean
+
+    others = sorted(one for one in os.listdir(folder) if kind_of(one)[0])
+    guess = did_you_mean(os.path.basename(name), others).split(" It has:")[0] if others else ""
+    raise DataError(f"There is no file {name!r}.{guess} Hint: check the path.")
+
+
+def _folder(root: str, format: str | None) -> list[File]:
+    found = []
+    for folder, inner, names in os.walk(root):
+        inner[:] = sorted(one for one in inner if not one.startswith((".", "_")))
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if name.startswith((".", "_")) or not (format or kind_of(name)[0]):
+                continue
+            found.append(_file(path, format, root))
+    if not found:
+        raise DataError(f"The folder {root!r} holds no table. {READS}")
+    return found
+
+
+def _file(path: str, format: str | None, root: str | None = None) -> File:
+    known, compression = kind_of(path)
+    try:
+        size = os.stat(path).st_size
+    except OSError as error:
+        raise cannot_open(path, error) from None
+    inside = os.path.dirname(os.path.relpath(path, root)) if root is not None else ""
+    partition = {key: None if value == _NO_PARTITION else unquote(value) for key, value in _PARTITION.findall(inside)}
+    return File(path, path, format or known or _sniff(path), compression, size, partition)
+
+
+def kind_of(name: str) -> tuple[str, str | None]:
+    """Format and compression by the name's ends; the format is "" if the name does not tell."""
+    stem, end = os.path.splitext(name.lower())
+    compression = COMPRESSIONS.get(end)
+    if compression:
+        end = os.path.splitext(stem)[1]
+    return EXTENSIONS.get(end, ""), compression
+
+
+def _sniff(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return format_of(file.read(512))
+    except OSError as error:
+        raise cannot_open(path, error) from None
+
+
+def format_of(head: bytes) -> str:
+    """The format that a file's first bytes belong to."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return "json"
+    return "csv"
+
+
+def cannot_open(path: str, error: OSError) -> DataError:
+    """One line on why a file cannot be opened."""
+    if isinstance(error, PermissionError):
+        return DataError(f"You may not read {path!r}. Hint: ask its owner, or chmod u+r it.")
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"There is no file {path!r}. Hint: check the path.")
+    return DataError(f"Cannot read {path!r}: {(error.strerror or type(error).__name__).lower()}.")
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:3]) + (" and more" if len(names) > 3 else "")

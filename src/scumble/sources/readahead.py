@@ -1,0 +1,67 @@
+"""Reading and counting at the same time: a thread reads the next batches while this one is counted."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_END = object()
+_WAIT = 0.1  # seconds after which a waiting thread looks whether it should stop
+
+
+def read_ahead(items: Iterator[T], *, depth: int = 3, stopped: Callable[[], bool] = lambda: False) -> Iterator[T]:
+    """The same items in the same order, read by a thread that is at most `depth` ahead.
+
+    An error while reading is raised here, after the items before it. When `stopped` says so, the stream ends early.
+
+    >>> list(read_ahead(iter(range(5))))
+    [0, 1, 2, 3, 4]
+    """
+    waiting: queue.Queue[Any] = queue.Queue(depth)
+    done = threading.Event()
+    failure: list[BaseException] = []
+
+    def put(item: Any) -> bool:
+        while not done.is_set():
+            try:
+                waiting.put(item, timeout=_WAIT)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def read() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    break
+        except BaseException as problem:
+            failure.append(problem)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+            put(_END)
+
+    # A daemon: a read that never returns (an idle pipe) must not keep the process alive.
+    thread = threading.Thread(target=read, name="scumble-reader", daemon=True)
+    thread.start()
+    try:
+        while not stopped():
+            try:
+                item = waiting.get(timeout=_WAIT)
+            except queue.Empty:
+                continue
+            if item is _END:
+                if failure:
+                    raise failure[0]
+                return
+            yield item
+    finally:
+        done.set()
+        if not stopped():
+            thread.join()

@@ -1,0 +1,81 @@
+"""What a source is: a stream of Arrow batches that can be entered again at any row."""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from scumble.errors import DataError
+from scumble.sources.roles import Roles
+
+BATCH_ROWS = 65_536
+"""Rows a batch at most: a few MB, whatever the source."""
+
+Position = tuple[int, int]
+"""Where to go on: which file, and how many of its rows are done."""
+
+
+class Piece(NamedTuple):
+    """A batch and where it came from."""
+
+    batch: pa.RecordBatch
+    position: Position
+    """The position after this batch."""
+    done: float | None
+    """The share of the source that has been read, or None if nobody knows."""
+
+
+class Source(ABC):
+    """A table as a stream. The same source gives the same rows in the same order each time."""
+
+    names: tuple[str, ...]
+    """The columns it has."""
+    skipped: dict[int, int]
+    """Lines that are no rows at all (too few or too many cells) and were dropped, by file."""
+
+    @abstractmethod
+    def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
+        """The batches from a position on, with exactly the columns of `roles`, in that order."""
+
+    @abstractmethod
+    def place(self, position: Position, rows: int, row: int) -> str:
+        """Where row `row` of the batch of `rows` rows that ended at `position` is, for a person."""
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, Any]:
+        """What must be equal for the source to be the same as before; a refusal if that cannot be told."""
+
+    def close(self) -> None:  # noqa: B027  most sources hold nothing open between two batches
+        """Give back what the source holds open."""
+
+    def require(self, wanted: Sequence[str]) -> None:
+        """Refuse columns that are not there, with a guess at what was meant."""
+        for name in wanted:
+            if name not in self.names:
+                raise DataError(f"There is no column {name!r} in {self}.{did_you_mean(name, self.names)}")
+            if self.names.count(name) > 1:
+                raise DataError(f"{self} has {self.names.count(name)} columns {name!r}. Hint: give each its own name.")
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """' Did you mean ...? It has ...', on one line."""
+    lower = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), lower, n=1)
+    guess = f" Did you mean {lower[close[0]]!r}?" if close else ""
+    listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    return f"{guess} It has: {listed or 'no columns at all'}."
+
+
+def cut(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.RecordBatch]:
+    """The batches without their first `skip` rows, none larger than BATCH_ROWS."""
+    for batch in batches:
+        if skip >= batch.num_rows:
+            skip -= batch.num_rows
+            continue
+        for first in range(skip, batch.num_rows, BATCH_ROWS):
+            yield batch.slice(first, BATCH_ROWS)
+        skip = 0

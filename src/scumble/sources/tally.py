@@ -1,0 +1,88 @@
+"""What a pass over a source fills: one sketch, or one sketch a class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.bundle import Label
+from scumble.errors import DataError
+from scumble.sketch import Sketch
+from scumble.spec import Spec
+from scumble.tables import Table, stable_hash
+
+
+class Tally:
+    """Sketches with equal specs, and what the curator is told about the pass.
+
+    With `label` and `classes`, each record is counted in the sketch of its class. The classes are public; a record of
+    another class is a bad one, treated as the caller chose for bad cells.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        label: str | None = None,
+        classes: Sequence[Label] | None = None,
+        **options: Any,
+    ) -> None:
+        self.options = options
+        self.label, self.classes = label, None if classes is None else list(classes)
+        self.sketches = [Sketch.from_spec(spec, **options) for _ in range(len(self.classes or [0]))]
+        self._hashes = None if classes is None else np.array([stable_hash(one) for one in classes])
+        self.rows = 0
+        """Rows read: for the curator only."""
+        self.strangers = 0
+        """Rows dropped because their class is none of `classes`."""
+        self.skipped: dict[int, int] = {}
+        """Lines dropped because they are no rows, by file."""
+
+    @property
+    def dropped_rows(self) -> int:
+        return self.strangers + sum(sketch.dropped for sketch in self.sketches)
+
+    @property
+    def dropped(self) -> int:
+        """Rows and lines dropped so far: for the curator only."""
+        return self.dropped_rows + sum(self.skipped.values())
+
+    def restore(self, sketches: list[Sketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
+        """Go on from these."""
+        if len(sketches) != len(self.sketches):
+            raise ValueError("sketches")
+        for mine, found in zip(self.sketches, sketches, strict=True):
+            mine.spec.require_equal(found.spec)
+        self.sketches, self.rows, self.strangers, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
+
+    def update(self, batch: pa.RecordBatch) -> None:
+        """Count a batch. If it is refused, the tally is of no further use."""
+        if self._hashes is None:
+            self.sketches[0].update(batch)
+        else:
+            self._update_classes(batch, self._hashes)
+        self.rows += batch.num_rows
+
+    def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> None:
+        assert self.label is not None
+        where = batch.schema.names.index(self.label)
+        found = Table.of(batch).categories([where])[:, 0]
+        known = np.isin(found, hashes)
+        if not known.all():
+            if self.options.get("invalid", "error") == "error":
+                raise UnknownClass(self.label, int((~known).sum()), int(np.argmin(known)))
+            self.strangers += int((~known).sum())
+        rest = batch.remove_column(where)
+        for sketch, number in zip(self.sketches, hashes, strict=True):
+            sketch.update(rest.filter(pa.array(found == number)))
+
+
+class UnknownClass(DataError):
+    """Cells of the label column that are none of the public classes: how many, never which."""
+
+    def __init__(self, label: str, count: int, row: int) -> None:
+        super().__init__(label)
+        self.label, self.count, self.row = label, count, row
