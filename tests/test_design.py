@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import scumble
-from scumble.design import DESIGNS, REPLICATES, Design, random, sobol
+from scumble.design import BLOCKS, DESIGNS, Design, random, sobol
 
 
 def digest(array: np.ndarray) -> str:
@@ -46,8 +46,8 @@ def test_quantiles_are_accurate() -> None:
 
 GOLDEN = {
     "iid": "6288778321252a87",
-    "sobol": "350804db4ffdcdfb",
-    "orthogonal": "f83e9d33610ccc4e",
+    "sobol": "18b659ea222b4a73",
+    "orthogonal": "0b51de44edf2813e",
 }
 
 
@@ -105,13 +105,13 @@ def test_coordinates_beyond_the_table_are_independent() -> None:
     assert len(np.unique(rest)) == 320
 
 
-def test_replicates_are_balanced_and_blocks_stay_whole() -> None:
-    assert len(np.unique(Design("iid", 0, 50).replicates())) == 50
-    sizes = np.bincount(Design("sobol", 0, 1000).replicates())
-    assert len(sizes) == REPLICATES and sizes.max() - sizes.min() <= 1
-    for block in np.split(Design("orthogonal", 0, 120).replicates(block=6), 20):
+def test_blocks_are_balanced_and_orthogonal_ones_stay_whole() -> None:
+    assert len(np.unique(Design("iid", 0, 50).blocks())) == 50
+    sizes = np.bincount(Design("sobol", 0, 1000).blocks())
+    assert len(sizes) == BLOCKS and sizes.max() - sizes.min() <= 1
+    for block in np.split(Design("orthogonal", 0, 120).blocks(size=6), 20):
         assert len(set(block)) == 1
-    assert Design("sobol", 0, 3).replicates().tolist() == [0, 0, 0]
+    assert Design("sobol", 0, 3).blocks().tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("dimensions", "most"), [(1, 0.5), (3, 0.75)])

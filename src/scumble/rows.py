@@ -6,24 +6,18 @@ import numpy as np
 
 
 class RowMoments:
-    """The mean over rows, and the variance of that mean from independent replicates of rows.
-
-    Independent rows are their own replicates. Sobol rows are not independent: their spread overstates the error of the
-    mean. They come in replicates with independent scrambles, and the spread of the replicates' means is honest.
+    """The mean over rows, and the variance of that mean from the spread of blocks of rows.
 
     Parameters
     ----------
-    replicates : for each row, the number of its replicate, ascending.
+    blocks : for each row, the number of its block, ascending; see :meth:`scumble.design.Design.blocks`.
     groups : None for the mean, or into how many groups of rows to go for the median of means (Alon, Matias & Szegedy
         1999; the paper's Lemma 2), which bounds the influence of a few rows with large counters.
     """
 
-    def __init__(self, replicates: np.ndarray, groups: int | None = None) -> None:
-        rows = len(replicates)
-        if replicates[-1] == 0:
-            # One replicate cannot show a spread: rows stand in for replicates, and err on the wide side.
-            replicates = np.arange(rows)
-        self.starts = np.flatnonzero(np.diff(replicates, prepend=-1))
+    def __init__(self, blocks: np.ndarray, groups: int | None = None) -> None:
+        rows = len(blocks)
+        self.starts = np.flatnonzero(np.diff(blocks, prepend=-1))
         self.weights = np.diff(self.starts, append=rows) / rows
         self.degrees = float(max(len(self.starts) - 1, 1))
         self.groups = None if groups is None else np.arange(min(groups, rows)) * rows // min(groups, rows)

@@ -23,9 +23,8 @@ from scumble.errors import parameter
 
 DESIGNS = ("iid", "sobol", "orthogonal")
 
-# How many independently scrambled point sets the rows are dealt into. More give steadier error bars, fewer give
-# smaller errors; eight cost little of either.
-REPLICATES = 8
+# Into how many blocks the rows are cut to measure the spread of their mean. More give a steadier measure.
+BLOCKS = 16
 
 # One stream of the generator for each use; the upper bits say which, the lower ones which coordinate of it.
 _UNIFORM, _SOBOL, _REHASH = (tag << 48 for tag in (1, 2, 3))
@@ -54,23 +53,18 @@ class Design:
         """(rows, count) words of 64 bits for the universal hash from codes to buckets; independent in every design."""
         return random.words(self.seed, _REHASH, self.rows * count).reshape(self.rows, count)
 
-    def replicates(self, block: int = 1) -> np.ndarray:
-        """For each row, the number of its replicate: rows of different replicates are independent.
+    def blocks(self, size: int = 1) -> np.ndarray:
+        """For each row, the number of its block: the spread of the blocks' means measures the error of the whole mean.
 
-        `block` is the size of the orthogonal blocks, which must not be torn apart.
+        Independent rows are blocks of their own. Consecutive points of a Sobol set balance each other within a block, and
+        the blocks balance each other a little more: their spread errs on the wide side, the rows' spread much more so.
+        Orthogonal rows (`size` to a block of directions) stay together.
         """
         row = np.arange(self.rows)
-        if self.name == "iid":
+        whole = -(-self.rows // size)
+        if self.name == "iid" or whole < 4:
             return row
-        if self.name == "orthogonal":
-            blocks = -(-self.rows // block)
-            return (row // block) * min(blocks, 4 * REPLICATES) // blocks
-        return row * _replicate_count(self.rows) // self.rows
-
-
-def _replicate_count(rows: int) -> int:
-    """Eight, or fewer when there are not even four rows for each."""
-    return max(1, min(REPLICATES, rows // 4))
+        return (row // size) * min(whole, BLOCKS) // whole
 
 
 class Draws:
@@ -107,18 +101,14 @@ class Draws:
         return random.to_unit(out)
 
     def _spread(self, count: int) -> np.ndarray:
-        """One coordinate after the other; each replicate of the rows has a scramble of its own."""
+        """One coordinate of the point set after the other, each with a scramble of its own."""
         design = self._design
         if self._next + count > sobol.COORDINATES:
             return self._independent(count)
-        row_replicates = Design("sobol", design.seed, design.rows).replicates()
-        sizes = np.bincount(row_replicates)
         out = np.empty((design.rows, count), np.uint64)
         for j in range(count):
             coordinate = self._next + j
-            for replicate, size in enumerate(sizes):
-                stream = _SOBOL + (replicate << 32) + coordinate
-                out[row_replicates == replicate, j] = sobol.points(design.seed, stream, coordinate, int(size))
+            out[:, j] = sobol.points(design.seed, _SOBOL + coordinate, coordinate, design.rows)
         self._next += count
         return random.to_unit(out)
 

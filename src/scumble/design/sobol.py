@@ -6,9 +6,6 @@ estimate stays unbiased; only the rows' errors now cancel each other. The scramb
 a random lower-triangular binary matrix, then a random digital shift, for each coordinate. It has the
 variance of Owen's full scramble.
 
-The rows fall into a few replicates, each a point set with a scramble of its own. The replicates are
-independent, so the spread of their means is an honest measure of the error; the spread of the rows is not.
-
 Direction numbers: Joe & Kuo (2008), the first 1,024 coordinates of their set with property A. Coordinates
 beyond are independent uniform numbers, which changes no law.
 """
