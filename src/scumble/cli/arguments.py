@@ -84,11 +84,14 @@ def ranges(text: str) -> dict[str, tuple[float, float]]:
     return found
 
 
-def point(text: str) -> dict[str, float]:
-    """age=40"""
-    found = scale(text)
-    if not isinstance(found, dict):
-        raise argparse.ArgumentTypeError("must look like age=40,income=50000")
+def values(text: str) -> dict[str, float | str]:
+    """age=40,mode=bus"""
+    found: dict[str, float | str] = {}
+    for name, value in _pairs(text, "age=40,mode=bus").items():
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = value
     return found
 
 

@@ -126,7 +126,8 @@ def card(found: Release | Bundle, title: str) -> str:
         f"{_NOISE.get(data['mechanism'], data['mechanism'])}{scale}{count}; exact, from the system's entropy",
     )
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
-    line("Size", f"{data['rows']:,} rows × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}")
+    rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
+    line("Size", f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}")
     line("Kernel", _kernel_text(data["kernel"]))
     error = data["count_standard_error"]
     line("Records", f"about {data['count']:,.0f}" + (f" ± {1.96 * error:,.0f} (95 %)" if error else " (public)"))

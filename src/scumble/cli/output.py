@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import MissingFileError, ParameterError
+from scumble.errors import MissingFileError, ParameterError, PrivacyError
 
 TABLES = {
     ".csv": "csv",
@@ -61,6 +61,12 @@ def check_out(out: str, *, like: tuple[str, ...] = ()) -> None:
         raise ParameterError(f"Cannot write {out!r}: it is a folder. Hint: name a file in it.")
     if like and os.path.splitext(out.lower())[1] not in like:
         raise ParameterError(f"Cannot tell the format of {out!r}. Hint: let its name end in {', '.join(like)}.")
+
+
+def secret_out(out: str) -> None:
+    """Exact counters go to a file of mode 0600 and nowhere else."""
+    if out == "-":
+        raise PrivacyError("Exact counters are written to a file of mode 0600 only. Hint: --out part.secret.")
 
 
 def write_release(release: Any, out: str, *, first: Any = None) -> int:

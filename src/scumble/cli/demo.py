@@ -1,0 +1,219 @@
+"""``scumble demo``: all of it, on a made-up town. Reads as a story; every number in it is computed as you watch."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import Any
+
+EXAMPLE = """
+scumble demo --out demo-output
+"""
+
+PEOPLE = 200_000
+COLUMNS = ("home_east", "home_north")
+BOUNDS = ((0.0, 0.0), (60.0, 40.0))
+TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
+    "Harbour": ((12.3, 9.6), 0.30, 2.2),
+    "Market": ((31.1, 24.2), 0.24, 1.8),
+    "Mill": ((46.8, 11.4), 0.16, 1.5),
+    "Abbey": ((17.4, 30.7), 0.12, 1.3),
+    "Quarry": ((50.2, 31.9), 0.10, 1.1),
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
+    parser.add_argument("--people", type=int, default=PEOPLE, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> None:
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    import scumble
+    from scumble.cli.card import card
+    from scumble.cli.output import human_bytes
+
+    began = time.monotonic()
+    os.makedirs(args.out, exist_ok=True)
+    table_file, release_file = (os.path.join(args.out, name) for name in ("commuters.parquet", "commuters.scumble"))
+
+    _say(f"1. A private table. {args.people:,} commuters: where they live, age, income, how they travel.")
+    table = commuters(args.people)
+    pq.write_table(table, table_file)
+    _say(f"   {table_file}, {human_bytes(os.path.getsize(table_file))}. It must never leave the house.\n")
+
+    _say("2. A plan, from public facts alone: the map's bounds, roughly how many people, and the budget ε = 1.")
+    kernel = scumble.EuclideanKernel(bandwidth=2.0, power=2)  # near: within about 2 km
+    plan = scumble.plan(n=200_000, dimensions=2, epsilon=1.0, kernel=kernel, bounds=BOUNDS, columns=COLUMNS)
+    cells = f" of {' × '.join(map(str, plan.shape))} cells" if plan.shape else ""
+    rows = "1 row" if plan.rows == 1 else f"{plan.rows:,} rows"
+    _say(f"   {rows} × {plan.buckets:,} counters, design: {plan.design}{cells}.")
+    _say(f"   Expected error of a typical density: {plan.relative_error:.2%}.\n")
+
+    _say(
+        "3. One pass: each person adds one to a counter of every row. Then noise, once, and the exact counts are gone."
+    )
+    _say(f"   scumble build {table_file} --columns {','.join(COLUMNS)} --bandwidth 2 --power 2 \\")
+    _say(f"           --bounds home_east=0:60,home_north=0:40 --epsilon 1 --out {release_file}")
+    before = time.monotonic()
+    release = scumble.build(table_file, kernel, columns=COLUMNS, epsilon=1.0, bounds=BOUNDS, n=200_000)
+    release.save(release_file)
+    took = time.monotonic() - before
+    _say(f"   {took:.1f} s, {human_bytes(os.path.getsize(release_file))}. This file may go to anyone:\n")
+    _say(card(release, os.path.basename(release_file)))
+
+    homes = np.column_stack([table[name].to_numpy() for name in COLUMNS])
+    _say("\n4. Questions. How many people live near here? (A neighbour counts 1, someone 2 km away about 0.14.)\n")
+    _questions(release, kernel, homes)
+
+    _say("\n5. Where are the town centres? The analyst climbs to the peaks of the released density.\n")
+    peaks = find_peaks(release)
+    _towns(peaks)
+
+    _say("\n6. Pictures.")
+    _draw(args.out, release, kernel, homes, peaks, plan)
+    _say(f"\nDone in {time.monotonic() - began:.0f} s. Try next:")
+    points = os.path.join(args.out, "places.csv")
+    with open(points, "w", encoding="utf-8") as file:
+        file.write("home_east,home_north\n" + "".join(f"{x},{y}\n" for (x, y), _, _ in TOWNS.values()))
+    _say(f"   scumble info {release_file}")
+    _say(f"   scumble query {release_file} {points}")
+    _say(f"   scumble plot {release_file} --at home_north=24 --out {os.path.join(args.out, 'cut.svg')}")
+    _say("   scumble build YOUR_TABLE.csv --help")
+
+
+def commuters(people: int) -> Any:
+    """A realistic table: towns and a thin countryside; age, income, distance and travel mode hang together."""
+    import numpy as np
+    import pyarrow as pa
+
+    rng = np.random.default_rng(2020)  # made-up people: seeded, so that everybody sees the same town
+    shares = np.array([share for _, share, _ in TOWNS.values()])
+    town = rng.choice(len(TOWNS) + 1, people, p=[*shares, 1.0 - shares.sum()])
+    low, high = (np.array(side) for side in BOUNDS)
+    homes = rng.uniform(low, high, (people, 2))
+    for k, (centre, _, spread) in enumerate(TOWNS.values()):
+        here = town == k
+        # A dense core with a wide skirt.
+        width = spread * rng.choice([1.0, 2.2], here.sum(), p=[0.7, 0.3])[:, None]
+        homes[here] = np.array(centre) + rng.normal(0.0, 1.0, (here.sum(), 2)) * width
+    homes = np.clip(homes, low, high)
+    work = np.array([centre for centre, _, _ in TOWNS.values()])[
+        rng.choice(len(TOWNS), people, p=shares / shares.sum())
+    ]
+    distance = np.hypot(*(homes - work).T) * rng.uniform(1.1, 1.4, people)
+    age = np.clip(rng.gamma(9.0, 4.8, people), 16, 90).round()
+    income = np.exp(rng.normal(10.2, 0.45, people) + 0.012 * np.minimum(age - 16, 35)).round(-2)
+    mode = np.where(
+        distance < 3, "walk", np.where(distance < 8, "bike", np.where(rng.random(people) < 0.35, "bus", "car"))
+    )
+    return pa.table(
+        {
+            "home_east": homes[:, 0].round(3),
+            "home_north": homes[:, 1].round(3),
+            "age": age,
+            "income": income,
+            "distance": distance.round(2),
+            "mode": mode,
+        }
+    )
+
+
+def find_peaks(release: Any, least: float = 0.25) -> Any:
+    """The density's peaks, highest first: the best of a grid of points, each climbed to its top in ever smaller steps.
+
+    Peaks lower than `least` of the highest, or within the noise, are left out. Reads the release only.
+    """
+    import numpy as np
+
+    x, y = (np.linspace(a, b, 81) for a, b in zip(*release.bounds, strict=True))
+    grid = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
+    height = release.density(grid.reshape(-1, 2)).reshape(grid.shape[:2])
+    padded = np.pad(height, 1, constant_values=-1.0)
+    around = [np.roll(padded, (a, b), (0, 1))[1:-1, 1:-1] for a in (-1, 0, 1) for b in (-1, 0, 1) if (a, b) != (0, 0)]
+    floor = 4.0 * float(np.median(release.standard_error(grid.reshape(-1, 2)))) / max(release.count, 1.0)
+    tops = (height > np.max(around, axis=0)) & (height > max(least * height.max(), floor))
+    peaks = grid[tops]
+    step = np.array([x[1] - x[0], y[1] - y[0]])
+    moves = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)])
+    for _ in range(12):
+        tries = peaks[:, None, :] + moves[None] * step
+        best = release.density(tries.reshape(-1, 2)).reshape(tries.shape[:2]).argmax(axis=1)
+        peaks = tries[np.arange(len(peaks)), best]
+        step = step * 0.7
+    return peaks[np.argsort(-release.density(peaks))]
+
+
+def _questions(release: Any, kernel: Any, homes: Any) -> None:
+    import numpy as np
+
+    places = {f"{name} centre": place for name, (place, _, _) in TOWNS.items()}
+    places |= {"Fields, far out": (38.0, 37.0), "Between two towns": (22.0, 17.0)}
+    Q = np.array(list(places.values()))
+    truth, estimate = kernel(Q, homes).sum(axis=1), release.kernel_sum(Q)
+    lower, upper = release.interval(Q)
+    _say(f"   {'place':<20}{'truth':>10}{'release':>10}   {'95 % interval':<20}{'error':>8}")
+    for k, name in enumerate(places):
+        bar = f"{lower[k]:,.0f} to {upper[k]:,.0f}"
+        error = f"{(estimate[k] - truth[k]) / truth[k]:+.2%}"
+        _say(f"   {name:<20}{truth[k]:>10,.0f}{estimate[k]:>10,.0f}   {bar:<20}{error:>8}")
+
+
+def _towns(peaks: Any) -> None:
+    import numpy as np
+
+    for east, north in peaks:
+        name, away = min(
+            ((name, float(np.hypot(east - place[0], north - place[1]))) for name, (place, _, _) in TOWNS.items()),
+            key=lambda pair: pair[1],
+        )
+        _say(f"   a centre at {east:5.1f} km east, {north:5.1f} km north: {name}, {1000 * away:,.0f} m off")
+    _say(f"   {len(peaks)} found, {len(TOWNS)} there are.")
+
+
+def _draw(folder: str, release: Any, kernel: Any, homes: Any, peaks: Any, plan: Any) -> None:
+    import numpy as np
+
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        _say("   (none: pip install 'scumble[plot]' for pictures)")
+        return
+    from scumble import plots
+    from scumble.planning import plan as make_plan
+
+    units = {"home_east": "km", "home_north": "km"}
+    names = {name: place for name, (place, _, _) in TOWNS.items()}
+    x = np.linspace(0.0, 60.0, 241)
+    Q = np.column_stack([x, np.full_like(x, 24.0)])
+    lower, upper = release.interval(Q)
+    truth = kernel(Q, homes).sum(axis=1)
+    settings: dict[str, Any] = {"n": 200_000, "dimensions": 2, "kernel": kernel, "columns": COLUMNS}
+    budgets = (0.1, 0.3, 1.0, 3.0)
+    lines = {
+        epsilon: [make_plan(**settings, epsilon=epsilon, design="sobol", rows=2**k) for k in range(3, 14)]
+        for epsilon in budgets
+    }
+    grids = {epsilon: make_plan(**settings, epsilon=epsilon, design="grid", bounds=BOUNDS) for epsilon in budgets}
+    pictures = {
+        "map.png": plots.town_map(homes, release, peaks, names=names, units=units),
+        "cut.png": plots.line_cut(
+            x, truth, release.kernel_sum(Q), lower, upper, xlabel="home_east (km), along home_north = 24 km"
+        ),
+        "plan.png": plots.plan_errors(lines, grids=grids),
+    }
+    about = {
+        "map.png": "the private homes, and the release with the centres found",
+        "cut.png": "a line through Market: the release, its error band, the truth",
+        "plan.png": "how the error depends on rows and ε",
+    }
+    for name, figure in pictures.items():
+        plots.save(figure, os.path.join(folder, name))
+        _say(f"   {os.path.join(folder, name)}: {about[name]}")
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)

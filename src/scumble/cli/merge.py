@@ -1,0 +1,66 @@
+"""``scumble merge``: several parts to one part, or several releases to one release."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+EXAMPLE = """
+scumble merge part1.secret part2.secret --out all.secret
+scumble merge north.scumble south.scumble --out country.scumble
+scumble merge monday.scumble tuesday.scumble --overlapping --out week.scumble
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", help="secret parts, or released files; made with the same parameters")
+    parser.add_argument(
+        "--out", metavar="FILE", required=True, help="the merged file; '-' for a release to standard output"
+    )
+    parser.add_argument(
+        "--overlapping",
+        action="store_true",
+        help="releases: the same person may be in several of them, so that the budgets add up "
+        "(default: each is in one only)",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from scumble import files
+    from scumble.bundle import Bundle
+    from scumble.cli.output import check_out, human_bytes, say, secret_out, write_release
+    from scumble.errors import MergeError, ParameterError
+    from scumble.release import Release, merge_releases
+    from scumble.sketch import Sketch, merge
+
+    check_out(args.out)
+    containers = [files.read(path, expect=("secret", "release", "bundle")) for path in args.files]
+    kinds = {container.kind for container in containers}
+    if len(kinds) > 1:
+        raise ParameterError(f"Cannot merge {' with '.join(sorted(kinds))}. Hint: all parts, or all releases.")
+    if kinds == {"secret"}:
+        if args.overlapping:
+            raise ParameterError("--overlapping is for releases: parts are counted together and released once.")
+        secret_out(args.out)
+        merge([Sketch.from_container(container) for container in containers]).save(args.out)
+        say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
+        return
+    result: Any
+    if kinds == {"release"}:
+        parts = [Release.from_container(container) for container in containers]
+        result = merge_releases(parts, disjoint=not args.overlapping)
+    else:
+        bundles = [Bundle.from_container(container) for container in containers]
+        for bundle in bundles[1:]:
+            if bundle.classes != bundles[0].classes:
+                raise MergeError("Cannot merge: the classes differ. Hint: build every bundle with the same --classes.")
+        result = Bundle(
+            {
+                name: merge_releases([bundle[name] for bundle in bundles], disjoint=not args.overlapping)
+                for name in bundles[0]
+            },
+            label=bundles[0].label,
+        )
+    size = write_release(result, args.out)
+    if args.out != "-":
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.")

@@ -1,0 +1,43 @@
+"""``scumble plot``: pictures of a released file."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble plot people.scumble --range age=0:100,income=0:120000 --units age=years --out people.png
+scumble plot people.scumble --range age=0:100 --at income=50000 --out ages.svg
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli import arguments as shared
+
+    parser.add_argument("release", help="a released file; '-' for standard input")
+    parser.add_argument("--out", metavar="FILE", required=True, help="the picture: .png, .svg or .pdf")
+    parser.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="what to draw (default: the bounds)")
+    parser.add_argument(
+        "--at", type=shared.values, metavar="B=5", help="cut through the data here: fixes these columns"
+    )
+    parser.add_argument("--units", type=shared.values, metavar="A=years", help="units for the axes")
+    parser.add_argument("--title", help="above the picture")
+    parser.add_argument("--class", dest="label", metavar="X", help="of a file with classes, the one to draw")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the band (default: 0.95)")
+
+
+def run(args: argparse.Namespace) -> None:
+    from scumble import plots
+    from scumble.cli.output import check_out, one_release, say
+
+    check_out(args.out, like=plots.FORMATS)
+    release = one_release(args.release, args.label)
+    figure = plots.density(
+        release,
+        ranges=args.range,
+        at=args.at,
+        units=args.units,
+        confidence=args.confidence,
+        title=args.title,
+    )
+    plots.save(figure, args.out)
+    say(args, f"Drew {args.out}.")

@@ -1,0 +1,42 @@
+"""``scumble sketch``: a table to a secret part, to be merged with parts made elsewhere and then released."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble sketch people.csv --columns age --bandwidth 5 --rows 64 --buckets 256 --seed 7 --out part1.secret
+scumble sketch more.csv --columns age --bandwidth 5 --rows 64 --buckets 256 --seed 7 --out part2.secret
+scumble merge part1.secret part2.secret --out all.secret
+scumble release all.secret --epsilon 1 --out all.scumble
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli import arguments as shared
+
+    shared.source(parser)
+    shared.kernel(parser)
+    shared.size(parser)
+    shared.budget(parser, hint=True)
+    shared.running(parser)
+    parser.add_argument("--out", metavar="FILE", help="the secret file, such as part.secret; mode 0600")
+
+
+def run(args: argparse.Namespace) -> None:
+    from scumble.cli.arguments import require
+    from scumble.cli.output import check_out, say, secret_out
+    from scumble.cli.preparing import count, prepare
+
+    require(
+        args,
+        source="the table to read, such as people.parquet",
+        out="the secret file to write, such as part.secret",
+    )
+    secret_out(args.out)
+    check_out(args.out)
+    job = prepare(args)
+    count(args, job)
+    job.tally.sketches[0].save(args.out)
+    job.discard_checkpoint()
+    say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble merge, then scumble release.")
