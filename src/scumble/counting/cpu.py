@@ -24,7 +24,10 @@ from scumble.counting.hasher import Hasher
 from scumble.kernels import Kernel, Records
 
 TILE, ROWS = 4096, 8
-"""Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB."""
+"""Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB. Few records go through more rows at a time."""
+
+WORTH_A_THREAD = 1 << 18
+"""Hashes that take longer than starting a thread does."""
 
 
 def available_threads() -> int:
@@ -217,24 +220,26 @@ def _for_each_tile(
 ) -> None:
     """Hash every record in every row; `finish` gets the accumulators of one tile of records and rows."""
     n = len(records[0])
+    if n == 0:
+        return
+    tall = max(ROWS, ROWS * TILE // n)
     adders = [_COMPILED.get(factor.family) or _add_python(type(factor).code) for factor in hasher.factors]
 
     def work(mine: slice) -> None:
-        space = np.empty((ROWS, min(n, TILE)), np.uint64)
+        space = np.empty((min(tall, mine.stop - mine.start), min(n, TILE)), np.uint64)
         for first in range(0, n, TILE):
             place = slice(first, min(first + TILE, n))
             parts = [_tile(factor, part[place]) for factor, part in zip(hasher.factors, records, strict=True)]
-            for top in range(mine.start, mine.stop, ROWS):
-                rows = slice(top, min(top + ROWS, mine.stop))
+            for top in range(mine.start, mine.stop, tall):
+                rows = slice(top, min(top + tall, mine.stop))
                 total = space[: rows.stop - top, : place.stop - first]
                 _start(total, hasher.start[rows])
                 for add, part, parameters, hashes in zip(adders, parts, hasher.parameters, hasher.slices, strict=True):
                     add(*part, parameters[rows], hasher.multipliers[rows, hashes], total)
                 finish(total, rows, place)
 
-    shares = _shares(hasher.rows, threads or available_threads())
-    if n == 0:
-        return
+    busy = min(threads or available_threads(), 1 + n * hasher.rows // WORTH_A_THREAD)
+    shares = _shares(hasher.rows, busy)
     if len(shares) == 1:
         work(shares[0])
         return
