@@ -18,7 +18,7 @@ import pyarrow as pa
 from scumble.errors import DataError, ParameterError
 from scumble.sources.paths import cannot_open
 from scumble.sources.roles import Roles
-from scumble.sources.source import Piece, Position, Source, cut, did_you_mean
+from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, cut, did_you_mean
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
 
@@ -101,6 +101,8 @@ class DatabaseSource(Source):
     def _cursor(self, query: str) -> Iterator[Any]:
         cursor = self._connection.cursor()
         try:
+            if self._sqlite:
+                cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(BATCH_ROWS)})
             cursor.execute(query)
             yield cursor
         except DataError:

@@ -1,0 +1,333 @@
+"""Sources: the same rows give the identical sketch, whatever they come from."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.feather as feather
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+import pytest
+from tests import postgres
+
+import scumble
+from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
+from scumble.sources import Build, build, build_by, formats, open_source
+from scumble.sources.roles import roles_of
+
+ROWS = 5_000
+COLUMNS = ["age", "income", "member", "town", "words"]
+KERNEL = (
+    EuclideanKernel(1.0, 2, scale={"age": 10.0, "income": 20_000.0}, columns=["age", "income", "member"])
+    * HammingKernel(columns=["town"])
+    * JaccardKernel(columns=["words"])
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    rng = np.random.default_rng(3)
+    words = np.array(["red", "green", "blue", "Grün", 'a "quoted" one', "x,y"])
+    return pa.table(
+        {
+            "other": rng.integers(0, 9, ROWS),
+            "income": rng.normal(50_000, 9_000, ROWS),
+            "age": rng.integers(18, 90, ROWS),
+            "member": rng.random(ROWS) < 0.5,
+            "town": rng.choice(["Ulm", "Köln", "NA", "", "7"], ROWS),
+            "words": [" ".join(rng.choice(words, rng.integers(0, 4))) for _ in range(ROWS)],
+        }
+    )
+
+
+def counted(
+    source: object, kernel: scumble.Kernel = KERNEL, columns: list[str] | None = None, **options: object
+) -> np.ndarray:
+    """The exact counters of a source."""
+    job = Build(source, kernel, columns or COLUMNS, rows=24, buckets=64, seed=5, design="iid", **options)
+    return job.count().sketches[0]._counts
+
+
+@pytest.fixture(scope="module")
+def expected(table: pa.Table) -> np.ndarray:
+    sketch = scumble.Sketch(KERNEL, columns=COLUMNS, rows=24, buckets=64, seed=5, design="iid")
+    return sketch.update(table)._counts
+
+
+def csv_bytes(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pacsv.write_csv(table, sink)
+    return sink.getvalue()
+
+
+def json_bytes(table: pa.Table) -> bytes:
+    return pl.from_arrow(table).write_ndjson().encode()
+
+
+WRITERS = {
+    "t.csv": lambda t, p: p.write_bytes(csv_bytes(t)),
+    "t.csv.gz": lambda t, p: p.write_bytes(gzip.compress(csv_bytes(t))),
+    "t.csv.zst": lambda t, p: p.write_bytes(pa.compress(csv_bytes(t), "zstd", asbytes=True)),
+    "windows.csv": lambda t, p: p.write_bytes(b"\xef\xbb\xbf" + csv_bytes(t).replace(b"\n", b"\r\n")),
+    "t.tsv": lambda t, p: p.write_bytes(pl.from_arrow(t).write_csv(separator="\t").encode()),
+    "t.parquet": lambda t, p: pq.write_table(t, p, row_group_size=700),
+    "t.arrow": lambda t, p: ipc.new_file(p, t.schema).write_table(t, 900),
+    "t.arrows": lambda t, p: ipc.new_stream(p, t.schema).write_table(t, 900),
+    "t.feather": lambda t, p: feather.write_feather(t, p, compression="zstd"),
+    "t.jsonl": lambda t, p: p.write_bytes(json_bytes(t)),
+    "t.jsonl.gz": lambda t, p: p.write_bytes(gzip.compress(json_bytes(t))),
+    "no-ending": lambda t, p: pq.write_table(t, p),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_file_format_gives_the_identical_sketch(
+    name: str, table: pa.Table, expected: np.ndarray, tmp_path: Path
+) -> None:
+    if name in ("t.arrow", "t.arrows"):
+        with (ipc.new_file if name == "t.arrow" else ipc.new_stream)(tmp_path / name, table.schema) as writer:
+            writer.write_table(table, 900)
+    else:
+        WRITERS[name](table, tmp_path / name)
+    assert np.array_equal(counted(tmp_path / name), expected)
+
+
+def test_folders_hive_partitions_globs_and_lists(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
+    plain, hive = tmp_path / "plain", tmp_path / "hive"
+    plain.mkdir()
+    for k in range(4):
+        pq.write_table(table.slice(k * 1250, 1250), plain / f"part-{k}.parquet", row_group_size=400)
+    (plain / "_SUCCESS").write_text("")
+    (plain / "notes.md").write_text("not a table")
+    towns = table["town"].to_numpy(zero_copy_only=False)
+    for town in np.unique(towns):
+        folder = hive / f"town={town}" if town else hive / "town="
+        folder.mkdir(parents=True)
+        pq.write_table(table.filter(pa.array(towns == town)).drop_columns("town"), folder / "x.parquet")
+    assert np.array_equal(counted(plain), expected)
+    assert np.array_equal(counted(str(plain / "*.parquet")), expected)
+    assert np.array_equal(counted(sorted(plain.glob("*.parquet"))), expected)
+    assert np.array_equal(counted(hive), expected)
+
+
+def test_hive_partitions_of_numbers_and_of_csv(tmp_path: Path) -> None:
+    kernel = EuclideanKernel(1.0)
+    for year in (2020, 2021):
+        (tmp_path / f"year={year}").mkdir()
+        (tmp_path / f"year={year}" / "a.csv").write_text("x\n1\n2\n")
+    X = [[1, 2020], [2, 2020], [1, 2021], [2, 2021]]
+    whole = scumble.Sketch(kernel, columns=["x", "year"], rows=24, buckets=64, seed=5, design="iid").update(X)
+    assert np.array_equal(counted(tmp_path, kernel, ["x", "year"]), whole._counts)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "json", "arrow"])
+def test_standard_input(kind: str, table: pa.Table, expected: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind == "arrow":
+        sink = io.BytesIO()
+        with ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, 900)
+        data = sink.getvalue()
+    else:
+        data = {"csv": csv_bytes, "csv.gz": lambda t: gzip.compress(csv_bytes(t)), "json": json_bytes}[kind](table)
+    monkeypatch.setattr(formats, "_STDIN", [formats.StandardInput(io.BytesIO(data))])
+    assert np.array_equal(counted("-"), expected)
+
+
+def test_standard_input_of_a_process(table: pa.Table, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scumble", "sketch", "-", "--columns", "income", "--bandwidth", "5000"]
+    command += [
+        "--rows",
+        "24",
+        "--buckets",
+        "64",
+        "--seed",
+        "5",
+        "--design",
+        "iid",
+        "--out",
+        str(tmp_path / "a.secret"),
+    ]
+    subprocess.run(command, input=csv_bytes(table), check=True, capture_output=True)
+    found = scumble.load_secret(tmp_path / "a.secret")
+    assert np.array_equal(found._counts, counted(table, EuclideanKernel(5000.0), ["income"]))
+
+
+def test_sqlite(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        table.to_pandas().to_sql("people", database, index=False)
+    database.close()
+    uri = f"sqlite:///{tmp_path / 't.db'}"
+    assert np.array_equal(counted(uri, table="people"), expected)
+    assert np.array_equal(counted(uri, query="SELECT * FROM people WHERE age >= 0;"), expected)
+
+
+def test_sqlite_cells_have_types_of_their_own(tmp_path: Path) -> None:
+    """2,000 missing cells first, then whole numbers, fractions and words: the driver alone would fail on each."""
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        database.execute("CREATE TABLE t (x, c)")
+        cells = [None] * 2000 + [7] * 2000 + [0.5] * 2000 + ["word"] * 2000
+        database.executemany("INSERT INTO t VALUES (?, ?)", [(cell, cell) for cell in cells])
+    database.close()
+    uri = f"sqlite:///{tmp_path / 't.db'}"
+    job = Build(uri, EuclideanKernel(1.0), ["x"], table="t", rows=8, buckets=8, invalid="drop")
+    assert job.count().sketches[0].count == 4000 and job.tally.dropped == 4000
+    with pytest.raises(scumble.DataError, match=r"t.db, table t, row 1 of the result: 4,000 cells are missing"):
+        counted(uri, EuclideanKernel(1.0), ["x"], table="t")
+    job = Build(uri, HammingKernel(), ["c"], table="t", rows=8, buckets=1024, invalid="drop", design="iid", seed=1)
+    direct = scumble.Sketch(HammingKernel(), columns=["c"], rows=8, buckets=1024, design="iid", seed=1)
+    direct.update({"c": np.array([7] * 2000 + [0.5] * 2000 + ["word"] * 2000, dtype=object)})
+    assert np.array_equal(job.count().sketches[0]._counts, direct._counts)
+
+
+@pytest.fixture(scope="module")
+def server():
+    programs = postgres.binaries()
+    if programs is None:
+        pytest.fail("No PostgreSQL server. Hint: `make postgresql` installs it (apt-get install postgresql).")
+    running = postgres.Server(programs)
+    yield running
+    running.stop()
+
+
+def test_postgresql(table: pa.Table, expected: np.ndarray, server: postgres.Server) -> None:
+    server.sql(
+        "CREATE TABLE people (other int, income float8, age numeric(5, 1), member boolean, town text, words text)"
+    )
+    server.sql("COPY people FROM STDIN WITH (FORMAT csv, HEADER)", csv_bytes(table))
+    assert np.array_equal(counted(server.uri(), table="people"), expected)
+    assert np.array_equal(counted(server.uri(), query="SELECT * FROM people WHERE age > 0"), expected)
+    for options, message in {
+        ("table", "poeple"): r"There is no table 'poeple' in postgres. Did you mean 'people'\?",
+        ("query", "SELEC 1"): r"does not run on postgres: syntax error",
+        ("query", "SELECT nix FROM people"): r'column "nix" does not exist',
+    }.items():
+        with pytest.raises(scumble.DataError, match=message):
+            counted(server.uri(), **dict([options]))
+    with pytest.raises(scumble.DataError, match="must hold numbers, got text"):
+        counted(server.uri(), EuclideanKernel(1.0), ["town"], table="people")
+    with pytest.raises(scumble.ParameterError, match=r"Give --table or --query .* people"):
+        counted(server.uri())
+    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
+        counted(server.uri(), table="people", checkpoint="x")
+    with pytest.raises(scumble.DataError, match="There is no database 'nix'"):
+        counted(server.uri("nix"), table="people")
+    with pytest.raises(scumble.DataError, match="cannot be reached") as problem:
+        counted("postgresql://me:hush@127.0.0.1:1/x", table="people")
+    assert "hush" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda t: t, pa.Table.to_reader, pa.Table.to_pandas, pl.from_arrow, lambda t: iter(t.to_batches(800))]
+)
+def test_tables_in_memory(make: object, table: pa.Table, expected: np.ndarray) -> None:
+    assert np.array_equal(counted(make(table)), expected)  # type: ignore[operator]
+
+
+def test_build_gives_a_release_with_the_plans_choice(table: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(table, tmp_path / "t.parquet")
+    kernel = EuclideanKernel(10.0)
+    release = build(tmp_path / "t.parquet", kernel, ["age"], epsilon=0.1, n=5000, bounds=(0.0, 100.0))
+    planned = scumble.plan(5000, 1, 0.1, kernel=kernel, bounds=(0.0, 100.0), columns=["age"])
+    assert (release.design, release.rows, release.buckets) == (planned.design, planned.rows, planned.buckets)
+    assert abs(release.count - ROWS) < 6 * release.count_standard_error
+    assert str(tmp_path).encode() not in release.to_bytes()
+    seen: list[int] = []
+    scumble.build(table, kernel, ["age"], rows=8, buckets=8, progress=lambda state: seen.append(state.rows))
+    assert seen[-1] == ROWS
+
+
+def test_one_sketch_a_class(table: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(table, tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_bytes(csv_bytes(table))
+    kernel, towns = EuclideanKernel(10.0), ["Ulm", "Köln", "NA", "", 7]
+    whole = [
+        scumble.Sketch(kernel, columns=["age"], rows=24, buckets=64, seed=5, design="iid").update(
+            table.filter(pa.array(table["town"].to_numpy(zero_copy_only=False) == str(town)))
+        )
+        for town in towns
+    ]
+    for name in ("t.parquet", "t.csv"):
+        job = Build(
+            tmp_path / name, kernel, ["age"], label="town", classes=towns, rows=24, buckets=64, seed=5, design="iid"
+        )
+        for part, one in zip(job.count().sketches, whole, strict=True):
+            assert np.array_equal(part._counts, one._counts)
+    bundle = build_by(table, kernel, ["age"], label="town", classes=[*towns, "Nowhere"], rows=8, buckets=8, epsilon=0.5)
+    assert bundle.classes == (*towns, "Nowhere") and bundle.label == "town" and bundle.privacy.epsilon == 0.5
+    with pytest.raises(
+        scumble.DataError, match=r"row \d+: [\d,]+ cells are none of the classes: [\d,]+ in column 'town'"
+    ):
+        build_by(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8)
+    job = Build(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, invalid="drop")
+    assert job.count().sketches[0].count + job.tally.dropped == ROWS
+    with pytest.raises(scumble.PrivacyError, match="must list all classes"):
+        Build(table, kernel, ["age"], label="town")
+    with pytest.raises(scumble.PrivacyError, match="neighbors='replace'"):
+        build_by(table, kernel, ["age"], label="town", classes=towns, neighbors="replace")
+
+
+def test_kernels_of_any_make_say_what_they_read() -> None:
+    assert roles_of(KERNEL, COLUMNS) == {
+        "age": "number",
+        "income": "number",
+        "member": "number",
+        "town": "category",
+        "words": "tokens",
+    }
+    assert roles_of(JaccardKernel(), ["a", "b"]) == {"a": "number", "b": "number"}
+
+    class Own(scumble.Kernel):
+        def _draw_one(self, draws, dimensions):  # type: ignore[no-untyped-def]
+            return draws.uniform(1)
+
+        def collision(self, X, Y):  # type: ignore[no-untyped-def]
+            return np.ones((len(X), len(Y)))
+
+    assert roles_of(Own(), ["a"]) == {"a": "number"}
+    with pytest.raises(scumble.ParameterError, match="both as number and as category"):
+        roles_of(EuclideanKernel(1.0) * HammingKernel(), ["a"])
+
+
+def test_json_cells_of_any_type(tmp_path: Path) -> None:
+    """Numbers as text, text as numbers, missing fields, blank lines: slower, never wrong."""
+    (tmp_path / "t.jsonl").write_text(
+        '{"x": 1, "c": 7, "w": ["a", "b"]}\n\n{"x": "2.5", "c": "7", "w": "b a"}\n'
+        '{"x": true, "c": 7.0, "w": ["b", "a"]}\n'
+        '{"c": true}\n{"x": "word", "c": null, "w": []}'
+    )
+    kernel = EuclideanKernel(0.01, columns=["x"])
+    job = Build(tmp_path / "t.jsonl", kernel, ["x"], rows=4, buckets=64, invalid="drop")
+    assert job.count().sketches[0].count == 3 and job.tally.dropped == 2
+    job = Build(tmp_path / "t.jsonl", HammingKernel(), ["c"], rows=4, buckets=4096, invalid="drop")
+    assert (np.sort(job.count().sketches[0]._counts, axis=1)[:, -2:] == [1, 3]).all()
+    job = Build(tmp_path / "t.jsonl", JaccardKernel(), ["w"], rows=4, buckets=4096, invalid="drop")
+    assert (np.sort(job.count().sketches[0]._counts, axis=1)[:, -2:] == [1, 3]).all()
+
+
+def test_batches_are_small_whatever_the_file(table: pa.Table, tmp_path: Path) -> None:
+    from scumble.sources.source import BATCH_ROWS
+
+    big = pa.concat_tables([table] * 40)
+    pq.write_table(big, tmp_path / "t.parquet", row_group_size=len(big))
+    feather.write_feather(big, tmp_path / "t.feather", compression="uncompressed", chunksize=len(big))
+    for name in ("t.parquet", "t.feather"):
+        source = open_source(tmp_path / name)
+        sizes = [piece.batch.num_rows for piece in source.pieces({"age": "number"})]
+        assert sum(sizes) == len(big) and max(sizes) <= BATCH_ROWS
+
+
+def test_pandas_and_memory_refusals() -> None:
+    with pytest.raises(scumble.DataError, match="must be a path"):
+        open_source(42)
+    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
+        Build(pd.DataFrame({"a": [1.0]}), EuclideanKernel(1.0), checkpoint="x.secret")
