@@ -41,6 +41,7 @@ def kernel_from(args: argparse.Namespace, columns: list[str]) -> Kernel:
 
 def _one(args: argparse.Namespace, columns: list[str] | None) -> Kernel:
     name = args.kernel or "euclidean"
+    _known(name)
     settings: dict[str, Any] = {"power": args.power or 1, "columns": columns}
     if args.scale is not None:
         settings["scale"] = args.scale
@@ -56,13 +57,16 @@ def _one(args: argparse.Namespace, columns: list[str] | None) -> Kernel:
     return make(name, settings)
 
 
+def _known(name: str) -> None:
+    if name not in Kernel.registry or name == "product":
+        raise ParameterError(f"There is no kernel {name!r}. Hint: {', '.join(_NAMES)}.")
+
+
 def make(name: str, settings: dict[str, Any]) -> Kernel:
     """A kernel by its name."""
-    kind = Kernel.registry.get(name)
-    if kind is None or name == "product":
-        raise ParameterError(f"There is no kernel {name!r}. Hint: {', '.join(_NAMES)}.")
+    _known(name)
     try:
-        return kind(**settings)
+        return Kernel.registry[name](**settings)
     except TypeError:
         raise ParameterError(f"The {name} kernel does not take all of {', '.join(sorted(settings))}.") from None
 

@@ -1,0 +1,271 @@
+"""Bad input, as a new user meets it: each one line that says what to do, with an exit code that scripts can trust."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble.cli import main
+
+BUILD = [
+    "--columns",
+    "age,income",
+    "--bandwidth",
+    "10",
+    "--rows",
+    "8",
+    "--buckets",
+    "16",
+    "--epsilon",
+    "1",
+    "--out",
+    "o.scumble",
+]
+GOOD = "age,income\n41,50000\n42,52000\n"
+
+
+def build(source: str, *more: str) -> list[str]:
+    return ["build", source, *BUILD, *more]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    text = {
+        "good.csv": GOOD,
+        "empty.csv": "",
+        "header.csv": "age,income\n",
+        "header-only.csv": "age,income",
+        "blank.csv": "\n\n\n",
+        "mixed.csv": "age,income\n41,50000\nforty,52000\n43,lots\n",
+        "hole.csv": "age,income\n41,\n",
+        "infinite.csv": "age,income\n41,inf\n",
+        "ragged.csv": "age,income\n41,50000\n\n42,52000,7\n43\n",
+        "semicolon.csv": "age;income\n41;50000\n",
+        "twice.csv": "age,income,age\n1,2,3\n",
+        "quoted.csv": 'age,income\n"41","50000"\n"4\n2",x\n',
+        "words.jsonl": '{"age": 41, "income": 5}\n{"age": 42, "income": "lots"}\n',
+        "broken.jsonl": '{"age": 41, "income": 5}\n{"age": 42, \n',
+        "array.json": '[{"age": 41, "income": 5}]\n',
+        "bad.toml": "epsilon = \n",
+        "typo.toml": "epsilonn = 1.0\n",
+    }
+    for name, content in text.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "latin.csv").write_bytes("age,income,ort\n41,5,K\xf6ln\n".encode("latin-1"))
+    (tmp_path / "utf16.csv").write_bytes(GOOD.encode("utf-16"))
+    (tmp_path / "notgz.csv.gz").write_text(GOOD)
+    (tmp_path / "half.csv.gz").write_bytes(gzip.compress(os.urandom(9).hex().join([GOOD] * 9).encode())[:-20])
+    table = pa.table({"age": np.arange(5000.0), "income": np.arange(5000.0), "town": ["x"] * 5000})
+    pq.write_table(table, tmp_path / "good.parquet")
+    whole = (tmp_path / "good.parquet").read_bytes()
+    (tmp_path / "half.parquet").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.parquet").write_text("hello, this is no Parquet file")
+    (tmp_path / "nofiles").mkdir()
+    (tmp_path / "both").mkdir()
+    (tmp_path / "both" / "a.csv").write_text(GOOD)
+    (tmp_path / "both" / "b.parquet").write_bytes(whole)
+    (tmp_path / "unlike").mkdir()
+    (tmp_path / "unlike" / "a.csv").write_text(GOOD)
+    (tmp_path / "unlike" / "b.csv").write_text("age,salary\n1,2\n")
+    with sqlite3.connect(tmp_path / "good.db") as database:
+        database.execute("CREATE TABLE people (age REAL, income REAL)")
+    database.close()
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=4, buckets=8).update([[1.0]])
+    sketch.save(tmp_path / "part.secret")
+    release = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=4, buckets=8).release(1.0)
+    release.save(tmp_path / "ok.scumble")
+    data = bytearray(release.to_bytes())
+    data[-3] ^= 1
+    (tmp_path / "damaged.scumble").write_bytes(data)
+    return tmp_path
+
+
+CASES: dict[str, tuple[list[str], int, str]] = {
+    # what the user does: (command line, exit code, what the one line says)
+    "no such file": (build("god.csv"), 4, r"no file 'god.csv'. Did you mean 'good.csv'\?"),
+    "no such folder": (build("nix/good.csv"), 4, r"no folder 'nix'"),
+    "wrong column": (
+        build("good.csv", "--columns", "aeg,income"),
+        4,
+        r"no column 'aeg' in good.csv. Did you mean 'age'\?",
+    ),
+    "wrong column, Parquet": (build("good.parquet", "--columns", "Income"), 4, r"Did you mean 'income'\?"),
+    "empty file": (build("empty.csv"), 4, r"empty.csv is empty"),
+    "blank lines only": (build("blank.csv"), 4, r"blank.csv is empty"),
+    "header only": (build("header.csv"), 4, r"header.csv has columns but no rows. .*--allow-empty"),
+    "header without line end": (build("header-only.csv"), 4, r"has columns but no rows"),
+    "mixed types": (build("mixed.csv"), 4, r"mixed.csv, line 3: 2 cells .* 1 in column 'age', 1 in column 'income'"),
+    "missing cell": (
+        build("hole.csv"),
+        4,
+        r"hole.csv, line 2: 1 cell is missing.* 1 in column 'income'.*--invalid drop",
+    ),
+    "infinite cell": (build("infinite.csv"), 4, r"infinite.csv, line 2: 1 cell is"),
+    "cells too many": (build("ragged.csv"), 4, r"ragged.csv, line 4, has 3 cells where the header has 2"),
+    "semicolons": (build("semicolon.csv"), 4, r"separated by ';'.*--delimiter ';'"),
+    "a name twice": (build("twice.csv"), 4, r"has 2 columns 'age'"),
+    "a cell over two lines": (build("quoted.csv"), 4, r"quoted.csv, line 4: 2 cells"),
+    "not UTF-8": (build("latin.csv", "--columns", "age"), 4, r"latin.csv is not UTF8 text. .*--encoding latin-1"),
+    "UTF-16": (build("utf16.csv"), 4, r"is not UTF8 text. .*--encoding"),
+    "no gzip": (build("notgz.csv.gz"), 4, r"cannot be read as CSV"),
+    "half a gzip": (build("half.csv.gz"), 4, r"cannot be read as CSV|cells"),
+    "half a Parquet file": (build("half.parquet"), 4, r"half.parquet cannot be read as Parquet: .* cut short"),
+    "text named Parquet": (build("text.parquet"), 4, r"text.parquet cannot be read as Parquet"),
+    "text in a Parquet column": (build("good.parquet", "--columns", "town"), 4, r"'town' must hold numbers, got text"),
+    "words in JSON": (build("words.jsonl"), 4, r"words.jsonl, line 2: 1 cell .* 1 in column 'income'"),
+    "broken JSON": (build("broken.jsonl"), 4, r"broken.jsonl, line 2, is not a JSON object"),
+    "a JSON array": (build("array.json"), 4, r"array.json, line 1, is not a JSON object. .* one object a line"),
+    "folder without files": (build("nofiles"), 4, r"folder 'nofiles' holds no table"),
+    "folder of two formats": (build("both"), 4, r"several formats: csv, parquet"),
+    "folder of unlike files": (build("unlike"), 4, r"no column 'income' in unlike/b.csv"),
+    "glob without match": (build("nix-*.csv"), 4, r"No file matches 'nix-\*.csv'"),
+    "no such database": (build("sqlite:///nix.db", "--table", "people"), 4, r"no database 'nix.db'"),
+    "no such table": (build("sqlite:///good.db", "--table", "poeple"), 4, r"Did you mean 'people'\?"),
+    "no table named": (build("sqlite:///good.db"), 2, r"Give --table or --query .* has: people"),
+    "not a database": (build("sqlite:///good.csv", "--table", "people"), 4, r"not an SQLite database"),
+    "a bad query": (build("sqlite:///good.db", "--query", "SELECT nix FROM people"), 4, r"no such column: nix"),
+    "a cloud address": (build("s3://bucket/x.parquet"), 2, r"does not read from s3://"),
+    "no epsilon": (["build", "good.csv", "--bandwidth", "1", "--out", "o.scumble"], 2, r"Give --epsilon"),
+    "no bandwidth": (["build", "good.csv", "--epsilon", "1", "--out", "o.scumble"], 2, r"Give --bandwidth.* public"),
+    "no source": (["build", "--epsilon", "1", "--out", "o.scumble"], 2, r"Give SOURCE"),
+    "no out": (["build", "good.csv", "--epsilon", "1"], 2, r"Give --out"),
+    "epsilon zero": (build("good.csv", "--epsilon", "0"), 2, r"`epsilon` must be"),
+    "delta of a half": (build("good.csv", "--delta", "0.5"), 2, r"`delta` must be"),
+    "unknown flag": (build("good.csv", "--epsilonn", "1"), 2, r"unrecognized arguments: --epsilonn"),
+    "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: invalid float value"),
+    "unknown verb": (["bild"], 2, r"no verb 'bild'. Did you mean 'build'\?"),
+    "unknown kernel": (build("good.csv", "--kernel", "gauss"), 2, r"no kernel 'gauss'"),
+    "bounds without a column": (build("good.csv", "--bounds", "age=0:9"), 2, r"--bounds lacks 'income'"),
+    "no folder to write to": (build("good.csv", "--out", "nix/o.scumble"), 4, r"no folder 'nix'"),
+    "classes not public": (build("good.csv", "--columns", "age", "--label", "income"), 3, r"`classes` must list all"),
+    "secret on a pipe": (["sketch", "good.csv", "--bandwidth", "1", "--out", "-"], 3, r"mode 0600 only"),
+    "bad TOML": (["build", "--config", "bad.toml"], 2, r"bad.toml is not TOML"),
+    "unknown option in TOML": (["build", "--config", "typo.toml"], 2, r"'epsilonn' .* Did you mean 'epsilon'\?"),
+    "no TOML": (["build", "--config", "nix.toml"], 2, r"no configuration file 'nix.toml'"),
+    "info of nothing": (["info", "nix.scumble"], 4, r"no such file"),
+    "info of a secret": (["info", "part.secret"], 3, r"secret sketch"),
+    "info of a CSV file": (["info", "good.csv"], 5, r"not a scumble file"),
+    "info of a damaged file": (["info", "damaged.scumble"], 5, r"checksum"),
+    "release of a release": (["release", "ok.scumble", "--epsilon", "1", "--out", "x.scumble"], 5, r"holds a release"),
+    "query, wrong column": (["query", "ok.scumble", "unlike/b.csv", "--out", "x.txt"], 2, r"Cannot tell the format"),
+    "query, no points": (["query", "ok.scumble", "header.csv"], 4, r"no points"),
+    "query, bad cell": (["query", "ok.scumble", "mixed.csv"], 4, r"mixed.csv, line 3: column 'age'"),
+    "plot without range": (["plot", "ok.scumble", "--out", "x.png"], 2, r"Give --range age=LOW:HIGH"),
+    "plot as a song": (["plot", "ok.scumble", "--out", "x.mp3"], 2, r"Cannot tell the format"),
+    "merge of unlike kinds": (
+        ["merge", "ok.scumble", "part.secret", "--out", "x"],
+        2,
+        r"Cannot merge release with secret",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_line_that_says_what_to_do(name: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    words, code, message = CASES[name]
+    before = sorted(folder.rglob("*"))
+    assert main(words) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1 and "Traceback" not in err
+    assert re.search(message, err), err
+    assert sorted(folder.rglob("*")) == before, "nothing is written"
+
+
+def test_no_read_permission(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    assert main(build("good.csv")) == main(build("good.parquet")) == 0  # everything is imported now
+    capsys.readouterr()
+    os.chmod(folder, 0o755)
+    for parent in list(folder.parents)[:3]:
+        if parent != Path("/tmp") and os.stat(parent).st_uid == os.getuid():
+            os.chmod(parent, 0o755)
+    for name in ("good.csv", "good.parquet"):
+        os.chmod(name, 0o000)
+        root = os.geteuid() == 0
+        try:
+            if root:
+                os.seteuid(65534)  # root may read everything
+            code = main(build(name))
+        finally:
+            if root:
+                os.seteuid(0)
+        assert code == 4
+        assert re.search(rf"You may not read '{name}'. Hint: ", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_bad_cells_in_the_millionth_row(kind: str, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    rows = 1_000_000
+    age = np.full(rows, 41.0)
+    if kind == "csv":
+        lines = ["41"] * rows
+        lines[-1] = "forty-one"
+        (folder / "big.csv").write_text("age\n" + "\n".join(lines) + "\n")
+        where = r"big.csv, line 1,000,001: 1 cell is missing, not a number or not finite: 1 in column 'age'"
+    else:
+        age[-1] = np.nan
+        pq.write_table(pa.table({"age": age}), folder / "big.parquet", row_group_size=300_000)
+        where = r"big.parquet, row group 3 \(counted from 0\), row 1,000,000 of the file: 1 cell .* 1 in column 'age'"
+    words = build(f"big.{kind}", "--columns", "age", "--rows", "1", "--buckets", "4", "--json")
+    assert main(words) == 4
+    out, err = capsys.readouterr()
+    assert re.search(where, err) and "forty" not in err and not out
+    assert not (folder / "o.scumble").exists()
+    assert main([*words, "--invalid", "drop"]) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("1 row was left out")
+    assert "dropped" not in out
+    assert b"dropped" not in (folder / "o.scumble").read_bytes()
+
+
+def test_ragged_lines_can_be_dropped(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "part.secret").unlink()
+    sketch = ["sketch", "ragged.csv", "--bandwidth", "10", "--rows", "8", "--buckets", "16", "--invalid", "drop"]
+    assert main([*sketch, "--out", "part.secret"]) == 0
+    assert capsys.readouterr().err.startswith("2 rows were left out")
+    assert scumble.load_secret("part.secret").count == 1
+
+
+def test_encodings_and_delimiters(folder: Path) -> None:
+    more = [
+        "--columns",
+        "age",
+        "--bandwidth",
+        "1",
+        "--epsilon",
+        "1",
+        "--out",
+        "o.scumble",
+        "--rows",
+        "4",
+        "--buckets",
+        "4",
+    ]
+    assert main(["build", "latin.csv", "--encoding", "latin-1", *more]) == 0
+    assert main(["build", "utf16.csv", "--encoding", "utf-16", *more]) == 0
+    assert main(["build", "semicolon.csv", "--delimiter", ";", *more]) == 0
+    assert main(["build", "header.csv", "--allow-empty", *more]) == 0
+
+
+def test_a_bug_shows_no_cells(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from scumble.cli import info
+
+    def fail(args: object) -> None:
+        raise RuntimeError("secret cell 4711")
+
+    monkeypatch.setattr(info, "run", fail)
+    assert main(["info", "ok.scumble"]) == 1
+    err = capsys.readouterr().err
+    assert "4711" not in err and "--debug" in err
+    with pytest.raises(RuntimeError):
+        main(["info", "ok.scumble", "--debug"])
