@@ -67,8 +67,6 @@ def count(args: argparse.Namespace, job: Build) -> None:
     dropped = job.tally.dropped
     if dropped:
         # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
-        say(
-            args,
-            f"{dropped:,} rows were left out: cells missing, not finite or unreadable (do not publish this number).",
-        )
+        were = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
+        say(args, f"{were} left out: cells missing, not finite or unreadable (do not publish this number).")
     sys.stderr.flush()

@@ -52,20 +52,17 @@ class Delimited(Format):
                 raise self.damaged(file) from None
             finally:
                 opened.close()
+        encoding = "utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding
         try:
-            text = data.decode("utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding, "strict")
-        except UnicodeDecodeError as problem:
-            if problem.start < len(data) - 4:
-                raise self._not_text(file) from None
-            text = data[: problem.start].decode("utf-8-sig")
+            text = data.decode(encoding, "replace")  # only the header must be readable here
         except LookupError:
             raise DataError(f"There is no encoding {self.options.encoding!r}. Hint: latin-1 and utf-16 are.") from None
-        if "\0" in text[:1000]:
-            raise self._not_text(file)
         lines = (line for line in io.StringIO(text, newline="") if line.strip())
         names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
         if not names:
             raise empty(file)
+        if any("\0" in name or "\ufffd" in name for name in names):
+            raise self._not_text(file)
         if len(names) == 1 and self.options.delimiter is None:
             for other, word in ((";", "';'"), ("\t", "a tab"), ("|", "'|'")):
                 if other in names[0]:
