@@ -6,8 +6,6 @@ counters. *Ours* is what `plan` chooses. All at the same ε; the mean of several
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 import scumble
@@ -59,8 +57,9 @@ def relative(estimate: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(np.abs(estimate - truth) / truth))
 
 
-def mean_over(draws: int, one: Callable[[int], float]) -> float:
-    return float(np.mean([one(seed) for seed in range(draws)]))
+def ours(kernel: scumble.Kernel, X: np.ndarray, Q: np.ndarray, plan: scumble.Plan, seed: int) -> np.ndarray:
+    sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **plan.parameters()).update(X)
+    return sketch.release(plan.epsilon, plan.delta).density(Q)
 
 
 def main() -> None:
@@ -72,17 +71,11 @@ def main() -> None:
         truth = exact_density(kernel, X, Q)
         for epsilon in (1.0, 0.1):
             rows = 1024 if epsilon == 1.0 else 256  # the better of 64, 256, 1024, 4096 for the paper's method
-            theirs = mean_over(2, lambda s, r=rows, e=epsilon: relative(paper(kernel, X, Q, e, r, s), truth))
+            theirs = np.mean([relative(paper(kernel, X, Q, epsilon, rows, seed), truth) for seed in range(2)])
             cells = []
             for delta in (0.0, 1e-6):
                 plan = scumble.plan(len(X), X.shape[1], epsilon, delta, kernel, bounds=bounds)
-                own = mean_over(
-                    DRAWS,
-                    lambda s, p=plan, e=epsilon, d=delta: relative(
-                        scumble.Sketch(kernel, X.shape[1], seed=s, **p.parameters()).update(X).release(e, d).density(Q),
-                        truth,
-                    ),
-                )
+                own = np.mean([relative(ours(kernel, X, Q, plan, seed), truth) for seed in range(DRAWS)])
                 shape = "x".join(map(str, plan.shape)) if plan.shape else f"{plan.rows} rows"
                 cells.append((own, plan.relative_error, f"{plan.design} {shape}"))
             print(

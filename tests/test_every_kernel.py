@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import KERNELS
 
 import scumble
+from conftest import KERNELS
 from scumble.counting import Hasher, cpu, reference
 from scumble.design import DESIGNS, Design
 from scumble.kernels import Kernel

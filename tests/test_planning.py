@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ KERNEL = scumble.EuclideanKernel(1.0)
 
 def test_more_budget_buys_more_rows_and_less_error() -> None:
     plans = [scumble.plan(n=50_000, dimensions=8, epsilon=e, kernel=KERNEL) for e in (0.01, 0.1, 1.0, 10.0)]
-    assert all(a.rows <= b.rows for a, b in zip(plans[:-1], plans[1:], strict=True))
-    assert all(a.relative_error > b.relative_error for a, b in zip(plans[:-1], plans[1:], strict=True))
+    assert all(a.rows <= b.rows for a, b in pairwise(plans))
+    assert all(a.relative_error > b.relative_error for a, b in pairwise(plans))
 
 
 def test_gaussian_noise_makes_rows_free() -> None:

@@ -7,40 +7,12 @@ once. All the rest is post-processing, free of privacy cost and unlimited.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scumble._version import __version__
+from scumble._version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from scumble.errors import (
-        BudgetError,
-        CorruptFileError,
-        DataError,
-        FileError,
-        ForeignFileError,
-        MergeError,
-        NewerFileError,
-        ParameterError,
-        PrivacyError,
-        ScumbleError,
-        SecretFileError,
-    )
-    from scumble.kernels import (
-        AngularKernel,
-        EuclideanKernel,
-        HammingKernel,
-        JaccardKernel,
-        Kernel,
-        ManhattanKernel,
-        ProductKernel,
-    )
-    from scumble.planning import Plan, plan
-    from scumble.privacy.claim import PrivacyClaim
-    from scumble.release import Release, load
-    from scumble.sketch import Sketch, load_secret, merge
-    from scumble.sources import build
-
-# Public names, and the module that each comes from. They are imported when first asked for: `import scumble` is quick.
+# Public names, and the module that each comes from: imported when first asked for, so that `import scumble` is quick.
+# Type checkers read the same list in `__init__.pyi`; a test holds the two together.
 _HOMES = {
     "scumble.errors": (
         "BudgetError",

@@ -35,8 +35,8 @@ them looks too calm. The blocks of Sobol rows overstate the error already."""
 class Estimate:
     """Estimates of f(q), one a query, with what is known of their errors.
 
-    `noise_variance` is known exactly; `hashing_variance` is estimated with `degrees` of freedom, and intervals widen its
-    root by the factor `caution`.
+    `noise_variance` is known exactly; `hashing_variance` is estimated with `degrees` of freedom, and intervals widen
+    its root by the factor `caution`.
     """
 
     value: np.ndarray
@@ -111,8 +111,8 @@ class HashedRows(Layout):
 class HashedReader(Reader):
     """The mean over the rows of the counters that a query falls into, freed of the rehash's bias.
 
-    Every row sums to N, so that its noisy sum tells how much noise fell into it: taking 1/W of that sum from each counter
-    removes the expected number of strangers, E[X] = Σ k + (1 − k)/W, and the row's common noise, in one step:
+    Every row sums to N, so that its noisy sum tells how much noise fell into it: taking 1/W of that sum from each
+    counter removes the expected number of strangers, E[X] = Σ k + (1 − k)/W, and the row's common noise, in one step:
 
         f̂ = mean over r of (X_r − S_r/W) / (1 − 1/W).
 

@@ -4,9 +4,9 @@ The paper's Theorem 3 with the true noise: averaged over R rows, a kernel sum f 
 
     v(R) = (c² f² + f + n/W) / R + V_noise(R) / R.
 
-c f is the spread of a row by hashing (at most f̃ = Σ √k), f the chance of single records, n/W that of strangers in the same
-bucket. Discrete Laplace noise has V/R = 2R/ε², so that more rows hash better and drown sooner: there is a best R. Discrete
-Gaussian noise has V/R independent of R: there rows cost only space.
+c f is the spread of a row by hashing (at most f̃ = Σ √k), f the chance of single records, n/W that of strangers in
+the same bucket. Discrete Laplace noise has V/R = 2R/ε², so that more rows hash better and drown sooner: there is a best
+R. Discrete Gaussian noise has V/R independent of R: there rows cost only space.
 
 Before the data is seen, nobody knows f. The plan assumes a query of density 0.1 (at power 1), typical of a record's
 surroundings at a sensible bandwidth; pass `density` if you know better. The optimum is flat: half or twice as many rows

@@ -120,8 +120,8 @@ class Release(Answers):
     def merge(self, other: Release, *, disjoint: bool = True) -> Release:
         """A new release of both tables together.
 
-        If no record is in both (`disjoint=True`, the caller's declaration), each record's owner faces one of the two only
-        and the claim is the weaker one. Otherwise the budgets add up.
+        If no record is in both (`disjoint=True`, the caller's declaration), each record's owner faces one of the two
+        only and the claim is the weaker one. Otherwise the budgets add up.
         """
         return merge_releases([self, other], disjoint=disjoint)
 
@@ -206,7 +206,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Rel
     combine = _disjoint_claims if disjoint else overlapping
     return Release(
         first.spec,
-        np.sum([release.counts for release in all_of], axis=0, dtype=np.int64),
+        np.add.reduce([release.counts for release in all_of]),
         combine([release.privacy for release in all_of]),
         noisy_count=sum(known) if len(known) == len(counts) else None,
         counter_variance=sum(release._counter_variance for release in all_of),

@@ -1,8 +1,9 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The rows are dealt out to the threads, so that each thread owns its rows' counters and nothing has to be merged. A thread
-takes the records in tiles that stay in its cache and goes through its rows a few at a time: each factor of the kernel
-adds its share Σ mⱼ vⱼ to one accumulator for each record and row, then the accumulators become buckets and are counted.
+The rows are dealt out to the threads, so that each thread owns its rows' counters and nothing has to be merged. A
+thread takes the records in tiles that stay in its cache and goes through its rows a few at a time: each factor of the
+kernel adds its share Σ mⱼ vⱼ to one accumulator for each record and row, then the accumulators become buckets and are
+counted.
 
 Records are read column by column within a tile, so that neighbouring records fill the vector registers. Sums run in
 the order of the columns and without fused operations: the engine agrees with the reference to the last bit.
@@ -24,7 +25,7 @@ from scumble.counting.hasher import Hasher
 from scumble.kernels import Kernel, Records
 
 TILE, ROWS = 4096, 8
-"""Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB. Few records go through more rows at a time."""
+"""Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB. Few records go through more rows at once."""
 
 WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""

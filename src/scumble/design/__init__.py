@@ -56,8 +56,8 @@ class Design:
     def blocks(self, size: int = 1) -> np.ndarray:
         """For each row, the number of its block: the spread of the blocks' means measures the error of the whole mean.
 
-        Independent rows are blocks of their own. Consecutive points of a Sobol set balance each other within a block, and
-        the blocks balance each other a little more: their spread errs on the wide side, the rows' spread much more so.
+        Independent rows are blocks of their own. Consecutive points of a Sobol set balance each other within a block,
+        and the blocks balance each other a little more: their spread errs on the wide side, the rows' spread far more.
         Orthogonal rows (`size` to a block of directions) stay together.
         """
         row = np.arange(self.rows)

@@ -47,7 +47,8 @@ def _directions() -> np.ndarray:
 
 
 @njit(cache=True)
-def _parity(x: int) -> int:
+def _parity(x: np.uint64) -> np.uint64:
+    """Whether a 32-bit word has an odd number of ones."""
     x ^= x >> np.uint64(16)
     x ^= x >> np.uint64(8)
     x ^= x >> np.uint64(4)

@@ -1,0 +1,30 @@
+# The public names, for type checkers and editors. The module itself imports them when first asked for.
+
+from scumble._version import __version__ as __version__
+from scumble.errors import BudgetError as BudgetError
+from scumble.errors import CorruptFileError as CorruptFileError
+from scumble.errors import DataError as DataError
+from scumble.errors import FileError as FileError
+from scumble.errors import ForeignFileError as ForeignFileError
+from scumble.errors import MergeError as MergeError
+from scumble.errors import NewerFileError as NewerFileError
+from scumble.errors import ParameterError as ParameterError
+from scumble.errors import PrivacyError as PrivacyError
+from scumble.errors import ScumbleError as ScumbleError
+from scumble.errors import SecretFileError as SecretFileError
+from scumble.kernels import AngularKernel as AngularKernel
+from scumble.kernels import EuclideanKernel as EuclideanKernel
+from scumble.kernels import HammingKernel as HammingKernel
+from scumble.kernels import JaccardKernel as JaccardKernel
+from scumble.kernels import Kernel as Kernel
+from scumble.kernels import ManhattanKernel as ManhattanKernel
+from scumble.kernels import ProductKernel as ProductKernel
+from scumble.planning import Plan as Plan
+from scumble.planning import plan as plan
+from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
+from scumble.release import Release as Release
+from scumble.release import load as load
+from scumble.sketch import Sketch as Sketch
+from scumble.sketch import load_secret as load_secret
+from scumble.sketch import merge as merge
+from scumble.sources import build as build
