@@ -1,0 +1,314 @@
+"""Checkpoints: killed at any moment, a build goes on to the identical sketch; nothing is released twice."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble import files
+from scumble.cli import main
+from scumble.sources import Build, source
+
+ROWS = 6_000
+KINDS = ("csv", "folder", "jsonl", "sqlite")
+KERNEL = {"bandwidth": 1.0, "power": 2}
+
+forks = multiprocessing.get_context("forkserver")
+forks.set_forkserver_preload(["tests.warm"])
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    rng = np.random.default_rng(8)
+    table = pa.table({"x": rng.normal(0, 3, ROWS), "y": rng.normal(0, 3, ROWS)})
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    frame.write_csv(folder / "t.csv")
+    with open(folder / "t.csv", "a") as file:
+        file.write("1,2,3\n" * 7 + "word,1\n" * 5)
+    frame.write_ndjson(folder / "t.jsonl")
+    (folder / "t").mkdir()
+    for k in range(3):
+        pq.write_table(table.slice(k * 2000, 2000), folder / "t" / f"{k}.parquet", row_group_size=900)
+    with sqlite3.connect(folder / "t.db") as database:
+        database.execute("CREATE TABLE t (x REAL, y REAL)")
+        database.executemany("INSERT INTO t VALUES (?, ?)", frame.rows())
+    database.close()
+    return folder
+
+
+def options(folder: Path, kind: str) -> dict:
+    """The arguments of a build of one kind of source."""
+    where = {"csv": "t.csv", "folder": "t", "jsonl": "t.jsonl"}
+    if kind == "sqlite":
+        return {"source": f"sqlite:///{folder / 't.db'}", "query": "SELECT * FROM t"}
+    return {"source": str(folder / where[kind])}
+
+
+def job(about: dict, **more: object) -> Build:
+    settings: dict = {
+        "rows": 16,
+        "buckets": 64,
+        "seed": 3,
+        "design": "iid",
+        "invalid": "drop",
+        "threads": 1,
+        **about,
+        **more,
+    }
+    return Build(settings.pop("source"), scumble.EuclideanKernel(**KERNEL), ["x", "y"], **settings)
+
+
+def run(about: dict, checkpoint: str, result: str) -> None:
+    """A build in a process of its own: small batches, a checkpoint after each."""
+    source.BATCH_ROWS = 64
+    one = job(about, checkpoint=checkpoint, checkpoint_seconds=0.0)
+    tally = one.count()
+    np.savez(result + ".part.npz", counts=tally.sketches[0]._counts, dropped=tally.dropped, rows=tally.rows)
+    os.replace(result + ".part.npz", result)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_at_random_moments(kind: str, sources: Path, tmp_path: Path) -> None:
+    """Five kills in one build, for each of four kinds of sources: twenty in all; then the identical sketch."""
+    about = options(sources, kind)
+    whole = job(about).count()
+    checkpoint, result = str(tmp_path / "c.secret"), str(tmp_path / "result.npz")
+    moments = random.Random(kind)
+    kills, started = 0, 0
+    while not os.path.exists(result):
+        started += 1
+        assert started < 60
+        stamp = _stamp(checkpoint)
+        process = forks.Process(target=run, args=(about, checkpoint, result))
+        process.start()
+        if kills < 5:
+            while process.is_alive() and _stamp(checkpoint) == stamp:
+                time.sleep(0.001)
+            time.sleep(moments.uniform(0.0, 0.06))
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        kills += process.exitcode == -signal.SIGKILL
+        assert process.exitcode in (0, -signal.SIGKILL)
+    assert kills == 5
+    found = np.load(result)
+    assert np.array_equal(found["counts"], whole.sketches[0]._counts)
+    assert found["rows"] == whole.rows and found["dropped"] == whole.dropped == (12 if kind == "csv" else 0)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".npz"] == ["result.npz"]
+
+
+def _stamp(path: str) -> int:
+    return os.stat(path).st_mtime_ns if os.path.exists(path) else 0
+
+
+# ---- the command line ----
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    words = ["build", str(folder / "t.csv"), "--columns", "x,y", "--bandwidth", "1", "--power", "2", "--epsilon", "1"]
+    return [*words, "--rows", "64", "--buckets", "64", "--invalid", "drop", "--checkpoint-seconds", "0", *more]
+
+
+def stopped_build(folder: Path, checkpoint: Path, **changes: object) -> None:
+    """What a killed build leaves behind: a checkpoint half way through the file."""
+    one = job(
+        {"source": str(folder / "t.csv"), "rows": 64, "seed": 0, "design": "auto", **changes}, checkpoint=checkpoint
+    )
+    assert one.checkpoint is not None
+    for piece in one.source.pieces(one.roles, invalid="drop"):
+        one.tally.update(piece.batch.slice(0, 2500))
+        one.checkpoint.keep(one.tally, (0, 2500), now=True)
+        break
+
+
+def small(folder: Path, checkpoint: Path, **changes: object) -> Build:
+    return job(
+        {"source": str(folder / "t.csv"), "rows": 64, "seed": 0, "design": "auto", **changes}, checkpoint=checkpoint
+    )
+
+
+def test_a_checkpoint_is_secret_and_goes_away(
+    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint, out = tmp_path / "c.secret", tmp_path / "o.scumble"
+    stopped_build(sources, checkpoint)
+    assert stat.S_IMODE(checkpoint.stat().st_mode) == 0o600
+    assert b"SECRET" in checkpoint.read_bytes()
+    with pytest.raises(scumble.SecretFileError):
+        scumble.load(checkpoint)
+    assert main(["info", str(checkpoint)]) == 3
+    capsys.readouterr()
+    assert main(command(sources, "--checkpoint", str(checkpoint), "--out", str(out))) == 0
+    assert not checkpoint.exists() and out.exists()
+    assert sorted(tmp_path.iterdir()) == [out], "nothing else is left behind"
+    assert abs(scumble.load(out).count - ROWS) < 400
+
+
+def test_what_changed_is_refused_by_name(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint, out = tmp_path / "c.secret", tmp_path / "o.scumble"
+    stopped_build(sources, checkpoint)
+    before = checkpoint.read_bytes()
+    for change, message in {
+        ("--seed", "9"): "seed was 0 there and is 9 now",
+        ("--rows", "32"): "rows was 64 there and is 32 now",
+        ("--invalid", "error"): "invalid was 'drop' there and is 'error' now",
+        ("--epsilon", "2"): "epsilon was 1.0 there and is 2.0 now",
+    }.items():
+        assert main([*command(sources, *change), "--checkpoint", str(checkpoint), "--out", str(out)]) == 2
+        assert message in capsys.readouterr().err
+    copy = tmp_path / "copy"
+    shutil.copytree(sources, copy)
+    with open(copy / "t.csv", "a") as file:
+        file.write("1,1\n")
+    assert main([*command(copy), "--checkpoint", str(checkpoint), "--out", str(out)]) == 4
+    assert "The source is not the one" in capsys.readouterr().err
+    assert checkpoint.read_bytes() == before and not out.exists()
+    checkpoint.write_bytes(before[:-9])
+    assert main([*command(sources), "--checkpoint", str(checkpoint), "--out", str(out)]) == 5
+    assert "damaged" in capsys.readouterr().err
+
+
+def test_only_what_can_be_read_again_has_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "-", "--bandwidth", "1", "--epsilon", "1", "--out", str(tmp_path / "o.scumble")]
+    done = subprocess.run(
+        [sys.executable, "-m", "scumble", *words, "--checkpoint", "c.secret"], input=b"x\n1\n", capture_output=True
+    )
+    assert done.returncode == 2 and b"Standard input cannot be read again" in done.stderr
+
+
+def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path: Path) -> None:
+    data, checkpoint, out = tmp_path / "big.csv", tmp_path / "c.secret", tmp_path / "o.scumble"
+    pl.DataFrame({"x": np.random.default_rng(0).normal(0, 1, 150_000)}).write_csv(data)
+    words = [
+        sys.executable,
+        "-m",
+        "scumble",
+        "build",
+        str(data),
+        "--bandwidth",
+        "1",
+        "--epsilon",
+        "1",
+        "--rows",
+        "2000",
+    ]
+    words += ["--buckets", "64", "--threads", "1", "--out", str(out)]
+    process = subprocess.Popen(
+        [*words, "--checkpoint", str(checkpoint), "--checkpoint-seconds", "0"], stderr=subprocess.PIPE
+    )
+    while not checkpoint.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Run the same command again to go on" in err and b"Traceback" not in err
+    assert files.read(checkpoint, expect="checkpoint").metadata["rows"] < 150_000 and not out.exists()
+    assert subprocess.run([*words, "--checkpoint", str(checkpoint), "--checkpoint-seconds", "0"]).returncode == 0
+    assert not checkpoint.exists() and abs(scumble.load(out).count - 150_000) < 400
+
+
+def test_the_same_counters_are_not_released_twice(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever dies between the draw and the end: either the checkpoint or the release is there, never both."""
+    checkpoint, out = tmp_path / "c.secret", tmp_path / "o.scumble"
+    seen = []
+
+    def die(*_: object) -> None:
+        seen.append((checkpoint.exists(), out.exists()))
+        raise KeyboardInterrupt
+
+    stopped_build(sources, checkpoint)
+    real = os.replace
+
+    def at_the_end(a: str, b: str) -> None:
+        if str(b) == str(out):
+            die()
+        real(a, b)
+
+    monkeypatch.setattr(os, "replace", at_the_end)
+    assert main(command(sources, "--checkpoint", str(checkpoint), "--out", str(out))) == 130
+    assert seen == [(False, False)]
+
+
+def test_a_resumed_sketch_keeps_its_lineage(sources: Path, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "c.secret"
+    stopped_build(sources, checkpoint)
+    twin = tmp_path / "twin.secret"
+    shutil.copy(checkpoint, twin)
+    os.chmod(twin, 0o600)
+    first, second = (small(sources, path).count().sketches[0] for path in (checkpoint, twin))
+    with pytest.raises(scumble.MergeError, match="with itself"):
+        first.merge(second)
+    first.release(1.0)
+    with pytest.raises(scumble.BudgetError):
+        second.release(1.0)
+
+
+# ---- full disks ----
+
+
+def test_a_full_disk_leaves_the_old_files_intact(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint, out = tmp_path / "c.secret", tmp_path / "o.scumble"
+    stopped_build(sources, checkpoint)
+    out.write_bytes(b"the old release")
+    before = checkpoint.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", full)
+        for seconds in ("0", "1000"):  # the checkpoint does not fit; the release does not fit
+            words = command(
+                sources, "--checkpoint", str(checkpoint), "--checkpoint-seconds", seconds, "--out", str(out)
+            )
+            assert main(words) == 5
+            err = capsys.readouterr().err
+            assert "the disk is full" in err and err.count("\n") <= 2
+            assert checkpoint.read_bytes() == before and out.read_bytes() == b"the old release"
+            assert len(list(tmp_path.iterdir())) == 2
+    # In a process of its own: this one has drawn a release of these counters, if not given it out.
+    words = command(sources, "--checkpoint", str(checkpoint), "--out", str(out))
+    assert subprocess.run([sys.executable, "-m", "scumble", *words], capture_output=True).returncode == 0
+    assert abs(scumble.load(out).count - ROWS) < 400
+
+
+def test_a_disk_that_is_really_full(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_disk = tmp_path / "disk"
+    small_disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small_disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        out = small_disk / "o.scumble"
+        assert main([*command(sources), "--out", str(out)]) == 0
+        old = out.read_bytes()
+        capsys.readouterr()
+        assert main([*command(sources, "--rows", "256"), "--out", str(out)]) == 5
+        assert "the disk is full" in capsys.readouterr().err
+        assert out.read_bytes() == old and list(small_disk.iterdir()) == [out]
+    finally:
+        subprocess.run(["umount", str(small_disk)], check=True)
