@@ -1,0 +1,72 @@
+"""Bundles: several releases in one file, one a class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import files
+from scumble.bundle import Bundle, plain
+
+
+def release(centre: float = 0.0, *, rows: int = 8, epsilon: float = 1.0) -> scumble.Release:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=rows, buckets=32, design="iid")
+    return sketch.update(np.full((500, 1), centre)).release(epsilon)
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Bundle:
+    return Bundle({"b": release(0.0), "a": release(9.0), 3: release(5.0)}, label="kind", extra={"made by": "a test"})
+
+
+def test_a_bundle_is_a_mapping_in_the_order_given(bundle: Bundle) -> None:
+    assert list(bundle) == ["b", "a", 3] == list(bundle.classes) and len(bundle) == 3
+    assert "a" in bundle and "z" not in bundle
+    assert bundle.privacy == bundle["a"].privacy and bundle.spec == bundle[3].spec
+    assert "ε = 1" in repr(bundle)
+
+
+def test_files_give_the_same_bundle_back(bundle: Bundle, tmp_path: Path) -> None:
+    bundle.save(tmp_path / "b.scumble")
+    for found in (Bundle.load(tmp_path / "b.scumble"), Bundle.from_bytes(bundle.to_bytes())):
+        assert found.classes == bundle.classes and found.label == "kind" and found.extra == {"made by": "a test"}
+        for name in bundle:
+            assert np.array_equal(found[name].counts, bundle[name].counts)
+            assert found[name].privacy == bundle[name].privacy and found[name].identity == bundle[name].identity
+    assert found.to_bytes() == bundle.to_bytes()
+    with pytest.raises(scumble.ForeignFileError):
+        Bundle.from_bytes(bundle["a"].to_bytes())
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    with pytest.raises(scumble.MergeError, match="rows is 8 here and 16 there"):
+        Bundle({"a": release(), "b": release(rows=16)})
+    with pytest.raises(scumble.MergeError, match="must promise the same"):
+        Bundle({"a": release(), "b": release(epsilon=2.0)})
+    for wrong in ({}, {"a": "b"}, {None: release()}, {float("nan"): release()}):
+        with pytest.raises(scumble.ParameterError):
+            Bundle(wrong)
+
+
+def test_labels_are_json_values() -> None:
+    assert [plain(one) for one in (np.int64(3), np.float64(0.5), np.bool_(True), np.str_("x"))] == [3, 0.5, True, "x"]
+    assert [type(plain(one)) for one in (np.int64(3), np.float64(0.5), np.bool_(True), np.str_("x"))] == [
+        int,
+        float,
+        bool,
+        str,
+    ]
+
+
+def test_files_that_do_not_fit_together_are_refused(bundle: Bundle) -> None:
+    metadata, arrays = bundle._contents()
+    for changes in ({"classes": ["a"]}, {"releases": []}, {"classes": ["a", "a", "b"]}, {"classes": None}):
+        data = files.to_bytes("bundle", {**metadata, **changes}, arrays)
+        with pytest.raises(scumble.CorruptFileError):
+            Bundle.from_bytes(data)
+    short = {name: array for name, array in arrays.items() if name != "counts.1"}
+    with pytest.raises(scumble.CorruptFileError):
+        Bundle.from_bytes(files.to_bytes("bundle", metadata, short))

@@ -1,0 +1,300 @@
+"""The command line: what each verb does, on real files, in the words of the design."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shlex
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble.bundle import Bundle
+from scumble.cli import VERBS, main
+
+DESIGN = shlex.split(
+    "build people.parquet --columns age,income --kernel euclidean --bandwidth 1 --power 2 "
+    "--scale age=10,income=20000 --epsilon 1 --delta 0 --neighbors add-remove --rows 1000 --buckets 1024 --seed 7 --out people.scumble"
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame(
+        {
+            "name": [f"person {k}" for k in range(4000)],
+            "age": rng.normal(45, 12, 4000),
+            "income": rng.normal(50_000, 9_000, 4000),
+            "mode": rng.choice(["bus", "car", "bike"], 4000),
+        }
+    )
+    frame.write_parquet("people.parquet")
+    frame[:2000].write_csv("north.csv")
+    frame[2000:].write_csv("south.csv")
+    Path("points.csv").write_text('id,age,income\nfirst,45,50000\n"a, b",20.50,1e4\n')
+    return tmp_path
+
+
+def run(line: str) -> int:
+    """A command line as one would type it."""
+    return main(shlex.split(line))
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_the_command_lines_of_the_design(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(DESIGN) == 0
+    assert run("query people.scumble points.csv --out -") == 0
+    out, _ = said(capsys)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert list(rows[0]) == ["id", "age", "income", "kernel_sum", "density", "lower", "upper"]
+    assert [row["id"] for row in rows] == ["first", "a, b"] and rows[1]["age"] == "20.50"
+    release = scumble.load("people.scumble")
+    Q = np.array([[45.0, 50_000.0], [20.5, 1e4]])
+    assert [float(row["kernel_sum"]) for row in rows] == release.kernel_sum(Q).tolist()
+    assert [float(row["upper"]) for row in rows] == release.interval(Q)[1].tolist()
+    assert run("info people.scumble --json") == 0
+    facts = json.loads(said(capsys)[0])
+    assert (facts["epsilon"], facts["delta"], facts["neighbors"]) == (1.0, 0.0, "add-remove")
+    assert (facts["rows"], facts["buckets"], facts["columns"]) == (1000, 1024, ["age", "income"])
+    assert facts["mechanism"] == "discrete-laplace" and facts["seed"] == 7
+    assert facts["kernel"]["kernel"] == "euclidean" and facts["kernel"]["scale"] == {"age": 10.0, "income": 20_000.0}
+    assert facts["count"] == release.count and abs(facts["count"] - 4000) < 300
+
+
+def test_the_card_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*DESIGN, "--records-per-person", "3"]) == 0
+    assert run("info people.scumble") == 0
+    card = " ".join(said(capsys)[0].split())
+    for words in (
+        "people.scumble: a private release",
+        "ε = 1, δ = 0",
+        "at δ = 1e-6",
+        "every person with up to 3 records",
+        "add-remove",
+        "a factor of at most 2.72",
+        "discrete Laplace noise",
+        "1,000 rows × 1,024 buckets",
+        "euclidean (bandwidth 1, power 2, scale age=10 income=20,000)",
+        "Records about",
+        "standard error of about",
+    ):
+        assert words in card, words
+
+
+def test_releases_hold_no_name_of_the_source(folder: Path) -> None:
+    assert main(DESIGN) == 0
+    data = Path("people.scumble").read_bytes()
+    for word in (str(folder), "people.parquet", os.uname().nodename, "4000"):
+        assert word.encode() not in data[: int.from_bytes(data[:8], "little")], word
+
+
+def test_out_and_quiet_and_pipes(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main([*DESIGN, "--out", "-", "--rows", "16"]) == 0
+    captured = capsysbinary.readouterr()
+    release = scumble.Release.from_bytes(captured.out)
+    assert release.rows == 16 and captured.err == b""
+    assert main([*DESIGN, "--quiet"]) == 0
+    captured = capsysbinary.readouterr()
+    assert captured.out == captured.err == b""
+    read = subprocess.run(
+        f"{sys.executable} -m scumble info - --json < people.scumble", shell=True, capture_output=True, check=True
+    )
+    assert json.loads(read.stdout)["rows"] == 1000
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet", "arrow", "json", "jsonl"])
+def test_answers_in_every_table_format(end: str) -> None:
+    assert main([*DESIGN, "--rows", "16"]) == 0
+    assert main(["query", "people.scumble", "points.csv", "--out", f"answers.{end}", "--confidence", "0.5"]) == 0
+    read = {
+        "csv": pl.read_csv,
+        "parquet": pl.read_parquet,
+        "arrow": pl.read_ipc,
+        "json": lambda path: pl.DataFrame(json.loads(Path(path).read_text())),
+        "jsonl": pl.read_ndjson,
+    }[end](f"answers.{end}")
+    assert read["age"].to_list() == [45.0, 20.5]
+    release = scumble.load("people.scumble")
+    lower, _ = release.interval([[45.0, 50_000.0], [20.5, 1e4]], 0.5)
+    assert np.allclose(read["lower"].to_numpy(), lower)
+    assert sorted(Path().glob("*.part")) == []
+
+
+def test_stages_on_several_machines_equal_one_build(capsys: pytest.CaptureFixture[str]) -> None:
+    same = shlex.split("--columns age,income --bandwidth 30000 --rows 32 --buckets 64 --seed 3")
+    assert main(["sketch", "north.csv", *same, "--out", "north.secret"]) == 0
+    assert main(["sketch", "south.csv", *same, "--out", "south.secret"]) == 0
+    assert run("merge north.secret south.secret --out all.secret") == 0
+    assert main(["sketch", "people.parquet", *same, "--out", "whole.secret"]) == 0
+    merged, whole = scumble.load_secret("all.secret"), scumble.load_secret("whole.secret")
+    assert np.array_equal(merged._counts, whole._counts)
+    assert stat.S_IMODE(os.stat("all.secret").st_mode) == 0o600
+    said(capsys)
+    assert run("merge all.secret north.secret --out twice.secret") == 4
+    assert "count twice" in said(capsys)[1]
+    assert run("release all.secret --epsilon 1 --out all.scumble --json") == 0
+    assert json.loads(said(capsys)[0])["epsilon"] == 1.0
+    assert not os.path.exists("all.secret"), "a sketch is released once"
+    assert run("release all.secret --epsilon 1 --out again.scumble") == 4
+    assert run("release whole.secret --epsilon 1 --out whole.scumble --keep-secret") == 0
+    assert os.path.exists("whole.secret")
+
+
+def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    same = shlex.split("--columns age --bandwidth 10 --rows 16 --buckets 32 --epsilon 1")
+    assert main(["build", "north.csv", *same, "--out", "n.scumble"]) == 0
+    assert main(["build", "south.csv", *same, "--out", "s.scumble"]) == 0
+    assert run("merge n.scumble s.scumble --out both.scumble") == 0
+    assert run("merge n.scumble s.scumble --overlapping --out twice.scumble") == 0
+    both, twice = scumble.load("both.scumble"), scumble.load("twice.scumble")
+    assert both.privacy.epsilon == 1.0 and twice.privacy.epsilon == 2.0
+    assert np.array_equal(both.counts, twice.counts)
+    assert main(["build", "south.csv", *same, "--seed", "9", "--out", "other.scumble"]) == 0
+    said(capsys)
+    assert run("merge n.scumble other.scumble --out x.scumble") == 4
+    assert "seed is 0 here and 9 there" in said(capsys)[1]
+    for name in ("both", "twice"):
+        assert main(["info", f"{name}.scumble"]) == 0
+
+
+def test_classes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "build people.parquet --columns age --bandwidth 10 --label mode --classes bus,car,bike,ferry --epsilon 1"
+    assert main([*words.split(), "--rows", "16", "--buckets", "32", "--out", "modes.scumble"]) == 0
+    bundle = Bundle.load("modes.scumble")
+    assert bundle.classes == ("bus", "car", "bike", "ferry") and bundle.label == "mode"
+    assert run("query modes.scumble points.csv --json") == 0
+    answers = json.loads(said(capsys)[0])
+    assert [(row["id"], row["class"]) for row in answers][:4] == [("first", one) for one in bundle.classes] or len(
+        answers
+    ) == 8
+    assert run("info modes.scumble --json") == 0
+    facts = json.loads(said(capsys)[0])
+    assert facts["classes"] == list(bundle.classes) and facts["epsilon"] == 1.0 and len(facts["counts"]) == 4
+    assert run("info modes.scumble") == 0
+    assert "bus, car, bike, ferry" in said(capsys)[0]
+    assert run("plot modes.scumble --class car --range age=0:100 --out car.svg") == 0
+    assert run("plot modes.scumble --range age=0:100 --out car.svg") == 2
+    assert "choose one with --class: bus" in said(capsys)[1]
+
+
+def test_mixed_tables_and_toml(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("people.toml").write_text(
+        """
+        source = "people.parquet"
+        columns = ["age", "income", "mode"]
+        epsilon = 1.0
+        rows = 16
+        buckets = 64
+        out = "toml.scumble"
+        [[kernel]]
+        name = "euclidean"
+        columns = ["age", "income"]
+        bandwidth = 1.0
+        scale = { age = 10, income = 20000 }
+        [[kernel]]
+        name = "hamming"
+        columns = ["mode"]
+        """
+    )
+    assert run("build --config people.toml") == 0
+    flags = "build people.parquet --columns age,income,mode --categories mode --scale age=10,income=20000 --bandwidth 1"
+    assert main([*flags.split(), "--epsilon", "1", "--rows", "16", "--buckets", "64", "--out", "flags.scumble"]) == 0
+    a, b = scumble.load("toml.scumble"), scumble.load("flags.scumble")
+    assert a.spec == b.spec
+    assert run("build --config people.toml --rows 8 --out won.scumble") == 0
+    assert scumble.load("won.scumble").rows == 8
+    Path("points.csv").write_text("age,income,mode\n45,50000,bus\n")
+    said(capsys)
+    assert run("query toml.scumble points.csv") == 0
+    assert said(capsys)[0].splitlines()[1].startswith("45,50000,bus,")
+
+
+def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
+    words = shlex.split("plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1")
+    assert main(words) == 0
+    assert "expected error" in said(capsys)[0]
+    assert main([*words, "--json", "--plot", "plan.svg"]) == 0
+    found = json.loads(said(capsys)[0])
+    direct = scumble.plan(1_000_000, 8, 1.0, kernel=scumble.EuclideanKernel(1.0))
+    assert (found["rows"], found["buckets"]) == (direct.rows, direct.buckets)
+    assert Path("plan.svg").stat().st_size > 5000
+    grid = "plan --n 100000 --columns a,b --bandwidth 1 --bounds a=0:10,b=0:10 --epsilon 1 --plot grid.png --json"
+    assert main(grid.split()) == 0
+    assert json.loads(said(capsys)[0])["design"] == "grid"
+
+
+def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*DESIGN, "--rows", "32"]) == 0
+    both = ["--range", "age=0:90,income=10000:90000", "--units", "age=years"]
+    for end in ("png", "svg", "pdf"):
+        assert main(["plot", "people.scumble", *both, "--out", f"map.{end}"]) == 0
+        assert Path(f"map.{end}").stat().st_size > 4000
+    assert run("plot people.scumble --range age=0:90 --at income=50000 --out cut.png") == 0
+    three = "build people.parquet --columns age,income,mode --categories mode --scale age=10,income=20000 --bandwidth 1"
+    assert main([*three.split(), "--epsilon", "1", "--rows", "16", "--buckets", "64", "--out", "three.scumble"]) == 0
+    assert main(["plot", "three.scumble", *both, "--out", "x.png"]) == 2
+    assert "fix it, such as --at mode=bus" in said(capsys)[1]
+    assert main(["plot", "three.scumble", *both, "--at", "mode=bus", "--out", "x.png"]) == 0
+    flat = (
+        "build people.parquet --columns age,income,twin --scale age=10,income=20000,twin=10 --bandwidth 1 --epsilon 1"
+    )
+    pq.write_table(
+        pq.read_table("people.parquet").append_column("twin", pq.read_table("people.parquet")["age"]), "t.parquet"
+    )
+    assert main([*flat.replace("people", "t").split(), "--rows", "16", "--buckets", "64", "--out", "t.scumble"]) == 0
+    assert main(["plot", "t.scumble", *both[:1], both[1] + ",twin=0:90", "--out", "pairs.png"]) == 0
+
+
+def test_help_is_quick_and_whole() -> None:
+    began = time.perf_counter()
+    shown = subprocess.run([sys.executable, "-m", "scumble", "--help"], capture_output=True, text=True, check=True)
+    assert time.perf_counter() - began < 1.0  # 0.05 s on an idle machine
+    for verb in VERBS:
+        assert f"\n  {verb} " in shown.stdout
+    code = "import sys, scumble.cli as c; c.main(['--help']); print({'numpy', 'pyarrow', 'numba'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.endswith(
+        "set()\n"
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    out, err = said(capsys)
+    assert f"\n  scumble {verb} " in out and not err
+    assert main(["help", verb]) == 0
+
+
+def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*DESIGN, "--rows", "8"]) == 0
+    assert "rows/s" not in said(capsys)[1]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main([*DESIGN, "--rows", "8"]) == 0
+    assert "100%  4,000 rows" in said(capsys)[1]
+    assert main([*DESIGN, "--rows", "8", "--quiet"]) == 0
+    assert said(capsys)[1] == ""
+
+
+def test_the_demo_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("demo --people 20000 --out out") == 0
+    out, _ = said(capsys)
+    assert "5 there are" in out and "a private release" in out and "scumble query out/commuters.scumble" in out
+    for name in ("commuters.parquet", "commuters.scumble", "map.png", "cut.png", "plan.png", "places.csv"):
+        assert (Path("out") / name).stat().st_size > 50
+    assert run("query out/commuters.scumble out/places.csv") == 0
