@@ -146,7 +146,44 @@ def _add_minimum(tokens, offsets, parameters, multipliers, total):
                 total[r, i] += np.uint64(_word(least)) * multipliers[r, h]
 
 
-_COMPILED = {"floor": _add_floor, "sign": _add_sign, "pick": _add_pick, "minimum": _add_minimum}
+@njit(nogil=True, cache=True)
+def _add_column(columns, offsets, parameters, multipliers, total):
+    """Steps of one column at random: v = ⌊x_c·s + b⌋ within [lowest, highest]."""
+    for r in range(parameters.shape[0]):
+        for h in range(parameters.shape[1]):
+            c = np.int64(parameters[r, h, 0])
+            steps, offset, lowest, highest = parameters[r, h, 1:5]
+            m = multipliers[r, h]
+            for i in range(columns.shape[1]):
+                v = min(max(np.floor(columns[c, i] * steps + offset), lowest), highest)
+                total[r, i] += np.uint64(_word(v)) * m
+
+
+@njit(nogil=True, cache=True)
+def _add_folded(columns, offsets, parameters, multipliers, total):
+    """Sides of m hyperplanes up to a common sign: bit j is [side j ≠ side m]."""
+    d, n = columns.shape
+    signs = parameters.shape[2] // d
+    t, last = np.empty(n), np.empty(n)
+    for r in range(parameters.shape[0]):
+        for h in range(parameters.shape[1]):
+            _project(columns, parameters[r, h, (signs - 1) * d :], 0.0, last)
+            m = multipliers[r, h]
+            for j in range(signs - 1):
+                _project(columns, parameters[r, h, j * d : (j + 1) * d], 0.0, t)
+                for i in range(n):
+                    total[r, i] += m if (t[i] >= 0.0) != (last[i] >= 0.0) else np.uint64(0)
+                m *= np.uint64(2)
+
+
+_COMPILED = {
+    "floor": _add_floor,
+    "sign": _add_sign,
+    "pick": _add_pick,
+    "minimum": _add_minimum,
+    "column": _add_column,
+    "folded": _add_folded,
+}
 
 
 @cache

@@ -2,7 +2,9 @@
 
 from scumble.kernels.angular import AngularKernel
 from scumble.kernels.base import Kernel, Records
+from scumble.kernels.column import ColumnKernel
 from scumble.kernels.euclidean import EuclideanKernel
+from scumble.kernels.folded import FoldedKernel
 from scumble.kernels.hamming import HammingKernel
 from scumble.kernels.jaccard import JaccardKernel
 from scumble.kernels.manhattan import ManhattanKernel
@@ -10,7 +12,9 @@ from scumble.kernels.product import ProductKernel
 
 __all__ = [
     "AngularKernel",
+    "ColumnKernel",
     "EuclideanKernel",
+    "FoldedKernel",
     "HammingKernel",
     "JaccardKernel",
     "Kernel",

@@ -1,0 +1,109 @@
+"""The column kernel: one column at random, cut into steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble.errors import parameter
+from scumble.kernels.base import Columns, Kernel, Records, Scale, positive
+
+if TYPE_CHECKING:
+    from scumble.design import Draws
+
+
+class ColumnKernel(Kernel):
+    """Near means equal in most columns, each up to a step: the kernel of random ferns.
+
+    The hash picks a column j at random and cuts it into steps of the bandwidth w with a random offset,
+    h(x) = ⌊xⱼ/w + b⌋. Two records meet with probability
+
+        k = mean over j of max(0, 1 − |xⱼ − yⱼ|/w),
+
+    the kernel of random binning features (Rahimi & Recht 2007) with one column a hash. Where columns mean something on
+    their own, as in most tables, its rows tell classes apart far better than random directions do.
+
+    With `origin` the columns are known to lie in [origin, origin + scale]. Values outside are moved to the edge; codes
+    are then few, and small powers need no rehash.
+
+    Parameters
+    ----------
+    bandwidth : the step, in units of `scale`.
+    power : how many columns one row looks at together.
+    scale : public divisors of the columns: a number, one a column, or a mapping from names.
+    origin : public lower ends, a number or one a column; None for columns without bounds.
+
+    >>> ColumnKernel(bandwidth=2.0)([[0.0, 0.0]], [[0.0, 1.0], [1.0, 5.0]])
+    array([[0.75, 0.25]])
+    """
+
+    name = "column"
+    family = "column"
+
+    def __init__(
+        self,
+        bandwidth: float = 1.0,
+        power: int = 1,
+        *,
+        scale: Scale = None,
+        columns: Columns = None,
+        origin: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(power=power, scale=scale, columns=columns)
+        self.bandwidth = positive("bandwidth", bandwidth)
+        self.origin = _checked_origin(origin)
+        if self.origin is not None:
+            self.radix = ceil(1.0 / self.bandwidth) + 1  # type: ignore[misc]  # a fact of this one, not of all
+
+    def settings(self) -> dict[str, Any]:
+        origin = list(self.origin) if isinstance(self.origin, tuple) else self.origin
+        return {"bandwidth": self.bandwidth} if origin is None else {"bandwidth": self.bandwidth, "origin": origin}
+
+    def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
+        column = np.floor(draws.uniform(1) * dimensions)
+        return np.hstack([np.minimum(column, dimensions - 1), draws.uniform(1)])
+
+    def draw(self, draws: Draws, which: Sequence[int], names: Sequence[str] | None = None) -> np.ndarray:
+        """Column, steps a unit, offset, lowest and highest code. Scale and origin go into them: records stay."""
+        drawn = super().draw(draws, which)
+        column = drawn[:, :, 0].astype(int)
+        steps = (self._inverse_scale(names, which) / self.bandwidth)[column]
+        offset, lowest, highest = drawn[:, :, 1], np.full(steps.shape, -np.inf), np.full(steps.shape, np.inf)
+        if self.origin is not None:
+            offset = offset - self._origins(len(which))[column] * steps
+            lowest, highest = np.zeros(steps.shape), np.full(steps.shape, self.radix - 1.0)  # type: ignore[operator]
+        return np.stack([drawn[:, :, 0], steps, offset, lowest, highest], axis=2)
+
+    def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
+        steps, offset, lowest, highest = (parameters[None, :, :, k] for k in range(1, 5))
+        values = records.values[:, parameters[:, :, 0].astype(int)]
+        return np.clip(np.floor(values * steps + offset), lowest, highest)
+
+    def _scaled(self, records: Records, names: Sequence[str] | None, which: Sequence[int]) -> Records:
+        values = records.values * self._inverse_scale(names, which)
+        if self.origin is not None:
+            values = np.clip(values - self._origins(len(which)) * self._inverse_scale(names, which), 0.0, 1.0)
+        return Records(values)
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(X), len(Y)))
+        for j in range(X.shape[1]):
+            total += np.maximum(1.0 - np.abs(X[:, j, None] - Y[None, :, j]) / self.bandwidth, 0.0)
+        return total / X.shape[1]
+
+    def _origins(self, width: int) -> np.ndarray:
+        if isinstance(self.origin, tuple) and len(self.origin) != width:
+            raise parameter("origin", f"one number for each of the {width} columns", list(self.origin))
+        return np.broadcast_to(np.asarray(self.origin, float), (width,))
+
+
+def _checked_origin(origin: Any) -> float | tuple[float, ...] | None:
+    if origin is None:
+        return None
+    values = np.asarray(origin, float)
+    if values.ndim > 1 or not np.isfinite(values).all():
+        raise parameter("origin", "a finite number, or one a column", origin)
+    return float(values) if values.ndim == 0 else tuple(values.tolist())
