@@ -64,12 +64,15 @@ class Law:
         """P(|noise| > size)."""
         return float(self.chances[np.abs(self.support) > size].sum())
 
+    def exceeded_by(self, share: float) -> int:
+        """The size that about this share of all draws exceed."""
+        tails = np.cumsum(2 * self.chances[self.support > 0][::-1])[::-1]  # P(|noise| > 0), P(|noise| > 1), …
+        return int(np.argmin(np.abs(tails - share)))
+
     @cached_property
     def middle(self) -> int:
         """The size that about half of all draws exceed."""
-        sizes = np.arange(0, self.support[-1])
-        tails = 1.0 - self.zero - np.concatenate([[0.0], np.cumsum(2 * self.chances[self.support > 0])])[: len(sizes)]
-        return int(sizes[np.argmin(np.abs(tails - 0.5))])
+        return self.exceeded_by(0.5)
 
 
 def law_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str, full_size: bool) -> list[Finding]:
@@ -81,6 +84,7 @@ def law_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str, full_
     tests = [
         ("absolute mean", _absolute_mean(noise, law)),
         ("χ²", _chi_square(noise, law)),
+        ("tails", _tails(noise, law)),
         ("each row" if full_size else "each cell", _each(noise, law, full_size)),
         ("correlation of rows and columns", _signs(noise, law, full_size)),
         ("row and column sums", _sums(noise, law)),
@@ -128,6 +132,16 @@ def _chi_square(noise: np.ndarray, law: Law) -> float:
     seen = np.bincount(np.searchsorted(edges, noise.ravel()), minlength=len(chances))
     expected = chances * noise.size
     return float(chdtrc(len(chances) - 1, np.sum((seen - expected) ** 2 / expected)))
+
+
+def _tails(noise: np.ndarray, law: Law) -> float:
+    """How many draws are so large that a thousand, or a hundred, should be: noise that is cut off has none there."""
+    sizes = np.abs(noise)
+    found = []
+    for expected in (1000.0, 100.0):
+        size = law.exceeded_by(expected / noise.size)
+        found.append(_binomial(np.array([np.sum(sizes > size)]), noise.size, law.beyond(size)))
+    return _least(*found)
 
 
 def _each(noise: np.ndarray, law: Law, full_size: bool) -> float:

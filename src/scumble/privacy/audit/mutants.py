@@ -15,8 +15,10 @@ from fractions import Fraction
 import numpy as np
 
 from scumble.privacy import noise
+from scumble.privacy.audit import examine, full_size_findings
+from scumble.privacy.audit.report import Finding, Report
 from scumble.privacy.audit.samples import Samples
-from scumble.privacy.calibration import Calibration
+from scumble.privacy.calibration import Calibration, calibrate
 from scumble.privacy.sensitivity import LAPLACE
 
 
@@ -233,3 +235,48 @@ def float_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
     else:  # with the usual slip of a continuous law of the discrete one's σ and floor for round
         drawn = scale * np.sqrt(-2.0 * np.log(unit[0])) * np.cos(2.0 * np.pi * unit[1]) - 0.5
     return s.samples(np.rint(table + drawn).astype(np.int64), int(table[0].sum()))
+
+
+# ---- an audit of a mutant ----
+
+SMALL, FULL = (4, 8), (64, 128)
+"""Rows and buckets: few rows for layer 1, many for layer 2."""
+RELEASES = 12_500
+"""Of each of the two neighbours."""
+
+
+def example_tables(rows: int, buckets: int, neighbors: str = "add-remove") -> tuple[np.ndarray, np.ndarray]:
+    """Exact tables of nine records, and of the same with one more (or one replaced). All rows and columns differ."""
+    here = np.zeros((rows, buckets), np.int64)
+    r = np.arange(rows)
+    here[r, (3 * r) % buckets] = 5
+    here[r, (3 * r + 1) % buckets] = 4
+    there = here.copy()
+    there[r, (3 * r + 2 + r % 3) % buckets] += 1
+    if neighbors == "replace":
+        there[r, (3 * r) % buckets] -= 1
+    return here, there
+
+
+def audit_mutant(
+    name: str,
+    *,
+    epsilon: float = 2.0,
+    delta: float = 0.0,
+    neighbors: str = "add-remove",
+    releases: int = RELEASES,
+    false_alarm: float = 1e-6,
+) -> Report:
+    """Layers 1 and 2 on a mutant (or on "honest"): the audit of the real release path, vectorised."""
+    found: list[Finding] = []
+    for shape in (SMALL, FULL):
+        tables = example_tables(*shape, neighbors)
+        calibration = calibrate(shape[0], epsilon=epsilon, delta=delta, neighbors=neighbors)
+        mutant = Mutant(name, tables, calibration)
+        if shape == SMALL:
+            samples = [mutant.many(table, releases) for table in tables]
+            found += examine(samples[0], samples[1], calibration.claim, exact=tables, alpha=false_alarm / 2)
+        else:
+            full = mutant.many(tables[0], 3)
+            found += full_size_findings(full, tables[0], calibration.claim, alpha=false_alarm / 2)
+    return Report(f"the mutant {name!r}", false_alarm, tuple(found))
