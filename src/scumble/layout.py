@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 QUERY_TILE = 2048
 """Queries looked up at a time: bounds the memory to rows × 16 KiB."""
 
-CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15}
+CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15, "grid": 1.2}
 """Widens the hashing part of intervals. Row values are skewed: a few rows hold large counters, and a sample that missed
-them looks too calm. The blocks of Sobol rows overstate the error already."""
+them looks too calm. The blocks of Sobol rows overstate the error already. On a grid it is the error of the places inside
+the cells, which can only be modelled."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Estimate:
     @property
     def variance(self) -> np.ndarray:
         return self.noise_variance + self.hashing_variance
+
+
+Count = tuple[float, float] | None
+"""The number of records as released on its own, and its variance; None if it was not."""
 
 
 class Layout(ABC):
@@ -79,8 +84,8 @@ class Layout(ABC):
         """Add each record to one counter of every row, in place."""
 
     @abstractmethod
-    def reader(self, counts: np.ndarray, noise_variance: float, total: float) -> Reader:
-        """Something that answers queries from these counters."""
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
+        """Something that answers queries from these counters, and from the count that came with them."""
 
 
 class Reader(ABC):
@@ -104,8 +109,8 @@ class HashedRows(Layout):
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         engine(engine_name).count(self.hasher, parts, counts, threads)
 
-    def reader(self, counts: np.ndarray, noise_variance: float, total: float) -> Reader:
-        return HashedReader(self, counts, noise_variance, total)
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
+        return HashedReader(self, counts, noise_variance, count)
 
 
 class HashedReader(Reader):
@@ -119,12 +124,13 @@ class HashedReader(Reader):
     Without a rehash there are no strangers, and only the row's excess (S_r − N̂)/W is taken off.
     """
 
-    def __init__(self, layout: HashedRows, counts: np.ndarray, noise_variance: float, total: float) -> None:
+    def __init__(self, layout: HashedRows, counts: np.ndarray, noise_variance: float, count: Count) -> None:
         self.layout, self.counts = layout, counts
         hasher = layout.hasher
         if hasher.direct:
             self.counts = counts = np.ascontiguousarray(counts[:, : hasher.used])
-            self.shift = (counts.sum(axis=1) - total) / hasher.used
+            sums = counts.sum(axis=1)
+            self.shift = (sums - (sums.mean() if count is None else count[0])) / hasher.used
             self.gain = 1.0
             shrink = 1.0 - 1.0 / hasher.used
         else:
@@ -172,8 +178,9 @@ class GridRow(Layout):
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         self.grid.count(self.matrix(parts), counts)
 
-    def reader(self, counts: np.ndarray, noise_variance: float, total: float) -> Reader:
-        return GridReader(self, self.grid.field(counts, noise_variance))
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
+        value, variance = count or (None, 0.0)
+        return GridReader(self, self.grid.field(counts, noise_variance, count=value, count_variance=variance))
 
 
 class GridReader(Reader):
@@ -183,6 +190,5 @@ class GridReader(Reader):
         self.layout, self.field = layout, field
 
     def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
-        Q = self.layout.matrix(parts)
-        variance = self.field.standard_error(Q) ** 2
-        return Estimate(self.field.kernel_sum(Q), variance, np.zeros(len(Q)), float("inf"))
+        value, noise, places = self.field.estimate(self.layout.matrix(parts))
+        return Estimate(value, noise, places, float("inf"), CAUTION["grid"])

@@ -178,7 +178,8 @@ class Release(Answers):
 
     @cached_property
     def _answering(self) -> Reader:
-        return self._spec.layout.reader(self._counts, self._counter_variance, self.count)
+        count = None if self._noisy_count is None else (float(self._noisy_count), self._count_variance)
+        return self._spec.layout.reader(self._counts, self._counter_variance, count)
 
     def _reader(self) -> Reader:
         return self._answering

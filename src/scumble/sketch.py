@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn, overload
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
@@ -17,12 +18,16 @@ from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, calibrate
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.noise import require_backend
+from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
 from scumble.release import Release, merge_releases
+from scumble.share import Share
 from scumble.spec import Spec
+from scumble.spending import charging, spend
 
-_SPENT: set[str] = set()
-"""Lineages released in this process: however sketches were merged, each record's budget is spent once."""
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
 
 
 class Sketch(Answers):
@@ -99,6 +104,8 @@ class Sketch(Answers):
         self._counts = np.zeros((spec.rows, spec.buckets), np.int64)
         self._lineage = {str(uuid.uuid4())}
         self._closed = ""
+        self._touched = False
+        self._noise: _NoiseFirst | None = None
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
         spec.layout  # noqa: B018  make the hash functions now, so that bad parameters fail before the first record
@@ -129,7 +136,10 @@ class Sketch(Answers):
         self._require_open("update")
         parts, dropped = self._spec.layout.read(X, invalid=self._invalid)
         self._closed = "An update was interrupted, so that some rows have counted more records than others."
+        self._touched = True
         self._spec.layout.count(parts, self._counts, engine_name=self._engine, threads=self._threads)
+        if self._noise is not None and self._noise.count is not None:
+            self._noise.count += len(parts[0])
         self._closed = ""
         self.dropped += dropped
         return self
@@ -142,7 +152,10 @@ class Sketch(Answers):
             raise MergeError("Cannot merge a sketch with itself: its records would count twice.")
         self._require_open("merge")
         other._require_open("merge")
+        if self._noise is not None or other._noise is not None:
+            raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
         self._spec.require_equal(other._spec)
+        self._touched = True
         self._counts += other._counts
         self._lineage |= other._lineage
         self.dropped += other.dropped
@@ -156,13 +169,17 @@ class Sketch(Answers):
 
     def release(
         self,
-        epsilon: float,
+        epsilon: float | None = None,
         delta: float = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
         count_share: float | None = None,
         backend: str = "exact",
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+        keep: bool = False,
     ) -> Release:
         """Add exact noise to every counter, once, and give up the exact counters.
 
@@ -173,41 +190,174 @@ class Sketch(Answers):
         records_per_person : the most records that one person may own.
         count_share : the part of the budget that pays for the noisy count.
         backend : "exact", or "opendp" for OpenDP's samplers.
+        ledger, dataset, part : charge the release to this dataset of a `scumble.Ledger` (or its path) before noise is
+            drawn; refused if too little is left. `part` names one of the dataset's disjoint parts.
+        keep : keep the exact counters for a further release. Each needs its own budget, so this needs a ledger.
+
+        A sketch that was begun with `start_with_noise` has its noise and budget already: call `release()`.
         """
         self._require_open("release")
-        if self._lineage & _SPENT:
-            raise BudgetError(
-                "Cannot release: records of this sketch were released before, as part of a merged one. "
-                "A sketch is released once. Hint: query the release you have; that is free."
-            )
-        require_backend(backend)
-        share = DEFAULT_COUNT_SHARE if count_share is None else count_share
-        calibration = calibrate(
-            self._spec.rows,
+        if self._noise is not None:
+            if epsilon is not None or ledger is not None or keep:
+                raise ParameterError(
+                    "The noise of this sketch was drawn before its first record, and its budget is spent. "
+                    "Hint: call release() without a budget."
+                )
+            return self._wrap(self._noise)
+        return release_disjoint(
+            [self],
             epsilon=epsilon,
             delta=delta,
             neighbors=neighbors,
             records_per_person=records_per_person,
-            count_share=share,
+            count_share=count_share,
+            backend=backend,
+            ledger=ledger,
+            dataset=dataset,
+            part=part,
+            keep=keep,
+        )[0]
+
+    def start_with_noise(
+        self,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        *,
+        count_share: float | None = None,
+        backend: str = "exact",
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+    ) -> Sketch:
+        """Draw the noise now, into the empty counters, before the first record: raw counters then never exist.
+
+        The arguments are those of `release`, which later only wraps what is there: `release()`. Exact answers are not
+        available, and the sketch does not merge. Whoever steals such a sketch, from memory or from a file, has a
+        release and no more, *under the following conditions* (Dwork et al. 2010 call this pan-privacy):
+
+        - **One look, not two.** Two snapshots of one sketch have the same noise: their difference is the exact count
+          of what came in between. A snapshot and the finished release are two looks, too. If one was stolen, do not
+          publish: begin anew.
+        - A checkpoint says how far the source has been read, in clear. That is harmless if the number of records is
+          public (``neighbors="replace"``); otherwise it tells roughly how many there are.
+        - The batch at hand is in memory, of course, while it is counted.
+
+        >>> import numpy as np
+        >>> from scumble.kernels import EuclideanKernel
+        >>> sketch = Sketch(EuclideanKernel(2.0), dimensions=1, rows=8, buckets=16).start_with_noise(epsilon=1.0)
+        >>> release = sketch.update(np.arange(1000.0)).release()
+        >>> release.privacy.epsilon
+        1.0
+        """
+        self._require_open("start_with_noise")
+        if self._noise is not None or len(self._lineage) != 1 or self._counts.any() or self._touched:
+            raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
+        require_backend(backend)
+        calibration = calibrate(
+            self._spec.rows,
+            epsilon=_needed(epsilon),
+            delta=delta,
+            neighbors=neighbors,
+            records_per_person=records_per_person,
+            count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
         )
-        # Charge first, then draw: whatever happens from here on, the budget is spent.
-        _SPENT.update(self._lineage)
+        identity = spend([self], calibration.claim, charging(ledger, dataset, part), "start_with_noise")
+        try:
+            # Into the one array that the records will be added to, and nowhere else.
+            self._counts += calibration.draw_counters(self._counts.shape, backend=backend)
+            hidden = calibration.count_scale is not None
+            count = calibration.draw_count(backend=backend) if hidden else (0 if neighbors == "replace" else None)
+        except BaseException:
+            self._give_up("Drawing its noise failed.")
+            raise
+        self._noise = _NoiseFirst(
+            calibration.claim, identity, count, calibration.counter_variance, calibration.count_variance or 0.0
+        )
+        self._closed = ""
+        return self
+
+    def release_share(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        *,
+        custodians: int,
+        dropouts: int = 0,
+        count_share: float | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+    ) -> Share:
+        """Add this custodian's share of the noise, and give up the exact counters.
+
+        The shares of all `custodians` (up to `dropouts` of them may be missing, or may betray their noise) add up to a
+        release with the full noise: :func:`scumble.combine`. One share alone does not keep the promise; see
+        :mod:`scumble.privacy.shares`. All custodians must use the same parameters. The budget is that of the sum, and
+        is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's records
+        with all custodians together.
+        """
+        self._require_open("release_share")
+        if self._noise is not None:
+            raise PrivacyError("This sketch has its full noise already. Hint: call release().")
+        claim = calibrate_shares(
+            self._spec.rows,
+            custodians=custodians,
+            dropouts=dropouts,
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            records_per_person=records_per_person,
+            count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
+        )
+        identity = spend([self], claim, charging(ledger, dataset, part), "release_share")
+        try:
+            noise = draw_counters_share(claim, self._counts.shape)
+            count = draw_count_share(claim) if claim.exact_count_scale is not None else None
+        except BaseException:
+            self._give_up("Its release failed after the budget was spent.")
+            raise
+        total = self._add_to(noise)
+        if count is not None:
+            count += total
+        elif neighbors == "replace":
+            count = total
+        return Share(self._spec, noise, count, claim, identity)
+
+    def _wrap(self, noise: _NoiseFirst) -> Release:
         self._closed = "This sketch has been released, and a sketch is released once."
         counts, self._counts = self._counts, np.zeros((0, 0), np.int64)
-        total = int(counts[0].sum())
-        counts += calibration.draw_counters(counts.shape, backend=backend)
-        if calibration.count_scale is not None:
-            noisy_count: int | None = total + calibration.draw_count(backend=backend)
-        else:
-            noisy_count = total if neighbors == "replace" else None
         return Release(
             self._spec,
             counts,
-            calibration.claim,
-            noisy_count=noisy_count,
-            counter_variance=calibration.counter_variance,
-            count_variance=calibration.count_variance or 0.0,
+            noise.claim,
+            noisy_count=noise.count,
+            counter_variance=noise.counter_variance,
+            count_variance=noise.count_variance,
+            identity=noise.identity,
         )
+
+    def _add_to(self, noise: np.ndarray, *, keep: bool = False) -> int:
+        """Add the exact counters to noise that is complete, and (unless `keep`) forget them; gives the exact N.
+
+        Noise is drawn before this: while something can still go wrong, no frame of a traceback holds exact counters.
+        """
+        noise += self._counts
+        total = int(self._counts[0].sum())
+        if keep:
+            self._closed = ""
+        else:
+            self._give_up("This sketch has been released, and a sketch is released once.")
+        return total
+
+    def _give_up(self, why: str) -> None:
+        """Wipe the exact counters."""
+        self._closed = why
+        counts, self._counts = self._counts, np.zeros((0, 0), np.int64)
+        counts.fill(0)
 
     # ---- the curator's own answers ----
 
@@ -215,11 +365,19 @@ class Sketch(Answers):
     def count(self) -> int:
         """The exact number of records: secret."""
         self._require_open("count")
+        self._require_exact()
         return int(self._counts[0].sum())
 
     def _reader(self) -> Reader:
         self._require_open("query")
-        return self._spec.layout.reader(self._counts, 0.0, float(self.count))
+        self._require_exact()
+        return self._spec.layout.reader(self._counts, 0.0, (float(self.count), 0.0))
+
+    def _require_exact(self) -> None:
+        if self._noise is not None:
+            raise PrivacyError(
+                "This sketch began with noise, so that exact answers do not exist. Hint: call release(), then query that."
+            )
 
     # ---- files ----
 
@@ -230,7 +388,10 @@ class Sketch(Answers):
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         self._require_open("save")
-        return {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage)}, {"counts": self._counts}
+        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage)}
+        if self._noise is not None:
+            metadata["noise_first"] = self._noise.to_dict()
+        return metadata, {"counts": self._counts}
 
     @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
@@ -244,7 +405,10 @@ class Sketch(Answers):
             raise CorruptFileError("The counters do not have the shape that the file's header states.")
         sketch = Sketch.from_spec(spec, **options)
         sketch._counts[:] = counts
+        sketch._touched = True
         sketch._lineage = {str(part) for part in lineage}
+        if "noise_first" in container.metadata:
+            sketch._noise = _NoiseFirst.from_dict(container.metadata["noise_first"])
         return sketch
 
     # ---- keeping the secret ----
@@ -259,6 +423,98 @@ class Sketch(Answers):
         spec = self._spec
         state = "closed" if self._closed else "secret"
         return f"<Sketch ({state}): {spec.rows} x {spec.buckets} counters, {spec.design}, {spec.kernel!r}>"
+
+
+@dataclass
+class _NoiseFirst:
+    """What is known of a sketch whose noise was drawn first. `count` is the noisy count so far; None: there is none."""
+
+    claim: PrivacyClaim
+    identity: str
+    count: int | None
+    counter_variance: float
+    count_variance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "claim": self.claim.to_dict()}
+
+    @staticmethod
+    def from_dict(data: Any) -> _NoiseFirst:
+        try:
+            found = _NoiseFirst(**{**data, "claim": PrivacyClaim.from_dict(data["claim"])})
+        except (KeyError, TypeError, ValueError):
+            raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None
+        return found
+
+
+def release_disjoint(
+    sketches: Sequence[Sketch],
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    *,
+    count_share: float | None = None,
+    backend: str = "exact",
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    part: str | None = None,
+    keep: bool = False,
+) -> list[Release]:
+    """Release sketches of disjoint records, one a class, for the price of one (parallel composition).
+
+    One person's records may be spread over several of the sketches: together there are at most `records_per_person`. All
+    sketches have equal specs, so that all releases have one claim, which is charged once. Arguments: `Sketch.release`.
+    """
+    first = sketches[0]
+    for other in sketches[1:]:
+        first._spec.require_equal(other._spec)
+    if sum(len(sketch._lineage) for sketch in sketches) > len(set().union(*(sketch._lineage for sketch in sketches))):
+        raise MergeError("Cannot release as disjoint: two of the sketches hold the same records.")
+    if len(sketches) > 1 and neighbors == "replace":
+        raise PrivacyError("Classes do not go with neighbors='replace': a changed record may change its class.")
+    if keep and ledger is None:
+        raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
+    require_backend(backend)
+    calibration = calibrate(
+        first._spec.rows,
+        epsilon=_needed(epsilon),
+        delta=delta,
+        neighbors=neighbors,
+        records_per_person=records_per_person,
+        count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
+    )
+    identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "release")
+    try:
+        drawn = []
+        for sketch in sketches:
+            noise = calibration.draw_counters(sketch._counts.shape, backend=backend)
+            drawn.append((noise, calibration.draw_count(backend=backend) if calibration.count_scale else None))
+    except BaseException:
+        for sketch in sketches:
+            sketch._give_up("Its release failed after the budget was spent.")
+        raise
+    releases = []
+    for sketch, (noise, count) in zip(sketches, drawn, strict=True):
+        total = sketch._add_to(noise, keep=keep)
+        releases.append(
+            Release(
+                sketch._spec,
+                noise,
+                calibration.claim,
+                noisy_count=total if neighbors == "replace" else (None if count is None else total + count),
+                counter_variance=calibration.counter_variance,
+                count_variance=calibration.count_variance or 0.0,
+                identity=identity if len(sketches) == 1 else None,
+            )
+        )
+    return releases
+
+
+def _needed(epsilon: float | None) -> float:
+    if epsilon is None:
+        raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 10.")
+    return epsilon
 
 
 @overload

@@ -1,0 +1,420 @@
+"""The grid: one row of cells. Exact in what it counts, honest in what it answers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from scumble.errors import ParameterError
+from scumble.grid import MAX_DIMENSIONS, Grid, choose_shape, supports
+from scumble.grid.field import roughness
+from scumble.kernels import AngularKernel, EuclideanKernel, HammingKernel, ManhattanKernel
+from scumble.kernels.projection import ProjectionKernel
+
+STATIONARY = [EuclideanKernel, ManhattanKernel]
+
+
+def counted(grid: Grid, X: np.ndarray) -> np.ndarray:
+    counts = np.zeros((1, grid.cells), np.int64)
+    grid.count(X, counts)
+    return counts
+
+
+def brute(kernel, X, Q):
+    return kernel(Q, X).sum(axis=1)
+
+
+def gaussian(seed: int, n: int, d: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0.0, 10.0, (n, d))
+
+
+def laplace(rng, epsilon: float, shape) -> tuple[np.ndarray, float]:
+    """Discrete Laplace noise for tests, and its variance."""
+    p = 1.0 - np.exp(-epsilon)
+    return rng.geometric(p, shape) - rng.geometric(p, shape), 2.0 * (1.0 - p) / p**2
+
+
+# ---- cells ----
+
+
+def test_a_cell_is_half_open_and_edges_take_what_lies_outside():
+    grid = Grid(EuclideanKernel(1.0), low=[0.5], high=[4.5], shape=(4,), width=1)
+    values = np.array([[0.5], [1.4999], [1.5], [4.5], [99.0], [-1e300], [1e300], [0.0], [-0.0]])
+    assert grid.cell(values).tolist() == [0, 0, 1, 3, 3, 0, 3, 0, 0]
+
+
+def test_cells_are_numbered_in_row_major_order():
+    grid = Grid(EuclideanKernel(1.0), low=[0.0, 0.0], high=[1.5, 1.5], shape=(3, 5), width=2)
+    centres = np.array([[(i + 0.5) / 2, (j + 0.5) * 0.3] for i in range(3) for j in range(5)])
+    assert grid.cells == 15
+    assert grid.cell(centres).tolist() == list(range(15))
+
+
+@pytest.mark.parametrize(("cells", "held"), [(256, 1), (128, 2), (86, 3), (64, 4), (2, 128)])
+def test_whole_numbers_fill_cells_evenly(cells, held):
+    grid = Grid(EuclideanKernel(1.0), low=[0], high=[255], shape=(cells,), width=1)
+    assert grid.cell(np.arange(256.0)[:, None]).tolist() == (np.arange(256) // held).tolist()
+
+
+@pytest.mark.parametrize("cells", [11, 21, 31, 101])
+def test_whole_numbers_are_centres_of_small_cells(cells):
+    grid = Grid(EuclideanKernel(1.0), low=[-5], high=[5], shape=(cells,), width=1)
+    whole = np.arange(-5.0, 6.0)[:, None]
+    centres = grid.start + (grid.cell(whole)[:, None] + 0.5) * grid.step
+    np.testing.assert_allclose(centres, whole, atol=1e-12)
+
+
+def test_on_whole_numbers_a_small_grid_is_exact():
+    # Every record lies on a centre, so the sum over cells is the sum over records; on centres nothing is interpolated.
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 30, (500, 2)).astype(float)
+    kernel = EuclideanKernel(4.0)
+    grid = Grid(kernel, low=[0, 0], high=[30, 30], shape=(31, 31), width=2)
+    np.testing.assert_allclose(grid.field(counted(grid, X), 0.0).kernel_sum(X), brute(kernel, X, X), rtol=1e-9)
+
+
+def test_every_record_counts_once_and_partitions_merge_to_the_integer():
+    rng = np.random.default_rng(5)
+    X = np.concatenate([gaussian(1, 5000, 3), rng.choice([-1e300, 0.0, -0.0, 1e300, 7.0], (50, 3))])
+    grid = Grid(EuclideanKernel(5.0), low=[-20.0] * 3, high=[20.25] * 3, shape=(7, 11, 5), width=3)
+    whole = counted(grid, X)
+    assert whole.sum() == len(X)
+    for parts in (2, 3, 17):
+        owner = rng.integers(0, parts, len(X))
+        np.testing.assert_array_equal(sum(counted(grid, X[owner == i]) for i in range(parts)), whole)
+    np.testing.assert_array_equal(counted(grid, X[rng.permutation(len(X))]), whole)
+
+
+def test_counting_nothing_adds_nothing():
+    grid = Grid(EuclideanKernel(5.0), low=[0.0], high=[1.0], shape=(4,), width=1)
+    assert counted(grid, np.empty((0, 1))).sum() == 0
+
+
+# ---- which kernels ----
+
+
+def test_supports_says_why_not():
+    assert supports(EuclideanKernel(1.0), 3) is None
+    assert supports(EuclideanKernel(1.0, columns=[0]) * ManhattanKernel(1.0, columns=[5]), 9) is None
+    assert "angular" in (supports(AngularKernel(), 2) or "")
+    assert "hamming" in (supports(EuclideanKernel(1.0, columns=[0]) * HammingKernel(columns=[1]), 2) or "")
+    assert str(MAX_DIMENSIONS + 1) in (supports(EuclideanKernel(1.0), MAX_DIMENSIONS + 1) or "")
+    with pytest.raises(ParameterError, match="angular"):
+        Grid(AngularKernel(), low=[0.0], high=[1.0], shape=(2,), width=1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [([1.0], [1.0]), ([2.0], [1.0]), ([np.nan], [1.0]), ([0.0], [np.inf]), ([-1e308], [1e308])]
+)
+def test_bounds_without_room_are_refused(low, high):
+    with pytest.raises(ParameterError, match="low < high"):
+        Grid(EuclideanKernel(1.0), low=low, high=high, shape=(3,), width=1)
+    with pytest.raises(ParameterError, match="low < high"):
+        choose_shape(EuclideanKernel(1.0), low, high, n=100, counter_sd=1.0, width=1)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 3), (2.5,), (True,)])
+def test_bad_shapes_are_refused(shape):
+    with pytest.raises(ParameterError, match="shape"):
+        Grid(EuclideanKernel(1.0), low=[0.0], high=[1.0], shape=shape, width=1)
+
+
+# ---- the sum ----
+
+
+def obvious(grid: Grid, kernel, counts: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """The slow twin: sharpen the counters cell by cell, then sum over all cells with the kernel itself."""
+    shape = grid.shape
+    weight: dict[tuple[int, ...], float] = {}
+    for index in np.ndindex(*shape):
+        value = float(counts[0, np.ravel_multi_index(index, shape)])
+        weight[index] = weight.get(index, 0.0) + value
+        for axis, spread in enumerate(grid.spread):
+            for move, share in ((-1, -1 / 24), (0, 2 / 24), (1, -1 / 24)):
+                other = tuple(i + move * (j == axis) for j, i in enumerate(index))
+                weight[other] = weight.get(other, 0.0) + value * share * spread
+    centres = grid.start + (np.array(list(weight)) + 0.5) * grid.step
+    return kernel(Q, centres) @ np.array(list(weight.values()))
+
+
+class Tilted(ProjectionKernel):
+    """A stationary kernel whose axes are not its own: signs of the differences matter."""
+
+    def _direction(self, draws, dimensions):
+        return draws.normal(dimensions)
+
+    def profile(self, differences):
+        turned = differences @ np.array([[1.0, 0.8], [0.0, 0.6]])
+        return EuclideanKernel(self.bandwidth).profile(turned)
+
+    def collision(self, X, Y):
+        return self.profile(X[:, None] - Y[None])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "d"),
+    [
+        (EuclideanKernel(5.0), 1),
+        (EuclideanKernel(9.0, power=3), 2),
+        (EuclideanKernel(5.0), 3),
+        (ManhattanKernel(8.0), 2),
+        (EuclideanKernel(0.5, columns=[0], scale=10.0) * ManhattanKernel(9.0, columns=[1]), 2),
+        (Tilted(5.0), 2),
+    ],
+)
+def test_field_equals_the_obvious_sum(kernel, d):
+    X, Q = gaussian(2, 400, d), gaussian(3, 60, d)
+    # Cubics miss a kernel that is smooth at a distance of 2 steps by 3/128 step⁴ k⁗: well under 0.3 % of f for steps of
+    # half a bandwidth. Kinks along the axes (Manhattan, products) cost about a tenth of |k′| step in one slab: 3 %.
+    cells = (25, 21, 23)[:d]
+    grid = Grid(kernel, low=[-31.5] * d, high=[33.0] * d, shape=cells, width=d)
+    counts = counted(grid, X)
+    expected = obvious(grid, kernel, counts, Q)
+    ridged = isinstance(kernel, ManhattanKernel) or len(kernel.factors) > 1
+    rtol = 3e-2 if ridged else 3e-3
+    np.testing.assert_allclose(grid.field(counts, 0.0).kernel_sum(Q), expected, rtol=rtol)
+    centres = grid.start + (np.array([[i] * d for i in range(3, 20)]) + 0.5) * grid.step
+    if not ridged:  # on centres nothing is interpolated
+        np.testing.assert_allclose(
+            grid.field(counts, 0.0).kernel_sum(centres), obvious(grid, kernel, counts, centres), rtol=1e-10
+        )
+
+
+def test_outside_the_bounds_the_sum_goes_on():
+    kernel = EuclideanKernel(5.0)
+    grid = Grid(kernel, low=[-31.5] * 2, high=[33.0] * 2, shape=(25, 21), width=2)
+    counts = counted(grid, gaussian(2, 400, 2))
+    field = grid.field(counts, 4.0, count=400.0, count_variance=9.0)
+    line = np.stack([np.linspace(-150.0, 150.0, 301), np.full(301, 1.0)], axis=1)
+    expected = obvious(grid, kernel, counts, line)
+    plain = grid.field(counts, 0.0)
+    np.testing.assert_allclose(plain.kernel_sum(line), expected, rtol=3e-3)
+    # The error bars go on without a jump where the slow way takes over (here the grid is 65 wide and 25 cells long).
+    jumps = np.abs(np.diff(np.log(field.standard_error(line))))
+    assert jumps.max() < 0.2
+    far = field.kernel_sum(np.array([[1e300, 0.0], [-1e300, 1e300]]))
+    assert np.all(far == 0.0)
+    assert np.all(np.isfinite(field.standard_error(np.array([[1e300, 0.0], [1e30, 1e30]]))))
+
+
+CASES = [(kind, power, d) for kind in STATIONARY for power in (1, 2, 4) for d in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("kind", "power", "d"), CASES)
+def test_error_falls_as_cells_shrink(kind, power, d):
+    # Records move by a random part of a step, so the root mean square error falls as the step: a third of it must give
+    # less than 0.6 of the error (0.33 expected; that of 200 queries which share records varies by a fifth or so).
+    kernel = kind(10.0 if kind is EuclideanKernel else 20.0, power=power)
+    X, Q = gaussian(11, 2000, d), gaussian(12, 200, d)
+    truth = brute(kernel, X, Q)
+    errors = []
+    for cells in ((24, 72), (24, 72), (14, 42))[d - 1]:
+        grid = Grid(kernel, low=[-40.0] * d, high=[41.25] * d, shape=(cells,) * d, width=d)
+        errors.append(np.sqrt(np.mean(np.square(grid.field(counted(grid, X), 0.0).kernel_sum(Q) - truth))))
+    assert errors[1] < 0.6 * errors[0]
+    assert errors[1] < 0.05 * np.sqrt(np.mean(np.square(truth)))
+
+
+def test_product_kernel_on_its_own_columns():
+    # The kernel reads columns 1 and 3 of four; bounds are given for these two alone.
+    kernel = EuclideanKernel(5.0, columns=[3]) * ManhattanKernel(1.0, scale=10.0, columns=[1])
+    X, Q = gaussian(21, 1500, 4), gaussian(22, 100, 4)
+    truth, errors = brute(kernel, X, Q), []
+    for cells in (20, 60, 180):
+        grid = Grid(kernel, low=[-40.0] * 2, high=[41.25] * 2, shape=(cells, cells), width=4)
+        field = grid.field(counted(grid, X[:, [1, 3]]), 0.0)
+        errors.append(np.sqrt(np.mean(np.square(field.kernel_sum(Q[:, [1, 3]]) / truth - 1.0))))
+    assert errors[1] < 0.6 * errors[0] and errors[2] < 0.6 * errors[1] and errors[2] < 0.02
+
+
+def test_named_columns_and_scales():
+    kernel = EuclideanKernel(1.0, scale={"age": 10.0, "income": 20_000.0}, columns=["income", "age"])
+    X = np.abs(gaussian(23, 500, 2)) * [3000.0, 2.0]
+    grid = Grid(kernel, low=[0, 0], high=[150_000, 100], shape=(120, 101), width=3, names=["id", "age", "income"])
+    truth = EuclideanKernel(1.0)(X[:50] / [20_000.0, 10.0], X / [20_000.0, 10.0]).sum(axis=1)
+    np.testing.assert_allclose(grid.field(counted(grid, X), 0.0).kernel_sum(X[:50]), truth, rtol=0.02)
+
+
+# ---- noise ----
+
+
+def noisy_setting(d: int):
+    kernel = EuclideanKernel(6.0)
+    shape = {1: (40,), 2: (13, 11), 3: (6, 7, 5)}[d]
+    grid = Grid(kernel, low=[-30.0] * d, high=[31.5] * d, shape=shape, width=d)
+    return grid, counted(grid, gaussian(31, 800, d)), gaussian(32, 25, d) * 1.3
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("count_variance", [None, 50.0])
+def test_noise_goes_in_linearly_and_its_variance_is_known(d, count_variance):
+    # By linearity the weight of each counter is the response to one more record in it: the noise's variance is
+    # v Σ weight², plus the count's. No draw is needed.
+    grid, counts, Q = noisy_setting(d)
+    v, known = 7.0, {} if count_variance is None else {"count": 800.0, "count_variance": count_variance}
+    base, stated, _ = grid.field(counts, v, **known).estimate(Q)
+    weights = []
+    for cell in range(grid.cells):
+        more = counts.copy()
+        more[0, cell] += 1000
+        weights.append((grid.field(more, v, **known).kernel_sum(Q) - base) / 1000.0)
+    variance = v * np.sum(np.square(weights), axis=0)
+    if count_variance is not None:
+        shifted = grid.field(counts, v, count=801.0, count_variance=count_variance).kernel_sum(Q)
+        variance += count_variance * np.square(shifted - base)
+    np.testing.assert_allclose(stated, variance, rtol=0.03)  # cubics between the centres: about one percent of k²
+
+
+def test_unbiased_under_noise_and_better_with_the_count():
+    # 400 draws; mean within 4.5 standard errors at 25 queries: false alarm 25 × 7e-6 = 2e-4. The variance of 400 draws
+    # has a relative spread of √(2/400) = 0.07 for normal sums: 0.3 is four of them.
+    grid, counts, Q = noisy_setting(2)
+    rng = np.random.default_rng(41)
+    clean = grid.field(counts, 0.0).kernel_sum(Q)
+    draws, plain = [], []
+    for _ in range(400):
+        noise, v = laplace(rng, 0.5, counts.shape)
+        count = 800.0 + rng.normal(0.0, 5.0)
+        field = grid.field(counts + noise, v, count=count, count_variance=25.0)
+        draws.append(field.kernel_sum(Q))
+        plain.append(grid.field(counts + noise, v).kernel_sum(Q))
+    spread = np.std(draws, axis=0)
+    assert np.all(np.abs(np.mean(draws, axis=0) - clean) < 4.5 * spread / 20.0)
+    assert np.all(np.abs(np.mean(plain, axis=0) - clean) < 4.5 * np.std(plain, axis=0) / 20.0)
+    stated = np.sqrt(field.estimate(Q)[1])
+    assert np.all(np.abs(np.square(spread / stated) - 1.0) < 0.3)
+    assert np.mean(spread / np.std(plain, axis=0)) < 0.9
+
+
+def test_roughness_is_the_number_of_records_and_free_of_noise():
+    # Poisson cells of mean 9: both scales give 9 each on average. 60 × 60 cells: the mean of squared differences has
+    # a relative error of about √(3/3600) = 0.03; with noise of variance 200 about 200 × 0.03 = 6 counts.
+    rng = np.random.default_rng(51)
+    counts = rng.poisson(9.0, (60, 60)).astype(float)
+    assert abs(roughness(counts, 0.0)[2:-2, 2:-2].mean() - 18.0) < 3.0
+    noise, v = laplace(rng, 0.1, counts.shape)
+    assert abs(roughness(counts + noise, v)[2:-2, 2:-2].mean() - 18.0) < 60.0
+    clump = np.zeros((9, 9))
+    clump[4, 4] = 100.0
+    assert 100.0**2 <= roughness(clump, 0.0).sum() <= 2.5 * 100.0**2
+
+
+# ---- error bars ----
+
+
+def salaries(rng, n):
+    """Smooth, with a few values that many share."""
+    smooth = np.exp(rng.normal(11.1, 0.4, n))
+    return np.where(rng.random(n) < 0.3, rng.choice(np.arange(30, 130, 7) * 997.0, n), smooth)[:, None]
+
+
+def colours(rng, n):
+    return np.clip(np.round(rng.normal(128, 30, (n, 1)) + rng.normal(0, 12, (n, 3))), 0, 255)
+
+
+SETTINGS = {
+    "salaries": (EuclideanKernel(5000.0), salaries, [0.0], [250_000.0], 12_000),
+    "colours": (EuclideanKernel(10.0), colours, [0.0] * 3, [255.0] * 3, 20_000),
+    "blob": (EuclideanKernel(5.0), lambda rng, n: rng.normal(0, 10, (n, 2)), [-50.0] * 2, [50.5] * 2, 20_000),
+    "few": (ManhattanKernel(10.0), lambda rng, n: rng.normal(0, 10, (n, 1)), [-50.0], [50.5], 400),
+}
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1, None])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_intervals_cover_and_are_not_too_wide(name, epsilon):
+    # All queries of one draw share its noise, so coverage is averaged over draws: with ten draws of, say, five
+    # independent stretches each, 95 % has a standard error of 3 %; two of them are allowed for in each half.
+    kernel, sample, low, high, n = SETTINGS[name]
+    rng = np.random.default_rng(61)
+    _, v = laplace(rng, epsilon or 1.0, 1)
+    shape, _ = choose_shape(kernel, low, high, n=n, counter_sd=np.sqrt(v), width=len(low))
+    grid = Grid(kernel, low=low, high=high, shape=shape, width=len(low))
+    errors, bars, sums = [], [], []
+    for _ in range(3 if len(low) == 3 else 10):
+        X = sample(rng, n)
+        Q = sample(rng, 60)
+        counts = counted(grid, X)
+        if epsilon is None:
+            field = grid.field(counts, 0.0)
+        else:
+            noise, v = laplace(rng, epsilon, counts.shape)
+            count = n + rng.laplace(0.0, 25.0 / epsilon)
+            field = grid.field(counts + noise, v, count=count, count_variance=2 * 625.0 / epsilon**2)
+        truth = brute(kernel, X, Q)
+        errors.append(field.kernel_sum(Q) - truth)
+        bars.append(1.96 * field.standard_error(Q))
+        sums.append(truth)
+    error, bar, total = (np.concatenate(part) for part in (errors, bars, sums))
+    dense = total > np.median(total)
+    for some in (dense, ~dense):
+        assert np.mean(np.abs(error[some]) <= bar[some]) >= 0.87
+    assert np.mean(np.abs(error) <= bar) >= 0.93
+    assert np.sqrt(np.mean(np.square(bar))) <= 2.5 * 1.96 * np.sqrt(np.mean(np.square(error)))
+
+
+# ---- the shape ----
+
+
+def test_more_noise_never_wants_finer_cells():
+    for kernel, low, high, width in (
+        (EuclideanKernel(5000.0), [0.0], [250_000.0], 1),
+        (EuclideanKernel(5.0), [0.0] * 3, [255.0] * 3, 3),
+        (ManhattanKernel(1.0, power=2), [0.25] * 2, [20.0] * 2, 2),
+        (EuclideanKernel(1.0), [0.25] * 4, [10.0] * 4, 4),
+    ):
+        plans = [
+            choose_shape(kernel, low, high, n=100_000, counter_sd=sd, width=width) for sd in np.geomspace(0.01, 1e4, 13)
+        ]
+        cells = [np.prod(shape) for shape, _ in plans]
+        assert cells == sorted(cells, reverse=True)
+        assert all(a[1] <= b[1] for a, b in pairwise(plans))
+        more = [choose_shape(kernel, low, high, n=n, counter_sd=1.0, width=width)[1] for n in (100, 10_000, 10**6)]
+        assert more == sorted(more, reverse=True)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10, 1000, 2**22])
+def test_shape_respects_the_limit(limit):
+    for d in (1, 2, 3, 4):
+        for bounds in ([0.0, 255.0], [0.3, 255.0]):
+            shape, error = choose_shape(
+                EuclideanKernel(5.0),
+                [bounds[0]] * d,
+                [bounds[1]] * d,
+                n=10**6,
+                counter_sd=1e-3,
+                width=d,
+                max_cells=limit,
+            )
+            assert len(shape) == d and np.prod(shape) <= limit and error > 0.0
+
+
+@pytest.mark.parametrize("bandwidth", [1e-12, 1e-9, 1e9, 1e12])
+@pytest.mark.parametrize("power", [1, 4])
+@pytest.mark.parametrize("low", [0.0, 0.1])
+def test_extreme_bandwidths_give_some_shape_that_works(bandwidth, power, low):
+    kernel = EuclideanKernel(bandwidth, power=power)
+    X = np.random.default_rng(71).uniform(low, 1.0, (100, 2))
+    for sd in (0.1, 10.0):
+        shape, error = choose_shape(kernel, [low] * 2, [1.0] * 2, n=100, counter_sd=sd, width=2, max_cells=10_000)
+        assert error > 0.0
+        grid = Grid(kernel, low=[low] * 2, high=[1.0] * 2, shape=shape, width=2)
+        answer = grid.field(counted(grid, X), sd**2).kernel_sum(X)
+        assert np.all(np.isfinite(answer))
+        if bandwidth > 1.0:
+            np.testing.assert_allclose(answer, 100.0, rtol=1e-6)
+
+
+def test_one_cell_is_a_grid_too():
+    grid = Grid(EuclideanKernel(1e6), low=[0.1], high=[1.0], shape=(1,), width=1)
+    field = grid.field(np.array([[50]]), 2.0, count=50.0, count_variance=100.0)
+    np.testing.assert_allclose(field.kernel_sum(np.array([[0.5]])), 50.0, rtol=1e-5)
+    assert 1.0 < field.standard_error(np.array([[0.5]]))[0] < 2.0
+
+
+def test_axes_are_cut_in_proportion_to_the_kernel():
+    kernel = EuclideanKernel(1.0, scale=[10.0, 20_000.0])
+    shape, _ = choose_shape(kernel, [0.5, 0.5], [100.0, 200_000.0], n=100_000, counter_sd=1.5, width=2)
+    assert abs(shape[0] / shape[1] - 1.0) < 0.05
