@@ -9,7 +9,6 @@ tails.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,7 +87,7 @@ def law_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str, full_
         ("each row" if full_size else "each cell", _each(noise, law, full_size)),
         ("correlation of rows and columns", _signs(noise, law, full_size)),
         ("row and column sums", _sums(noise, law)),
-        ("repeats", _repeats(noise, full_size)),
+        ("repeats", _repeats(noise, law)),
     ]
     return [_finding(name, p, alpha / len(tests), where, noise.size) for name, p in tests]
 
@@ -215,17 +214,27 @@ def _sums(noise: np.ndarray, law: Law) -> float:
     return min(1.0, 2 * least)
 
 
-def _repeats(noise: np.ndarray, full_size: bool) -> float:
-    """Whether a release, or at full size a row in any order and with any signs, has been there before."""
-    if full_size and noise.shape[2] >= 64:
-        lines: Iterable[np.ndarray] = np.sort(np.abs(noise), axis=2).reshape(-1, noise.shape[2])
-    elif noise[0].size >= 24:
-        lines = noise.reshape(len(noise), -1)
-    else:
-        return 1.0  # too short to be unlikely
-    seen = {line.tobytes() for line in lines}
-    total = noise.shape[0] * (noise.shape[1] if full_size and noise.shape[2] >= 64 else 1)
-    return 1.0 if len(seen) == total else 0.0
+def _repeats(noise: np.ndarray, law: Law) -> float:
+    """Whether a release, or a row in any order and with any signs, has been there before.
+
+    Each comparison is made only where chance would bring it about less than once in 10¹² audits.
+    """
+    meet = math.log(float(np.sum(law.chances**2)))  # two draws are equal
+    releases, rows, buckets = noise.shape
+    whole = noise.reshape(releases, -1)
+    if _log_pairs(releases) + rows * buckets * meet < -28.0 and len({one.tobytes() for one in whole}) < releases:
+        return 0.0
+    lines = releases * rows
+    orders = math.lgamma(buckets + 1) + buckets * math.log(2.0)
+    if _log_pairs(lines) + buckets * meet + orders < -28.0:
+        ordered = np.sort(np.abs(noise), axis=2).reshape(lines, buckets)
+        if len({one.tobytes() for one in ordered}) < lines:
+            return 0.0
+    return 1.0
+
+
+def _log_pairs(n: int) -> float:
+    return math.log(max(n * (n - 1) / 2, 1.0))
 
 
 def _binomial(k: np.ndarray, trials: int, p: float) -> np.ndarray:

@@ -58,18 +58,27 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"Audit of {self.subject}"]
-        before = 0
-        for finding in self.findings:
-            question = f"{finding.layer}  {LAYERS[finding.layer]}" if finding.layer != before else ""
-            before = finding.layer
-            verdict = "ok" if finding.passed else "FAIL"
-            lines.append(f"{question:<18}  {verdict:<4}  {finding.name}: {finding.detail}")
+        for layer, question in LAYERS.items():
+            mine = [finding for finding in self.findings if finding.layer == layer]
+            if mine:
+                for verdict, told in _lines(mine):
+                    lines.append(f"{f'{layer}  {question}':<18}  {verdict:<4}  {told}")
+        rate = f"one of {round(1 / self.false_alarm):,} audits"
         if self.passed:
-            rate = f"A correct mechanism is accused in at most one of {round(1 / self.false_alarm):,} audits."
-            lines.append(f"No violation found. {rate}")
+            lines.append(f"No violation found. A correct mechanism is accused in at most {rate}.")
         else:
-            lines.append(
-                f"VIOLATION: {len(self.violations)} of {len(self.findings)} groups of tests failed. "
-                f"By chance that happens in at most one of {round(1 / self.false_alarm):,} audits."
-            )
+            groups = f"{len(self.violations)} of {len(self.findings)} groups of tests failed"
+            lines.append(f"VIOLATION: {groups}. By chance that happens in at most {rate}.")
         return "\n".join(lines)
+
+
+def _lines(findings: list[Finding]) -> list[tuple[str, str]]:
+    """What failed, one line each; and what is well, in one line."""
+    failed = [("FAIL", f"{finding.name}: {finding.detail}") for finding in findings if not finding.passed]
+    well = [finding for finding in findings if finding.passed]
+    if len(well) == 1:
+        return [*failed, ("ok", f"{well[0].name}: {well[0].detail}")]
+    if well:
+        names = dict.fromkeys(finding.name for finding in well)
+        return [*failed, ("ok", f"{len(well)} groups of tests: {', '.join(names)}")]
+    return failed
