@@ -37,8 +37,11 @@ _HOMES = {
         "ProductKernel",
     ),
     "scumble.planning": ("Plan", "plan"),
+    "scumble.people": ("PersonLimit",),
     "scumble.privacy.claim": ("PrivacyClaim",),
+    "scumble.privacy.ledger": ("Ledger",),
     "scumble.release": ("Release", "load"),
+    "scumble.share": ("Share", "combine", "load_share"),
     "scumble.sketch": ("Sketch", "load_secret", "merge"),
     "scumble.sources": ("build",),
 }

@@ -61,7 +61,11 @@ FORMAT_VERSION = 1
 
 # Each kind: what it is in words, and who reads it.
 PUBLIC_KINDS = {"release": "a release", "bundle": "a bundle of releases", "model": "a fitted model"}
-SECRET_KINDS = {"secret": "a secret sketch", "checkpoint": "the checkpoint of a build"}
+SECRET_KINDS = {
+    "secret": "a secret sketch",
+    "checkpoint": "the checkpoint of a build",
+    "share": "one custodian's share of a release",
+}
 KINDS = PUBLIC_KINDS | SECRET_KINDS
 _READER = {
     "release": "scumble.load reads it",
@@ -69,6 +73,7 @@ _READER = {
     "model": "scumble.load reads it",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
+    "share": "scumble.load_share reads it, and scumble.combine adds it up with the others",
 }
 
 _DTYPES = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "F32": "<f4", "U8": "|u1"}

@@ -376,7 +376,7 @@ class Sketch(Answers):
     def _require_exact(self) -> None:
         if self._noise is not None:
             raise PrivacyError(
-                "This sketch began with noise, so that exact answers do not exist. Hint: call release(), then query that."
+                "This sketch began with noise, so that exact answers do not exist. Hint: call release() and query that."
             )
 
     # ---- files ----
@@ -463,8 +463,9 @@ def release_disjoint(
 ) -> list[Release]:
     """Release sketches of disjoint records, one a class, for the price of one (parallel composition).
 
-    One person's records may be spread over several of the sketches: together there are at most `records_per_person`. All
-    sketches have equal specs, so that all releases have one claim, which is charged once. Arguments: `Sketch.release`.
+    One person's records may be spread over several of the sketches: together there are at most `records_per_person`.
+    All sketches have equal specs, so that all releases have one claim, which is charged once. Arguments as of
+    `Sketch.release`.
     """
     first = sketches[0]
     for other in sketches[1:]:

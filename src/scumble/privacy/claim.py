@@ -20,6 +20,7 @@ from scumble.privacy.sensitivity import (
     LAPLACE,
     MERGED,
     NEIGHBORS,
+    SHARE_SLACK,
     costs,
     gaussian_shift,
     sides_of,
@@ -42,7 +43,8 @@ class PrivacyClaim:
     `scale` and `count_scale` are the noise's parameters (Laplace scale or Gaussian σ) of counters and of
     the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
     checking. `rows` counters are touched by one record. A merged release keeps the claims it was
-    made of in `parts`.
+    made of in `parts`. If several custodians have made the noise together, `custodians` says how many
+    and `dropouts` how many of them may be missing or may not be trusted (`scumble.privacy.shares`).
 
     >>> from scumble.privacy import calibrate
     >>> claim = calibrate(1000, epsilon=1).claim
@@ -66,6 +68,8 @@ class PrivacyClaim:
     exact_count_scale: str | None = None
     combination: str = "single"
     parts: tuple[PrivacyClaim, ...] = ()
+    custodians: int | None = None
+    dropouts: int | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -87,6 +91,12 @@ class PrivacyClaim:
             raise parameter("mechanism", f"one of {(LAPLACE, GAUSSIAN, MERGED)}", self.mechanism)
         elif self.rows is None or self.rows < 1 or self.exact_scale is None:
             raise parameter("rows", "given, with an exact scale", self.rows)
+        if (self.custodians is None) != (self.dropouts is None):
+            raise parameter("dropouts", "given together with `custodians`", self.dropouts)
+        if self.custodians is not None and (
+            self.mechanism == MERGED or not 0 <= (self.dropouts or 0) < self.custodians
+        ):
+            raise parameter("dropouts", "at least 0 and below `custodians`", self.dropouts)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -126,6 +136,11 @@ class PrivacyClaim:
                 lambda epsilon: laplace_delta(epsilon, coins, people / scale, count_step, delta), delta
             )
         shift = gaussian_shift(self.rows, self.neighbors, people, scale, count)
+        if self.custodians is not None:
+            # A sum of shares is a discrete Gaussian up to e^±c, c at most SHARE_SLACK (shares.proof.md, Lemma 3).
+            delta *= 1 - 2 * SHARE_SLACK
+            exact = least_epsilon(lambda epsilon: certified_delta(epsilon, shift, delta), delta)
+            return exact + 2 * SHARE_SLACK * min(1.0, self.epsilon)
         return least_epsilon(lambda epsilon: certified_delta(epsilon, shift, delta), delta)
 
     def sentence(self) -> str:
@@ -143,6 +158,8 @@ class PrivacyClaim:
         delta = f", δ = {self.delta:.4g}" if self.delta else ""
         rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
+        if self.custodians is not None:
+            kind += f" from {self.custodians} custodians, any {self.custodians - (self.dropouts or 0)} of them enough"
         return f"ε = {self.epsilon:.6g}{delta}{rho} ({self.neighbors} one {self.unit}; {kind})"
 
     # -- storing ------------------------------------------------------------------------------
@@ -212,6 +229,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "exact_count_scale": (str, type(None)),
     "combination": (str,),
     "parts": (list, tuple),
+    "custodians": (int, type(None)),
+    "dropouts": (int, type(None)),
 }
 _FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")
 

@@ -224,10 +224,14 @@ def _gaussian_kernel(
 
 
 class _MinusLog:
-    """−ln U for a uniform U whose first 63 bits are known; `refine` encloses it more narrowly."""
+    """−ln(weight · U) for a uniform U whose first 63 bits are known; `refine` encloses it more narrowly.
 
-    def __init__(self, bits: int) -> None:
+    The weight, 1 or a fraction with a power of two below, multiplies both ends of U's interval.
+    """
+
+    def __init__(self, bits: int, weight: Fraction = Fraction(1)) -> None:
         self._numerator, self._places = bits, 63
+        self._times, self._halvings = weight.numerator, weight.denominator.bit_length() - 1
         self.low = Fraction(0)
         self.high: Fraction | None = None
         self._enclose()
@@ -245,7 +249,8 @@ class _MinusLog:
         # n/2^b = n 5^b/10^b is exact as a decimal, and `decimal` rounds ln correctly: the neighbours
         # of its answer enclose the true value. The interval's other end is within ln(1 + 1/n) < 1/n.
         context = Context(self._places // 3 + 10, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX)
-        uniform = Decimal(self._numerator * 5**self._places).scaleb(-self._places, context=_WIDE)
+        places = self._places + self._halvings
+        uniform = Decimal(self._times * self._numerator * 5**places).scaleb(-places, context=_WIDE)
         log = -context.ln(uniform)
         self.low = Fraction(context.next_minus(log)) - Fraction(1, self._numerator)
         self.high = Fraction(context.next_plus(log))

@@ -21,6 +21,9 @@ from scumble.privacy.gaussian import Shift
 NEIGHBORS = ("add-remove", "replace")
 LAPLACE, GAUSSIAN, MERGED = "discrete-laplace", "discrete-gaussian", "merged"
 
+SHARE_SLACK = 1e-9
+"""How far, as c in e^±c, a sum of Gaussian shares may be from its ideal law (`scumble.privacy.shares`)."""
+
 
 def sides_of(neighbors: str) -> int:
     """Counters that one record moves in a row: the one it joins or leaves; both if it is replaced."""

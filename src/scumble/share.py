@@ -1,0 +1,146 @@
+"""One custodian's share of a release: counters with a part of the noise, good for one thing, to be added up."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from scumble import files
+from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.shares import enough, variances
+from scumble.release import Release
+from scumble.spec import Spec
+
+
+class Share:
+    """Counters with one custodian's part of the noise, made by `Sketch.release_share`.
+
+    A share answers no queries. `combine` adds up the shares of all custodians (or all but `dropouts` of them) to a
+    release, and that release keeps its promise. **One share alone does not**: it has only a part of the noise. Hand it
+    to an aggregator whom you would trust with it, or add the shares by secure aggregation: `payload` is the share as a
+    vector of integers modulo 2^64, and `from_sum` makes the release from the sum of such vectors.
+
+    >>> import scumble
+    >>> def share(records):
+    ...     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=20, buckets=16)
+    ...     return sketch.update(records).release_share(epsilon=1.0, custodians=3, dropouts=1)
+    >>> release = combine([share([[1.0]] * 500), share([[2.0]] * 500)])   # one of the three did not come
+    >>> release.privacy.epsilon, release.privacy.custodians
+    (1.0, 3)
+    """
+
+    def __init__(self, spec: Spec, counts: np.ndarray, count: int | None, privacy: PrivacyClaim, identity: str) -> None:
+        self._spec, self._counts, self._count = spec, counts, count
+        self._privacy, self._identity = privacy, identity
+
+    spec = property(lambda self: self._spec, doc="All public parameters.")
+    privacy = property(lambda self: self._privacy, doc="What the *sum* of the shares will promise.")
+    identity = property(lambda self: self._identity, doc="The share's UUID.")
+
+    @property
+    def payload(self) -> np.ndarray:
+        """Counters, and the count if there is one, as unsigned integers modulo 2^64: what secure aggregation adds."""
+        extra = [] if self._count is None else [self._count]
+        return np.append(self._counts.ravel(), np.array(extra, np.int64)).view(np.uint64)
+
+    def from_sum(self, total: Any, *, arrived: int) -> Release:
+        """The release from the sum of `arrived` payloads modulo 2^64. This share only lends its parameters.
+
+        The aggregator's word for `arrived` sets the error bars; that there are enough is checked.
+        """
+        _require_enough(self._privacy, arrived)
+        vector = np.asarray(total)
+        if vector.dtype != np.uint64 or vector.shape != self.payload.shape:
+            raise parameter("total", f"{self.payload.size} unsigned 64-bit integers", f"{vector.dtype}{vector.shape}")
+        signed = np.ascontiguousarray(vector).view(np.int64)
+        cells = self._counts.size
+        count = None if self._count is None else int(signed[cells])
+        return _release(self._spec, signed[:cells].reshape(self._counts.shape), count, self._privacy, arrived)
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the share to a file of mode 0600: it is not yet fit for the public. By custom ``.share``."""
+        metadata = {
+            "spec": self._spec.to_dict(),
+            "count": self._count,
+            "privacy": self._privacy.to_dict(),
+            "identity": self._identity,
+        }
+        files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise PrivacyError("A Share is not pickled or copied: it has only a part of the noise. Hint: share.save(path).")
+
+    def __repr__(self) -> str:
+        spec, claim = self._spec, self._privacy
+        return f"<Share ({spec.rows} x {spec.buckets} counters; not private alone; the sum will have {claim})>"
+
+
+def load_share(path: str | os.PathLike[str]) -> Share:
+    """Read a share, to add it up with the others."""
+    container = files.read(path, expect="share")
+    data = container.metadata
+    try:
+        spec = Spec.from_dict(data["spec"])
+        privacy = PrivacyClaim.from_dict(data["privacy"])
+        counts, count = container.arrays["counts"], data["count"]
+        if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+            raise CorruptFileError("The counters do not have the shape that the file's header states.")
+        if privacy.custodians is None or not (count is None or type(count) is int):
+            raise CorruptFileError("The file lacks a part of a share.")
+        return Share(spec, counts, count, privacy, str(data["identity"]))
+    except (KeyError, TypeError, ValueError) as problem:
+        if isinstance(problem, CorruptFileError):
+            raise
+        raise CorruptFileError("The file lacks a part of a share.") from None
+
+
+def combine(shares: Iterable[Share]) -> Release:
+    """Add up shares to a release. All must have been made with the same parameters, and each counts once."""
+    found = list(shares)
+    if not found or not all(isinstance(share, Share) for share in found):
+        raise parameter("shares", "at least one share", [type(share).__name__ for share in found])
+    first = found[0]
+    for other in found[1:]:
+        first._spec.require_equal(other._spec)
+        if other._privacy != first._privacy:
+            raise MergeError(
+                f"Cannot combine: one share is for {first._privacy} and another for {other._privacy}. "
+                "Hint: all custodians must agree on the budget, on `custodians` and on `dropouts`."
+            )
+    if len({share._identity for share in found}) < len(found):
+        raise MergeError("Cannot combine: one share is there twice. Its records would count twice.")
+    _require_enough(first._privacy, len(found))
+    counts = np.asarray(np.sum([share._counts for share in found], axis=0, dtype=np.int64))
+    known = [share._count for share in found if share._count is not None]
+    return _release(first._spec, counts, sum(known) if known else None, first._privacy, len(found))
+
+
+def _require_enough(claim: PrivacyClaim, arrived: int) -> None:
+    least, most = enough(claim), claim.custodians or 0
+    if arrived < least:
+        raise PrivacyError(
+            f"Only {arrived} shares have come, and {least} are needed for the noise that was promised. "
+            "Hint: wait for the others, or begin anew with a larger `dropouts`."
+        )
+    if arrived > most:
+        raise MergeError(f"There are {arrived} shares, and only {most} custodians.")
+
+
+def _release(spec: Spec, counts: np.ndarray, count: int | None, claim: PrivacyClaim, arrived: int) -> Release:
+    counter_variance, count_variance = variances(claim, arrived)
+    return Release(
+        spec,
+        counts,
+        claim,
+        noisy_count=count,
+        counter_variance=counter_variance,
+        count_variance=count_variance,
+        identity=str(uuid.uuid4()),
+    )
