@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test check bench clean
+.PHONY: setup demo postgresql test check bench clean
 
 setup: $(STAMP)
 
@@ -24,7 +24,11 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
+# The tests of databases start a server of their own; its programs must be there.
+postgresql:
+	@sh tests/postgresql.sh
+
+test: check postgresql
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: setup

@@ -24,7 +24,8 @@ from scumble.cli import VERBS, main
 
 DESIGN = shlex.split(
     "build people.parquet --columns age,income --kernel euclidean --bandwidth 1 --power 2 "
-    "--scale age=10,income=20000 --epsilon 1 --delta 0 --neighbors add-remove --rows 1000 --buckets 1024 --seed 7 --out people.scumble"
+    "--scale age=10,income=20000 --epsilon 1 --delta 0 --neighbors add-remove --rows 1000 --buckets 1024 "
+    "--seed 7 --out people.scumble"
 )
 
 
