@@ -1,0 +1,157 @@
+"""Diversity: keep what is rare, thin what is common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import parameter
+from scumble.kernels import Kernel
+from scumble.learn.base import PrivateEstimator, validate_data
+from scumble.sketch import Sketch
+
+METHODS = ("under-represented", "diverse")
+
+
+class DiversitySampler(PrivateEstimator):
+    """Records with probability falling in their density (RACE sampling, Coleman et al. 2019, "Diversified RACE
+    sampling").
+
+    A record with f records like it (a kernel sum) is kept with probability min(1, τ/f): all of the rare ones, and
+    about τ of each crowd, however large. There are two uses, and only one of them is private.
+
+    **From a release: private.** `fit` releases a sketch of the private table. `select(pool, n)` then chooses, out of a
+    *public* pool, the records that are under-represented in the private data, or such that are different from it and
+    from each other. All of that is post-processing: the choice tells no more than the release does.
+
+    **From a stream: not private.** `keep(batch)` thins a stream as it passes: it counts each batch in a secret sketch,
+    exactly, and says which of its records to keep. *What is kept are records, as they are.* They are no more private
+    than the stream was, and rare records, the ones that need protection most, are the ones kept. Use it where thinning
+    is the purpose, on data that you may hold.
+
+    Parameters
+    ----------
+    tau : how many like records are enough: τ.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`.
+
+    Attributes
+    ----------
+    release_ : the release of the table given to `fit`.
+
+    References
+    ----------
+    Coleman, Geordie, Chou, Elworth, Treangen & Shrivastava 2019; Algorithm 2, with exact probabilities in place of a
+    hard threshold.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> private = rng.normal(2.0, 0.5, (10_000, 2))
+    >>> pool = np.vstack([rng.normal(2.0, 0.5, (90, 2)), rng.normal(7.0, 0.5, (10, 2))])
+    >>> sampler = DiversitySampler(bounds=(0, 10)).fit(private)
+    >>> sorted(int(i) >= 90 for i in sampler.select(pool, 10))[0]
+    True
+    """
+
+    _learnt = ()
+
+    def __init__(
+        self,
+        *,
+        tau: float = 100.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            kernel=kernel,
+            rows=rows,
+            buckets=buckets,
+            bounds=bounds,
+            public=public,
+            records_per_person=records_per_person,
+            random_state=random_state,
+        )
+        self.tau = tau
+
+    def fit(self, X: Any, y: Any = None) -> DiversitySampler:
+        """Release a sketch of X. `y` is ignored."""
+        self._check()
+        X = self._begin(X)
+        self.release_ = self._release(X)
+        self._learn()
+        return self
+
+    def _check(self) -> None:
+        if not self.tau > 0:
+            raise parameter("tau", "positive: how many like records are enough", self.tau)
+
+    def _learn(self) -> None:
+        self._check()
+
+    # ---- from a release: private ----
+
+    def keep_probability(self, X: Any) -> np.ndarray:
+        """min(1, τ/f) for each record, from the release."""
+        sums = self.release_.kernel_sum(self._read(X))
+        return self.tau / np.maximum(sums, self.tau)
+
+    def select(self, pool: Any, n: int, *, method: str = "under-represented") -> np.ndarray:
+        """The positions of n records of a public pool, best first.
+
+        "under-represented": those with the fewest private records like them. "diverse": one after the other, the
+        record least like both the private data and the records chosen before; each chosen one weighs as much as all
+        private data, divided by n.
+        """
+        if method not in METHODS:
+            raise parameter("method", f"one of {', '.join(METHODS)}", method)
+        X = self._read(pool)
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n <= len(X):
+            raise parameter("n", f"a whole number up to the pool's {len(X)}", n)
+        likeness = self.release_.kernel_sum(X) / max(self.release_.count, 1.0)
+        if method == "under-represented":
+            return np.argsort(likeness, kind="stable")[:n]
+        chosen = np.empty(n, np.int64)
+        for i in range(n):
+            chosen[i] = np.argmin(likeness)
+            likeness = likeness + self.release_.kernel(X[chosen[i]][None, :], X)[0] / n
+            likeness[chosen[: i + 1]] = np.inf
+        return chosen
+
+    # ---- from a stream: not private ----
+
+    def keep(self, batch: Any) -> np.ndarray:
+        """Which records of the stream's next batch to keep, as a mask. The kept records are not private.
+
+        Works without `fit`. Each record is first counted and then kept with probability min(1, τ/f), f being the
+        number of records like it so far.
+        """
+        self._check()
+        fresh = "_stream" not in vars(self)
+        X = validate_data(self, batch, dtype=np.float64, order="C", reset=fresh and "release_" not in vars(self))
+        if fresh:
+            self.bounds_ = self._public_bounds(X)
+            budget = {"epsilon": 1.0, "delta": 0.0, "neighbors": self.neighbors, "records_per_person": 1}
+            self._stream: Sketch = self._sketch(self._kernel(), X, budget)
+            self._draws = np.random.default_rng(self._seed())
+        if self.bounds_ is not None:
+            X = np.clip(X, *self.bounds_)
+        f = np.maximum(self._stream.update(X).kernel_sum(X), 1.0)
+        return self._draws.uniform(size=len(X)) < self.tau / f
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name not in ("_stream", "_draws")}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "release_" in vars(self)

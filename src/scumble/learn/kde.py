@@ -1,0 +1,251 @@
+"""Density estimation: how many private records are like this one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from math import gamma, inf, lgamma, log, pi
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import ParameterError, parameter
+from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
+from scumble.learn.base import DensityMixin, PrivateEstimator, default_kernel, release_of
+from scumble.learn.sampling import sample
+from scumble.privacy.claim import overlapping
+from scumble.release import Release
+
+
+class PrivateKDE(DensityMixin, PrivateEstimator):
+    """Private kernel density estimation, the paper's Algorithms 1 and 2.
+
+    `density(q)` is the mean of k(x, q) over all private records x: between 0 and 1, and 1 only if all records equal q.
+
+    **Normalisation.** Kernels here are probabilities of meeting, 1 at distance 0; their mean is not a probability
+    density and does not integrate to one. Where the integral C = ∫ k(x, q) dx exists, `normalize=True` divides by it.
+    It exists for Euclidean and Manhattan kernels with power > columns only: at a large distance c both fall like
+    c⁻ᵖᵒʷᵉʳ, and at power 1 not even the integral over a line is finite. Ratios and ranks, which most uses need, do not
+    depend on C.
+
+    **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, all in one `fit`. Each gets an
+    equal share of ε and of δ; the claim `privacy_` is their sum. Every answer then takes `bandwidth=`, one of them or
+    "all".
+
+    Parameters
+    ----------
+    bandwidths : several bandwidths instead of the kernel's one. In the kernel's units; without a kernel, in units of
+        the bounds'
+        widths.
+    normalize : whether densities are divided by the kernel's integral.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`.
+
+    Attributes
+    ----------
+    release_ : the release; the first one, if there are several bandwidths.
+    releases_ : with `bandwidths`: all releases, in their order.
+    privacy_ : the claim of all of them together.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(5.0, 1.0, (10_000, 2))
+    >>> kde = PrivateKDE(epsilon=1.0, bounds=(0, 10)).fit(X)
+    >>> bool(kde.density([[5.0, 5.0]])[0] > 5 * kde.density([[9.0, 9.0]])[0])
+    True
+    >>> exact = kde.release_.kernel([[5.0, 5.0]], X).mean()
+    >>> bool(abs(kde.density([[5.0, 5.0]])[0] / exact - 1) < 0.05)
+    True
+    """
+
+    _learnt = ("bandwidths_",)
+
+    def __init__(
+        self,
+        *,
+        bandwidths: Sequence[float] | None = None,
+        normalize: bool = False,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            kernel=kernel,
+            rows=rows,
+            buckets=buckets,
+            bounds=bounds,
+            public=public,
+            records_per_person=records_per_person,
+            random_state=random_state,
+        )
+        self.bandwidths = bandwidths
+        self.normalize = normalize
+
+    def fit(self, X: Any, y: Any = None) -> PrivateKDE:
+        """Release a sketch of X. `y` is ignored."""
+        X = self._begin(X)
+        if self.bandwidths is None:
+            self.release_ = self._release(X)
+        else:
+            kernels = [with_bandwidth(self._kernel(), b) for b in _distinct(self.bandwidths)]
+            for kernel in kernels:
+                self._require_integral(kernel)
+            share = len(kernels)
+            self.releases_ = [
+                self._release(X, kernel=kernel, epsilon=self.epsilon / share, delta=self.delta / share)
+                for kernel in kernels
+            ]
+            self.release_ = self.releases_[0]
+        self._learn()
+        return self
+
+    @classmethod
+    def from_release(cls, release: Any, **parameters: Any) -> PrivateKDE:
+        """A fitted estimator from a release, or from a list of releases with different bandwidths."""
+        if isinstance(release, (Release, str, os.PathLike)):
+            return super().from_release(release, **parameters)
+        releases = [release_of(one) for one in release]
+        if not releases:
+            raise parameter("release", "at least one release", release)
+        model: PrivateKDE = super().from_release(releases[0], **parameters)
+        model.releases_ = releases
+        model.bandwidths = [one.kernel.bandwidth for one in releases]
+        model._learn()
+        return model
+
+    def _learn(self) -> None:
+        self._require_integral(self.release_.kernel)
+        if "releases_" in vars(self):
+            self.bandwidths_ = [float(release.kernel.bandwidth) for release in self.releases_]
+
+    def _require_integral(self, kernel: Kernel) -> None:
+        if self.normalize:
+            integral(kernel, self.n_features_in_, self._names())
+
+    def _claim(self) -> Any:
+        return overlapping(release.privacy for release in vars(self).get("releases_", [self.release_]))
+
+    # ---- answers ----
+
+    def density(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
+        """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all"."""
+        X = self._read(X)
+        return self._each(bandwidth, lambda release: release.density(X) / self._scale_of(release))
+
+    def score_samples(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
+        """The logarithm of the density. What is below half a record counts as half a record, so that it is finite."""
+        X = self._read(X)
+
+        def score(release: Release) -> np.ndarray:
+            count = max(release.count, 1.0)
+            return np.log(np.clip(release.kernel_sum(X), 0.5, count) / count) - log(self._scale_of(release))
+
+        return self._each(bandwidth, score)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The sum of `score_samples`: a likelihood, up to the kernel's integral. `y` is ignored."""
+        return float(np.sum(self.score_samples(X)))
+
+    def interval(
+        self, X: Any, confidence: float = 0.95, *, bandwidth: float | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(lower, upper) for the density of each query, at the given confidence."""
+        X = self._read(X)
+        release = self._chosen(bandwidth)
+        scale = max(release.count, 1.0) * self._scale_of(release)
+        lower, upper = (np.maximum(side, 0.0) / scale for side in release.interval(X, confidence))
+        return lower, upper
+
+    def sample(self, n_samples: int = 1, random_state: int | None = None) -> np.ndarray:
+        """Synthetic records; see :func:`scumble.learn.sample`."""
+        self._read(np.zeros((1, getattr(self, "n_features_in_", 1))))
+        return sample(self.release_, n_samples, random_state, bounds=self.bounds_)
+
+    def _chosen(self, bandwidth: float | None) -> Release:
+        if bandwidth is None:
+            return self.release_
+        known = vars(self).get("bandwidths_", [])
+        if bandwidth not in known:
+            raise parameter("bandwidth", f"one of {known}" if known else "left out: there is only one", bandwidth)
+        return self.releases_[known.index(bandwidth)]
+
+    def _each(self, bandwidth: Any, answer: Any) -> np.ndarray:
+        if isinstance(bandwidth, str) and bandwidth == "all":
+            return np.column_stack([answer(release) for release in vars(self).get("releases_", [self.release_])])
+        return answer(self._chosen(bandwidth))
+
+    def _scale_of(self, release: Release) -> float:
+        return integral(release.kernel, release.dimensions, release.columns) if self.normalize else 1.0
+
+    def _default_kernel(self) -> Kernel:
+        assert self.bounds_ is not None
+        # A normalised density needs power > columns; a bandwidth that grows with √power keeps the kernel's core as
+        # wide.
+        d = len(self.bounds_[0])
+        if not self.normalize:
+            return default_kernel(self.bounds_)
+        power = max(2, d + 1)
+        return default_kernel(self.bounds_, bandwidth=np.sqrt(d) / 6.0 * power / 2.0, power=power)
+
+
+def with_bandwidth(kernel: Kernel, bandwidth: float) -> Kernel:
+    """The same kernel with another bandwidth."""
+    if not isinstance(kernel, (EuclideanKernel, ManhattanKernel)):
+        raise parameter("kernel", "a Euclidean or Manhattan kernel, where `bandwidths` are given", kernel)
+    return Kernel.from_dict({**kernel.to_dict(), "bandwidth": bandwidth})
+
+
+def _distinct(bandwidths: Any) -> list[float]:
+    try:
+        found = [float(one) for one in bandwidths]
+    except (TypeError, ValueError):
+        raise parameter("bandwidths", "a list of positive numbers", bandwidths) from None
+    if not found or len(set(found)) < len(found) or not all(0 < one < inf for one in found):
+        raise parameter("bandwidths", "a list of positive numbers that differ", bandwidths)
+    return found
+
+
+def integral(kernel: Kernel, dimensions: int, names: Sequence[str] | None = None) -> float:
+    """∫ k(x, q) dx over all x, where it exists: for the kernels that depend on a norm of x − q, with power > columns.
+
+    In d dimensions it is S ∫ rᵈ⁻¹ k(r) dr times the scales of the columns, S being the surface of the norm's unit ball.
+
+    >>> round(integral(EuclideanKernel(1.0, power=2), 1), 4)
+    1.1861
+    """
+    from scipy.integrate import quad
+
+    value, seen = 1.0, set[int]()
+    for factor in kernel.factors:
+        which = factor.which(dimensions, names)
+        d = len(which)
+        if not isinstance(factor, (EuclideanKernel, ManhattanKernel)) or seen & set(which):
+            raise ParameterError(f"The integral of {kernel!r} is not known. Hint: leave `normalize` out.")
+        if factor.power <= d:
+            raise ParameterError(
+                f"{factor!r} has no finite integral over {d} columns: it falls like distance to the power of "
+                f"−{factor.power}. Hint: use power={d + 1} or more, or leave `normalize` out; ratios do not need it."
+            )
+        seen |= set(which)
+        if isinstance(factor, EuclideanKernel):
+            surface = 2.0 * pi ** (d / 2.0) / gamma(d / 2.0)
+        else:
+            surface = np.exp(d * log(2.0) - lgamma(d))
+        unit = Kernel.from_dict({"kernel": factor.name, "bandwidth": 1.0, "power": factor.power})
+
+        def shell(r: float, unit: Kernel = unit, d: int = d) -> float:
+            return r ** (d - 1) * float(unit([[0.0]], [[r]])[0, 0])
+
+        inside = quad(shell, 0.0, 1.0)[0] + quad(lambda u: shell(1.0 / u) / u**2, 0.0, 1.0)[0]
+        value *= surface * inside * factor.bandwidth**d * float(np.prod(factor._scales(names, which)))
+    if len(seen) < dimensions:
+        raise ParameterError("The kernel does not read all columns, so that its integral is not finite.")
+    return float(value)

@@ -1,0 +1,272 @@
+"""Neighbours, without ever holding a record."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scumble.errors import DataError, ParameterError, parameter
+from scumble.kernels import EuclideanKernel, Kernel
+from scumble.learn.base import PrivateEstimator, release_of
+from scumble.learn.kde import with_bandwidth
+from scumble.release import Release
+
+SHARPNESS = 4
+"""The default kernel's power. Higher ones are sharper, and hash worse."""
+
+
+class Counts(NamedTuple):
+    """Numbers of neighbours, one a query, with their interval."""
+
+    value: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class PrivateNeighbors(PrivateEstimator):
+    """How many private records lie near a query, whether any crowd does, and what is nearest.
+
+    **Soft counts.** A neighbour at the query itself counts 1, one at the radius ½, one far away next to nothing: the
+    sum of a kernel that has fallen to ½ at the radius. No sharper edge comes out of hash collisions; this one has
+    error bars.
+
+    **Crowds.** A single record cannot be found, and must not: privacy is the promise that it cannot. What can be told
+    is whether a crowd is near. `is_near` with `crowd` = m decides between "at least m" and "at most m/2" neighbours
+    (soft counts), and is wrong in either case with probability `error_rate` at most:
+
+        P(True | soft count ≤ m/2) ≤ error_rate,     P(False | soft count ≥ m) ≤ error_rate.
+
+    In between, both answers are right. `smallest_crowd` is the smallest m for which the release can do so: four times
+    its error.
+
+    **Nearest.** Over several releases (groups): the groups whose records are nearest on average, in the sense of the
+    kernel. Over a public catalogue: the items nearest to the query around which there are private records.
+
+    Parameters
+    ----------
+    radius : the distance at which a neighbour counts ½, in the columns' own units (divided by the kernel's `scale`, if
+        a kernel is
+        given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`.
+
+    Attributes
+    ----------
+    radius_ : the radius of the release's own kernel.
+    release_ : the release that all of it is read from.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(5.0, 0.1, (1000, 2))
+    >>> model = PrivateNeighbors(radius=1.0, bounds=(0, 10)).fit(X)
+    >>> model.is_near([[5.0, 5.0], [1.0, 9.0]], crowd=400)
+    array([ True, False])
+    """
+
+    _learnt = ("radius_",)
+
+    def __init__(
+        self,
+        *,
+        radius: float | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            kernel=kernel,
+            rows=rows,
+            buckets=buckets,
+            bounds=bounds,
+            public=public,
+            records_per_person=records_per_person,
+            random_state=random_state,
+        )
+        self.radius = radius
+
+    def fit(self, X: Any, y: Any = None) -> PrivateNeighbors:
+        """Release a sketch of X. `y` is ignored."""
+        X = self._begin(X)
+        self.release_ = self._release(X)
+        self._learn()
+        return self
+
+    def _kernel(self) -> Kernel:
+        kernel = super()._kernel()
+        if self.kernel is None or self.radius is None:
+            return kernel
+        return _with_radius(kernel, _positive(self.radius))
+
+    def _default_kernel(self) -> Kernel:
+        assert self.bounds_ is not None
+        low, high = self.bounds_
+        if self.radius is None:
+            return _with_radius(EuclideanKernel(1.0, SHARPNESS, scale=(high - low).tolist()), 0.1 * np.sqrt(len(low)))
+        return _with_radius(EuclideanKernel(1.0, SHARPNESS), _positive(self.radius))
+
+    def _learn(self) -> None:
+        self.radius_ = half_radius(self.release_.kernel)
+
+    # ---- counting ----
+
+    def count_within(self, Q: Any, radius: float | None = None, *, confidence: float = 0.95) -> Counts:
+        """Soft counts of the private records within `radius` of each query, with their interval.
+
+        Hashed rows know one radius, that of their kernel. Releases with a grid answer for any radius: there the kernel
+        comes in with the query.
+        """
+        Q = self._read(Q)
+        release = self._at(radius)
+        lower, upper = release.interval(Q, confidence)
+        return Counts(release.kernel_sum(Q), lower, upper)
+
+    def smallest_crowd(self, Q: Any, radius: float | None = None, *, error_rate: float = 0.05) -> np.ndarray:
+        """For each query, the smallest crowd that `is_near` can tell from half as large a one."""
+        Q = self._read(Q)
+        return 4.0 * self._half_interval(self._at(radius), Q, error_rate)
+
+    def is_near(
+        self, Q: Any, radius: float | None = None, *, crowd: float | None = None, error_rate: float = 0.05
+    ) -> np.ndarray:
+        """Whether a crowd is within `radius` of each query, wrong with probability `error_rate` at most on either side.
+
+        `crowd` = None takes the smallest that can be told, for each query.
+        """
+        Q = self._read(Q)
+        release = self._at(radius)
+        half = self._half_interval(release, Q, error_rate)
+        value = release.kernel_sum(Q)
+        if crowd is None:
+            return value >= 3.0 * half
+        # A query far above or far below is decided whatever its error.
+        open_ = (4.0 * half > crowd) & (value - half < crowd) & (value + half > crowd / 2.0)
+        if np.any(open_):
+            raise ParameterError(
+                f"This release cannot tell a crowd of {crowd:g} from one half as large with error rate {error_rate:g}. "
+                f"Hint: ask for crowd={np.ceil(4.0 * np.max(half[open_])):g} or more, or for a greater error rate."
+            )
+        return value >= 0.75 * crowd
+
+    def _half_interval(self, release: Release, Q: np.ndarray, error_rate: float) -> np.ndarray:
+        if not 0.0 < error_rate < 0.5:
+            raise parameter("error_rate", "between 0 and 0.5", error_rate)
+        lower, upper = release.interval(Q, 1.0 - 2.0 * error_rate)  # one side of it is missed with the error rate
+        return (upper - lower) / 2.0
+
+    def _at(self, radius: float | None) -> Release:
+        if radius is None or np.isclose(_positive(radius), self.radius_, rtol=1e-6):
+            return self.release_
+        if self.release_.design != "grid":
+            raise ParameterError(
+                f"Hashed rows know the radius of their kernel only, {self.radius_:.6g}, not {radius:g}. "
+                "Hint: fit with radius=..., or with bounds in up to three columns, so that a grid can serve."
+            )
+        return _regarded(self.release_, _with_radius(self.release_.kernel, radius))
+
+    # ---- what is nearest ----
+
+    def nearest(
+        self, Q: Any, k: int = 1, *, groups: Any = None, catalogue: Any = None, error_rate: float = 0.05
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The k nearest of several groups or of a public catalogue's items, for each query, nearest first.
+
+        Parameters
+        ----------
+        groups : a mapping or bundle, name → release, or a list of releases: groups are ranked by their own density at
+            the query,
+            so that a small near group comes before a large far one.
+        catalogue : public records. Those around which the release has a crowd of private records are ranked by their
+            distance from the query.
+
+        Returns
+        -------
+        (n, k) names of the groups (or positions in the list or catalogue), and the (n, k) densities (or distances) by
+        which they rank. Where a catalogue has fewer such items: −1 and infinity.
+        """
+        if (groups is None) == (catalogue is None):
+            raise ParameterError("Give either `groups`, several releases, or `catalogue`, public records.")
+        Q = self._read(Q)
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise parameter("k", "a whole number of at least 1", k)
+        return nearest_groups(groups, Q, k) if catalogue is None else self._in_catalogue(Q, k, catalogue, error_rate)
+
+    def _in_catalogue(self, Q: np.ndarray, k: int, catalogue: Any, error_rate: float) -> tuple[np.ndarray, np.ndarray]:
+        items = self._read(catalogue)
+        there = np.flatnonzero(self.is_near(items, error_rate=error_rate))
+        # The kernel falls with its own distance, whatever its scale is, but not evenly: rank by it, tell the distance.
+        values = self.release_.kernel(Q, items[there]) if len(there) else np.empty((len(Q), 0))
+        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+        found = np.full((len(Q), k), -1)
+        distances = np.full((len(Q), k), np.inf)
+        found[:, : order.shape[1]] = there[order] if len(there) else 0
+        scale = self._distance_scale()
+        for i, places in enumerate(order):
+            distances[i, : len(places)] = np.linalg.norm((Q[i] - items[there[places]]) / scale, axis=1)
+        return found, distances
+
+    def _distance_scale(self) -> np.ndarray:
+        kernel, d = self.release_.kernel, self.n_features_in_
+        return kernel._scales(self._names(), range(d)) if len(kernel.factors) == 1 else np.ones(d)
+
+
+def nearest_groups(groups: Any, Q: Any, k: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """For each query the k groups of the highest density there, and these densities; see `PrivateNeighbors.nearest`."""
+    if isinstance(groups, Mapping):
+        names, releases = list(groups), [release_of(one) for one in groups.values()]
+    else:
+        releases = [release_of(one) for one in groups]
+        names = list(range(len(releases)))
+    if not 1 <= k <= len(releases):
+        raise parameter("k", f"from 1 to the number of groups, {len(releases)}", k)
+    kernels = {release.kernel for release in releases}
+    if len(kernels) > 1:
+        raise DataError("The groups' releases have different kernels, so that their densities do not compare.")
+    densities = np.column_stack([one.kernel_sum(Q) / max(one.count, 1.0) for one in releases])
+    order = np.argsort(-densities, axis=1, kind="stable")[:, :k]
+    return np.array(names)[order], np.take_along_axis(densities, order, axis=1)
+
+
+def half_radius(kernel: Kernel) -> float:
+    """The distance, in units of its scale, at which a Euclidean or Manhattan kernel has fallen to ½."""
+    with_bandwidth(kernel, 1.0)  # refuses other kernels
+    plain = Kernel.from_dict({name: v for name, v in kernel.to_dict().items() if name not in ("scale", "columns")})
+    low, high = -300.0, 300.0
+    for _ in range(80):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if plain([[0.0]], [[10.0**middle]])[0, 0] > 0.5 else (low, middle)
+    return float(10.0**low)
+
+
+def _with_radius(kernel: Kernel, radius: float) -> Kernel:
+    """The same kernel with the bandwidth that makes it ½ at the radius."""
+    return with_bandwidth(kernel, radius / half_radius(with_bandwidth(kernel, 1.0)))
+
+
+def _regarded(release: Release, kernel: Kernel) -> Release:
+    """The counters of a grid, read with another kernel: the same release, another question."""
+    return Release(
+        dataclasses.replace(release.spec, kernel=kernel),
+        release.counts,
+        release.privacy,
+        noisy_count=release._noisy_count,
+        counter_variance=release._counter_variance,
+        count_variance=release._count_variance,
+        identity=release.identity,
+    )
+
+
+def _positive(radius: Any) -> float:
+    if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)) or not 0.0 < radius < np.inf:
+        raise parameter("radius", "a positive, finite number", radius)
+    return float(radius)
