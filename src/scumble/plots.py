@@ -111,8 +111,12 @@ class _View:
         return f"{name} ({self.units[name]})" if name in self.units else name
 
     def title(self) -> str:
-        fixed = ", ".join(f"{name} = {value}" for name, value in self.fixed.items())
-        return f"{fixed}   ({self._promise()})" if fixed else self._promise()
+        """Where the picture cuts through the data, and the promise."""
+        fixed = {name: f"{value:g}" if isinstance(value, float) else value for name, value in self.fixed.items()}
+        if len(self.free) > 2:
+            fixed |= {name: f"{sum(self.ranges[name]) / 2:g}" for name in self.free}
+        cut = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        return f"cut at {cut}   ({self._promise()})" if cut else self._promise()
 
     def _promise(self) -> str:
         claim = self.release.privacy
@@ -143,6 +147,7 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> Non
     axes.set(xlabel=view.label(name), ylabel="density (mean kernel value)", xlim=view.ranges[name])
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=9)
+    _thousands(axes.xaxis)
     _plain(axes)
 
 
@@ -159,6 +164,7 @@ def draw_map(axes: Any, view: Any, first: str, second: str, *, points: int, cont
     if contours and levels:
         axes.contour(x, y, values, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
+    _thousands(axes.xaxis, axes.yaxis)
     _plain(axes, grid=False)
     return image
 
@@ -181,6 +187,8 @@ def _pairs(view: Any, confidence: float) -> Any:
             axes.set_ylabel(view.label(names[i]) if j == 0 else "")
         axes.set_xlabel(view.label(names[j]) if i == len(names) - 1 else "")
         axes.tick_params(labelsize=7)
+        axes.xaxis.label.set_size(9)
+        axes.yaxis.label.set_size(9)
     return figure
 
 
@@ -219,6 +227,13 @@ def plan_errors(
 def _cycle(colours: Sequence[str]) -> Any:
     while True:
         yield from colours
+
+
+def _thousands(*sides: Any) -> None:
+    from matplotlib.ticker import StrMethodFormatter
+
+    for side in sides:
+        side.set_major_formatter(StrMethodFormatter("{x:,g}"))
 
 
 def _plain(axes: Any, *, grid: bool = True) -> None:

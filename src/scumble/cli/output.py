@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import MissingFileError, ParameterError, PrivacyError
+from scumble.errors import CorruptFileError, MissingFileError, ParameterError, PrivacyError
 
 TABLES = {
     ".csv": "csv",
@@ -176,7 +176,10 @@ def load_release(path: str) -> Any:
         container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
     else:
         container = files.read(path, expect=kinds)
-    return (Release if container.kind == "release" else Bundle).from_container(container)
+    try:
+        return (Release if container.kind == "release" else Bundle).from_container(container)
+    except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them
+        raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
 
 
 def one_release(path: str, label: str | None) -> Any:
