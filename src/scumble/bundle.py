@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from scumble import files
-from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release
 
@@ -55,6 +55,12 @@ class Bundle(Mapping[Label, Release]):
             if not isinstance(release, Release):
                 raise parameter(f"releases[{name!r}]", "a Release", type(release).__name__)
         (first, one), *others = found.items()
+        if others and one.privacy.neighbors == "replace":
+            # A record that changes its label moves two releases, and both exact counts: the claim would be false.
+            raise PrivacyError(
+                "Classes do not go with neighbors='replace': a replaced record may change its class, and the number of "
+                "records of each class would be public. Hint: use neighbors='add-remove'."
+            )
         for name, release in others:
             one.spec.require_equal(release.spec)
             if release.privacy != one.privacy:

@@ -17,8 +17,9 @@ from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterE
 from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, calibrate
+from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, calibrate
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import Number
 from scumble.privacy.noise import require_backend
 from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
 from scumble.release import Release, merge_releases
@@ -101,6 +102,7 @@ class Sketch(Answers):
     def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None) -> None:
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
+        self._drops = invalid == "drop"
         self._counts = np.zeros((spec.rows, spec.buckets), np.int64)
         self._lineage = {str(uuid.uuid4())}
         self._closed = ""
@@ -158,6 +160,7 @@ class Sketch(Answers):
         self._touched = True
         self._counts += other._counts
         self._lineage |= other._lineage
+        self._drops |= other._drops
         self.dropped += other.dropped
         return self
 
@@ -169,12 +172,12 @@ class Sketch(Answers):
 
     def release(
         self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
+        epsilon: Number | None = None,
+        delta: Number = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
-        count_share: float | None = None,
+        count_share: Number | None = None,
         backend: str = "exact",
         ledger: Ledger | str | os.PathLike[str] | None = None,
         dataset: str | None = None,
@@ -220,12 +223,12 @@ class Sketch(Answers):
 
     def start_with_noise(
         self,
-        epsilon: float | None = None,
-        delta: float = 0.0,
+        epsilon: Number | None = None,
+        delta: Number = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
-        count_share: float | None = None,
+        count_share: Number | None = None,
         backend: str = "exact",
         ledger: Ledger | str | os.PathLike[str] | None = None,
         dataset: str | None = None,
@@ -251,43 +254,35 @@ class Sketch(Answers):
         >>> release.privacy.epsilon
         1.0
         """
-        self._require_open("start_with_noise")
-        if self._noise is not None or len(self._lineage) != 1 or self._counts.any() or self._touched:
-            raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
-        require_backend(backend)
-        calibration = calibrate(
-            self._spec.rows,
-            epsilon=_needed(epsilon),
+        begin_with_noise(
+            [self],
+            epsilon=epsilon,
             delta=delta,
             neighbors=neighbors,
             records_per_person=records_per_person,
-            count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
+            count_share=count_share,
+            backend=backend,
+            ledger=ledger,
+            dataset=dataset,
+            part=part,
         )
-        identity = spend([self], calibration.claim, charging(ledger, dataset, part), "start_with_noise")
-        try:
-            # Into the one array that the records will be added to, and nowhere else.
-            self._counts += calibration.draw_counters(self._counts.shape, backend=backend)
-            hidden = calibration.count_scale is not None
-            count = calibration.draw_count(backend=backend) if hidden else (0 if neighbors == "replace" else None)
-        except BaseException:
-            self._give_up("Drawing its noise failed.")
-            raise
-        self._noise = _NoiseFirst(
-            calibration.claim, identity, count, calibration.counter_variance, calibration.count_variance or 0.0
-        )
-        self._closed = ""
         return self
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the noise is in already, by `start_with_noise`."""
+        return self._noise is not None
 
     def release_share(
         self,
-        epsilon: float,
-        delta: float = 0.0,
+        epsilon: Number,
+        delta: Number = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
         custodians: int,
         dropouts: int = 0,
-        count_share: float | None = None,
+        count_share: Number | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         dataset: str | None = None,
         part: str | None = None,
@@ -388,7 +383,7 @@ class Sketch(Answers):
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         self._require_open("save")
-        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage)}
+        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage), "drops": self._drops}
         if self._noise is not None:
             metadata["noise_first"] = self._noise.to_dict()
         return metadata, {"counts": self._counts}
@@ -407,6 +402,7 @@ class Sketch(Answers):
         sketch._counts[:] = counts
         sketch._touched = True
         sketch._lineage = {str(part) for part in lineage}
+        sketch._drops |= container.metadata.get("drops") is not False  # a file that does not say may have
         if "noise_first" in container.metadata:
             sketch._noise = _NoiseFirst.from_dict(container.metadata["noise_first"])
         return sketch
@@ -447,14 +443,55 @@ class _NoiseFirst:
         return found
 
 
-def release_disjoint(
+def begin_with_noise(
     sketches: Sequence[Sketch],
-    epsilon: float | None = None,
-    delta: float = 0.0,
+    epsilon: Number | None = None,
+    delta: Number = 0.0,
     neighbors: str = "add-remove",
     records_per_person: int = 1,
     *,
-    count_share: float | None = None,
+    count_share: Number | None = None,
+    backend: str = "exact",
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    part: str | None = None,
+) -> None:
+    """`Sketch.start_with_noise` for sketches of disjoint records, one a class, for the price of one."""
+    calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
+    for sketch in sketches:
+        sketch._require_open("start_with_noise")
+        if sketch._noise is not None or sketch._touched or len(sketch._lineage) != 1:
+            raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
+    identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "start_with_noise")
+    try:
+        for k, sketch in enumerate(sketches):
+            # Into the one array that the records will be added to, and nowhere else.
+            sketch._counts += calibration.draw_counters(sketch._counts.shape, backend=backend)
+            hidden = calibration.count_scale is not None
+            count = calibration.draw_count(backend=backend) if hidden else (0 if neighbors == "replace" else None)
+            sketch._noise = _NoiseFirst(
+                calibration.claim,
+                _identity(identity, k, len(sketches)),
+                count,
+                calibration.counter_variance,
+                calibration.count_variance or 0.0,
+            )
+    except BaseException:
+        for sketch in sketches:
+            sketch._give_up("Drawing its noise failed.")
+        raise
+    for sketch in sketches:
+        sketch._closed = ""
+
+
+def release_disjoint(
+    sketches: Sequence[Sketch],
+    epsilon: Number | None = None,
+    delta: Number = 0.0,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    *,
+    count_share: Number | None = None,
     backend: str = "exact",
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
@@ -467,24 +504,9 @@ def release_disjoint(
     All sketches have equal specs, so that all releases have one claim, which is charged once. Arguments as of
     `Sketch.release`.
     """
-    first = sketches[0]
-    for other in sketches[1:]:
-        first._spec.require_equal(other._spec)
-    if sum(len(sketch._lineage) for sketch in sketches) > len(set().union(*(sketch._lineage for sketch in sketches))):
-        raise MergeError("Cannot release as disjoint: two of the sketches hold the same records.")
-    if len(sketches) > 1 and neighbors == "replace":
-        raise PrivacyError("Classes do not go with neighbors='replace': a changed record may change its class.")
     if keep and ledger is None:
         raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
-    require_backend(backend)
-    calibration = calibrate(
-        first._spec.rows,
-        epsilon=_needed(epsilon),
-        delta=delta,
-        neighbors=neighbors,
-        records_per_person=records_per_person,
-        count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
-    )
+    calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
     identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "release")
     try:
         drawn = []
@@ -496,7 +518,7 @@ def release_disjoint(
             sketch._give_up("Its release failed after the budget was spent.")
         raise
     releases = []
-    for sketch, (noise, count) in zip(sketches, drawn, strict=True):
+    for k, (sketch, (noise, count)) in enumerate(zip(sketches, drawn, strict=True)):
         total = sketch._add_to(noise, keep=keep)
         releases.append(
             Release(
@@ -506,16 +528,45 @@ def release_disjoint(
                 noisy_count=total if neighbors == "replace" else (None if count is None else total + count),
                 counter_variance=calibration.counter_variance,
                 count_variance=calibration.count_variance or 0.0,
-                identity=identity if len(sketches) == 1 else None,
+                identity=_identity(identity, k, len(sketches)),
             )
         )
     return releases
 
 
-def _needed(epsilon: float | None) -> float:
+def _calibration(
+    sketches: Sequence[Sketch],
+    epsilon: Number | None,
+    delta: Number,
+    neighbors: str,
+    records_per_person: int,
+    count_share: Number | None,
+    backend: str,
+) -> Calibration:
+    """The noise for disjoint sketches, everything that can be refused looked at."""
+    first = sketches[0]
+    for other in sketches[1:]:
+        first._spec.require_equal(other._spec)
+    if sum(len(sketch._lineage) for sketch in sketches) > len({one for each in sketches for one in each._lineage}):
+        raise MergeError("Cannot release as disjoint: two of the sketches hold the same records.")
+    if len(sketches) > 1 and neighbors == "replace":
+        raise PrivacyError("Classes do not go with neighbors='replace': a changed record may change its class.")
     if epsilon is None:
         raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 10.")
-    return epsilon
+    require_backend(backend)
+    return calibrate(
+        first._spec.rows,
+        epsilon=epsilon,
+        delta=delta,
+        neighbors=neighbors,
+        records_per_person=records_per_person,
+        count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
+    )
+
+
+def _identity(charged: str, place: int, of: int) -> str:
+    """The identity that was charged; of several releases for one charge, each has its own, derived from it."""
+    return charged if of == 1 else str(uuid.uuid5(uuid.UUID(charged), f"class {place}"))
 
 
 @overload

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from scumble.errors import BudgetError, ParameterError, parameter
+from scumble.errors import BudgetError, ParameterError, PrivacyError, parameter
 from scumble.privacy.claim import PrivacyClaim
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Spender(Protocol):
 
     _lineage: set[str]
     _closed: str
+    _drops: bool
 
     def _require_open(self, verb: str) -> None: ...
 
@@ -62,6 +63,10 @@ class Charging:
     @property
     def account(self) -> Account:
         return self.ledger.key(), self.dataset
+
+    def check(self, claim: PrivacyClaim) -> None:
+        """Refuse what could not be charged now."""
+        self.ledger.check(self.dataset, claim, part=self.part)
 
     def charge(self, claim: PrivacyClaim, identity: str) -> None:
         self.ledger.charge(self.dataset, claim, identity=identity, part=self.part)
@@ -85,6 +90,13 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | No
 
     If the ledger refuses, the sketches are open as before.
     """
+    if claim.neighbors == "replace" and any(sketch._drops for sketch in sketches):
+        # Then N is the number of *readable* records: it depends on what they say, and would be published exactly.
+        raise PrivacyError(
+            "Cannot release with neighbors='replace': this sketch drops unreadable records (invalid='drop'), so that "
+            "their number, which 'replace' makes public, depends on what they say. "
+            "Hint: use neighbors='add-remove', or mend the records and build with invalid='error'."
+        )
     account = None if where is None else where.account
     lineage = {part for sketch in sketches for part in sketch._lineage}
     with _SPENDING:
