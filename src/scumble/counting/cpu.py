@@ -212,7 +212,9 @@ def _start(total, start):
 @njit(nogil=True, cache=True, inline="always")
 def _bucket(total, buckets, direct):
     half = np.uint64(32)
-    return np.intp(total if direct else ((total >> half) * buckets) >> half)
+    if direct:  # a kernel whose codes leave its radix must not leave the row: one increment in it, whatever happens
+        return np.intp(min(total, buckets - np.uint64(1)))
+    return np.intp(((total >> half) * buckets) >> half)
 
 
 @njit(nogil=True, cache=True)

@@ -19,7 +19,9 @@ def buckets(hasher: Hasher, records: Sequence[Records]) -> np.ndarray:
         ):
             words = to_words(factor.codes(part, parameters)).astype(np.uint64)
             total += np.sum(words * hasher.multipliers[None, :, place], axis=2, dtype=np.uint64)
-        if not hasher.direct:
+        if hasher.direct:
+            total = np.minimum(total, np.uint64(hasher.buckets - 1))
+        else:
             total = ((total >> np.uint64(32)) * np.uint64(hasher.buckets)) >> np.uint64(32)
     return total.astype(np.intp)
 
