@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from math import gamma, inf, lgamma, log, pi
 from typing import Any
@@ -110,7 +109,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> PrivateKDE:
         """A fitted estimator from a release, or from a list of releases with different bandwidths."""
-        if isinstance(release, (Release, str, os.PathLike)):
+        if not isinstance(release, (list, tuple)):
             return super().from_release(release, **parameters)
         releases = [release_of(one) for one in release]
         if not releases:

@@ -1,0 +1,271 @@
+"""What all estimators share, tested on each: scikit-learn's own checks, privacy of facts, files, repeats."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+import scumble
+from scumble import learn
+from scumble.learn.base import PrivateEstimator, RepeatedReleaseWarning, default_kernel, per_column
+
+MINE = ("DiversitySampler", "PrivateKDE", "PrivateModes", "PrivateNeighbors", "PrivateOutlierDetector")
+KINDS = [getattr(learn, name) for name in MINE]
+BY_NAME = pytest.mark.parametrize("kind", KINDS, ids=MINE)
+
+# scikit-learn's checks that an honest private estimator cannot pass, each with its reason.
+NOT_PRIVATE = {
+    "PrivateOutlierDetector": {
+        "check_outliers_train": "the threshold comes from the release: the rate is kept in the large, not on 30 records",
+        "check_outliers_fit_predict": "fit_predict and fit + predict are two releases with noise of their own",
+        "check_classifier_data_not_an_array": "it compares two fits, which are two releases",
+        "check_fit_idempotent": "it compares two fits, which are two releases",
+    },
+}
+
+
+@pytest.fixture
+def table(rng: np.random.Generator) -> np.ndarray:
+    centres = np.array([[2.0, 2.0], [7.0, 5.0]])
+    return centres[rng.integers(0, 2, 4000)] + rng.normal(0.0, 0.4, (4000, 2))
+
+
+def small(kind: Any, **options: Any) -> Any:
+    more: dict[str, Any] = {"starts": 10} if kind is learn.PrivateModes else {}
+    return kind(**{"bounds": (0, 10), **more, **options})
+
+
+@BY_NAME
+@pytest.mark.filterwarnings("ignore::scumble.learn.RepeatedReleaseWarning")
+def test_scikit_learns_own_checks(kind: Any) -> None:
+    # The checks fit without asking for bounds: their data are declared public, in few counters so that it is quick.
+    estimator = small(kind, bounds=None, public=("bounds",), rows=8, buckets=16)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
+        results = check_estimator(estimator, expected_failed_checks=NOT_PRIVATE.get(kind.__name__, {}), on_fail=None)
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
+    assert not failed
+    passed = [result for result in results if result["status"] == "passed"]
+    assert len(passed) >= 30
+
+
+@BY_NAME
+def test_nothing_is_read_off_the_data_silently(kind: Any, table: np.ndarray) -> None:
+    with pytest.raises(scumble.PrivacyError, match=r"bounds=\(low, high\)"):
+        kind().fit(table)
+    small(kind, bounds=None, public=("bounds",), rows=16, buckets=64).fit(table)
+    with pytest.raises(scumble.ParameterError, match="public"):
+        kind(public=("bound",)).fit(table)
+
+
+@BY_NAME
+def test_values_outside_the_bounds_are_clipped_and_the_number_stays_with_the_curator(
+    kind: Any, table: np.ndarray, tmp_path: Path
+) -> None:
+    wild = table.copy()
+    wild[:37, 0] = 1e6
+    model = small(kind, rows=16, buckets=64).fit(wild)
+    assert model.clipped_ == 37
+    model.save(tmp_path / "model.scumble")
+    assert b"clipped" not in (tmp_path / "model.scumble").read_bytes()
+    assert not hasattr(learn.load(tmp_path / "model.scumble"), "clipped_")
+    assert not hasattr(pickle.loads(pickle.dumps(model)), "clipped_")
+
+
+@BY_NAME
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bounds": (1, 0)}, "low below high"),
+        ({"bounds": (0, np.inf)}, "finite"),
+        ({"bounds": 3}, "a pair"),
+        ({"bounds": ([0, 0, 0], [1, 1, 1])}, "2 numbers"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"delta": 2.0}, "delta"),
+        ({"neighbors": "same"}, "neighbors"),
+        ({"kernel": "gaussian"}, "kernel"),
+        ({"random_state": np.random.RandomState(0)}, "hash seed"),
+        ({"records_per_person": 0}, "records_per_person"),
+    ],
+)
+def test_bad_parameters_are_named(kind: Any, options: dict[str, Any], words: str, table: np.ndarray) -> None:
+    with pytest.raises(scumble.ParameterError, match=words):
+        small(kind, **options).fit(table)
+
+
+@BY_NAME
+def test_from_a_file_alone(kind: Any, table: np.ndarray, tmp_path: Path) -> None:
+    """A released file makes the same estimator as the data did: what is learnt is a function of the release."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(table, columns=["a", "b"])
+    model = small(kind, random_state=3).fit(frame)
+    model.release_.save(tmp_path / "release.scumble")
+    model.save(tmp_path / "model.scumble")
+    options = {"starts": 10} if kind is learn.PrivateModes else {}
+    for again in (
+        kind.from_release(tmp_path / "release.scumble", **options),
+        learn.load(tmp_path / "model.scumble"),
+        pickle.loads(pickle.dumps(model)),
+    ):
+        assert again.n_features_in_ == 2 and list(again.feature_names_in_) == ["a", "b"]
+        np.testing.assert_array_equal(again.release_.counts, model.release_.counts)
+        for name in model._learnt:
+            if hasattr(model, name):
+                np.testing.assert_allclose(getattr(again, name), getattr(model, name), rtol=1e-12)
+        assert again.privacy_ == model.privacy_
+        assert again.privacy_.epsilon == pytest.approx(1.0)
+
+
+def test_hashed_rows_have_no_bounds_of_their_own(table: np.ndarray) -> None:
+    release = learn.PrivateKDE(bounds=(0, 10), rows=16, buckets=64).fit(table).release_
+    assert release.design != "grid"
+    learn.PrivateKDE.from_release(release)
+    with pytest.raises(scumble.ParameterError, match=r"pass bounds=\(low, high\)"):
+        learn.PrivateModes.from_release(release)
+    learn.PrivateOutlierDetector.from_release(release, bounds=(0, 10))
+
+
+@BY_NAME
+def test_what_is_no_release_is_refused(kind: Any, table: np.ndarray, tmp_path: Path) -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=4, buckets=8)
+    with pytest.raises(scumble.ParameterError, match="release"):
+        kind.from_release(sketch)
+    sketch.save(tmp_path / "part.secret")
+    with pytest.raises(scumble.SecretFileError):
+        kind.from_release(tmp_path / "part.secret")
+    with pytest.raises(scumble.ForeignFileError, match="model"):
+        sketch.release(1.0).save(tmp_path / "r.scumble")
+        learn.load(tmp_path / "r.scumble")
+
+
+def test_each_fit_is_a_release(table: np.ndarray) -> None:
+    model = learn.PrivateKDE(bounds=(0, 10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(table)
+    with pytest.warns(RepeatedReleaseWarning, match=r"fit number 2 .* 2 times ε = 1"):
+        model.fit(table)
+    with pytest.warns(RepeatedReleaseWarning, match="fit number 3"):
+        clone(model).fit(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learn.PrivateKDE(bounds=(0, 10)).fit(table)  # another estimator: not our business
+
+
+def test_cross_validation_works_and_warns(table: np.ndarray) -> None:
+    model = learn.PrivateOutlierDetector(bounds=(0, 10))
+    with pytest.warns(RepeatedReleaseWarning):
+        found = cross_val_predict(model, table, cv=3)
+    assert set(found) <= {-1, 1} and np.mean(found == -1) < 0.15
+
+
+def test_in_a_pipeline_and_with_set_output(table: np.ndarray) -> None:
+    pytest.importorskip("pandas")
+    halves = FunctionTransformer(lambda X: X / 2.0, feature_names_out="one-to-one").set_output(transform="pandas")
+    pipeline = make_pipeline(halves, learn.PrivateOutlierDetector(bounds=(0, 5))).fit(table)
+    assert pipeline.predict(np.array([[2.0, 2.0], [9.0, 0.5]])).tolist() == [1, -1]
+    assert list(pipeline[-1].feature_names_in_) == ["x0", "x1"]
+
+
+@BY_NAME
+def test_before_fit(kind: Any, table: np.ndarray) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        kind().save("nowhere.scumble")
+
+
+@pytest.mark.parametrize("records", [1, 3])
+@BY_NAME
+def test_more_columns_than_records(kind: Any, records: int) -> None:
+    X = np.full((records, 6), 0.5)
+    model = small(kind, bounds=(0, 1), rows=16, buckets=64).fit(X)
+    assert model.n_features_in_ == 6
+
+
+@BY_NAME
+def test_the_hash_seed_is_public_and_the_noise_has_none(kind: Any, table: np.ndarray) -> None:
+    a, b = (small(kind, random_state=5, rows=16, buckets=64).fit(table).release_ for _ in range(2))
+    assert a.seed == b.seed == 5 and a.spec == b.spec
+    assert np.any(a.counts != b.counts)  # 1024 noises all equal: probability below 16⁻¹⁰²⁴
+
+
+def test_estimators_keep_no_data(table: np.ndarray) -> None:
+    for kind in KINDS:
+        model = small(kind).fit(table)
+        for name, value in vars(model).items():
+            size = value.size if isinstance(value, np.ndarray) else 0
+            assert size < len(table), f"{kind.__name__}.{name} is as long as the table"
+
+
+def test_the_number_of_records_is_used_only_where_it_is_public(table: np.ndarray) -> None:
+    def cells(**options: Any) -> int:
+        return learn.PrivateKDE(bounds=(0, 10), **options).fit(table[:500]).release_.buckets
+
+    assert cells() == learn.PrivateKDE(bounds=(0, 10)).fit(table).release_.buckets
+    assert cells(public=("count",)) < cells()
+
+
+def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> None:
+    from scumble.bundle import Bundle
+    from scumble.learn import models
+
+    release = learn.PrivateKDE(bounds=(0, 10), rows=8, buckets=16).fit(table).release_
+    arrays: dict[str, np.ndarray] = {}
+    values = {
+        "numbers": [1, 2.5, np.float32(0.5), np.int8(3), True, None, float("nan"), float("-inf")],
+        "tuple": (1, ("a", 2)),
+        "keys": {1: "one", 2: release},
+        "flags": np.array([True, False]),
+        "names": np.array(["a", "b"], dtype=object),
+        "texts": np.array(["a", "b"]),
+        "kernel": scumble.EuclideanKernel(2.0),
+        "bundle": Bundle({"x": release, "y": release}, label="kind"),
+    }
+    encoded = models._encode(values, arrays)
+    box = scumble.files.from_bytes(scumble.files.to_bytes("model", {"v": encoded}, arrays), expect="model")
+    found = models._decode(box.metadata["v"], box)
+    assert found["numbers"][:6] == [1, 2.5, 0.5, 3, True, None] and np.isnan(found["numbers"][6])
+    assert found["tuple"] == (1, ("a", 2)) and found["kernel"] == values["kernel"]
+    assert found["flags"].dtype == bool and found["names"].dtype == object and found["texts"].dtype.kind == "U"
+    np.testing.assert_array_equal(found["keys"][2].counts, release.counts)
+    assert found["bundle"].classes == ("x", "y") and found["bundle"].label == "kind"
+    with pytest.raises(scumble.ParameterError, match="set"):
+        models._encode({1, 2}, {})
+
+
+def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) -> None:
+    from scumble.learn import models
+
+    model = learn.PrivateKDE(bounds=(0, 10), rows=8, buckets=16).fit(table)
+    metadata, arrays = models._contents(model)
+    for change in (
+        {"estimator": "os.system"},
+        {"estimator": "load"},
+        {"learnt": {**metadata["learnt"], "density": 1}},
+        {"learnt": {"x": {"@python": "1"}}},
+        {"parameters": {"unknown": 1}},
+    ):
+        bad = scumble.files.to_bytes("model", {**metadata, **change}, arrays)
+        with pytest.raises((scumble.CorruptFileError, scumble.ForeignFileError)):
+            models.from_bytes(bad)
+    assert isinstance(models.from_bytes(models.to_bytes(model)), learn.PrivateKDE)
+
+
+def test_bounds_and_default_kernel() -> None:
+    low, high = per_column((0, [1.0, 10.0]), 2)
+    kernel = default_kernel((low, high))
+    assert kernel.scale == (1.0, 10.0) and kernel.power == 2
+    near, far = kernel([[0.5, 5.0]], [[0.55, 5.5], [0.9, 9.0]])[0]
+    assert near > 0.5 > 0.1 > far
+    assert issubclass(learn.PrivateKDE, PrivateEstimator)
