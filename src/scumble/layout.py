@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.counting import Hasher, engine
+from scumble.counting.device import device_table, on_device
 from scumble.design import Design
 from scumble.errors import DataError
 from scumble.grid import Field, Grid
@@ -28,8 +29,8 @@ QUERY_TILE = 2048
 
 CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15, "grid": 1.2}
 """Widens the hashing part of intervals. Row values are skewed: a few rows hold large counters, and a sample that missed
-them looks too calm. The blocks of Sobol rows overstate the error already. On a grid it is the error of the places inside
-the cells, which can only be modelled."""
+them looks too calm. The blocks of Sobol rows overstate the error already. On a grid it is the error of the places
+inside the cells, which can only be modelled."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,11 @@ class Layout(ABC):
     def read(self, X: Any, *, invalid: str) -> tuple[list[Records], int]:
         """A table as one set of records for each factor of the kernel, and how many rows were dropped."""
         spec = self.spec
-        table = Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
+        table = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
+        if table.width != spec.dimensions:
+            raise DataError(f"The table has {table.width} columns; this sketch has {spec.dimensions}.")
         names = table.names if spec.columns is None else spec.columns
-        parts, bad_rows = [], np.zeros(table.rows, bool)
+        parts, bad_rows = [], False
         for factor in spec.kernel.factors:
             which = factor.which(table.width, names)
             records, bad = factor.read(table, which)
@@ -74,10 +77,11 @@ class Layout(ABC):
                 if invalid == "error":
                     told = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
                     raise DataError(invalid_message(bad, told))
-                bad_rows |= bad.any(axis=1)
+                bad_rows = bad_rows | bad.any(axis=1)
             parts.append(records)
-        dropped = int(bad_rows.sum())
-        return [part.keep(~bad_rows) for part in parts] if dropped else parts, dropped
+        if bad_rows is False:
+            return parts, 0
+        return [part.keep(~bad_rows) for part in parts], int(bad_rows.sum())
 
     @abstractmethod
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
@@ -107,7 +111,8 @@ class HashedRows(Layout):
         self.caution = CAUTION[spec.design]
 
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
-        engine(engine_name).count(self.hasher, parts, counts, threads)
+        work = len(parts[0]) * self.hasher.multipliers.size
+        engine(engine_name, work).count(self.hasher, parts, counts, threads)
 
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
         return HashedReader(self, counts, noise_variance, count)
@@ -141,17 +146,27 @@ class HashedReader(Reader):
         self.noise_variance = noise_variance * shrink / len(counts)
 
     def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
-        n = len(parts[0])
+        n, hasher = len(parts[0]), self.layout.hasher
         moments = RowMoments(self.layout.blocks, groups)
-        value, spread = np.empty(n), np.empty(n)
-        lookup = engine("auto").lookup
-        for first in range(0, n, QUERY_TILE):
-            place = slice(first, min(first + QUERY_TILE, n))
-            rows = lookup(self.layout.hasher, [part[place] for part in parts], self.counts)
-            value[place], spread[place] = moments((rows - self.shift[:, None]) * self.gain)
+        chosen = engine("auto", n * hasher.multipliers.size)
+        on_gpu = (
+            chosen.moments(hasher, parts, self._table(), self.layout.blocks) if hasattr(chosen, "moments") else None
+        )
+        if on_gpu is not None and groups is None:
+            value, spread = on_gpu
+        else:
+            value, spread = np.empty(n), np.empty(n)
+            for first in range(0, n, QUERY_TILE):
+                place = slice(first, min(first + QUERY_TILE, n))
+                rows = chosen.lookup(hasher, [part[place] for part in parts], self.counts)
+                value[place], spread[place] = moments((rows - self.shift[:, None]) * self.gain)
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
         return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.layout.caution)
+
+    def _table(self) -> np.ndarray:
+        """What each counter adds to the mean, with shift and gain applied."""
+        return (self.counts - self.shift[:, None]) * self.gain
 
 
 class GridRow(Layout):

@@ -124,8 +124,10 @@ class Kernel(ABC):
         """The kernel's columns of a table as records, and a mask of bad cells (rows, columns)."""
         values = table.numeric(which)
         with np.errstate(over="ignore"):
-            size = np.abs(values) * self._inverse_scale(table.names, which)
-        return Records(values), ~(size <= LARGEST)
+            limit = LARGEST / self._inverse_scale(table.names, which)
+        limit = np.minimum(limit, np.finfo(np.float64).max)
+        bad = np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
+        return Records(values), bad
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
         """(n, rows, hashes) codes: the obvious twin of the compiled loops."""

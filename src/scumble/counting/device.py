@@ -1,0 +1,55 @@
+"""Tables that already lie on a GPU: CuPy, PyTorch, JAX, without a copy, through DLPack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scumble.errors import DataError, ScumbleError
+
+_CUDA = 2  # DLPack's number for CUDA devices
+
+
+def on_device(X: Any) -> bool:
+    """Whether X lies in the memory of a CUDA device. Looks only; imports nothing."""
+    where = getattr(X, "__dlpack_device__", None)
+    return where is not None and int(where()[0]) == _CUDA
+
+
+def device_table(X: Any) -> DeviceTable:
+    """A matrix on a device, as the kernels read tables."""
+    try:
+        import cupy
+    except ImportError:
+        raise ScumbleError(
+            "The table lies on a GPU, and CuPy is not installed. "
+            "Hint: pip install 'scumble[gpu]', or pass a copy in host memory."
+        ) from None
+    return DeviceTable(cupy.from_dlpack(X), cupy)
+
+
+class DeviceTable:
+    """The part of :class:`scumble.tables.Table` that numbers on a device can play."""
+
+    names = None
+
+    def __init__(self, values: Any, cupy: Any) -> None:
+        if values.ndim != 2:
+            raise DataError(
+                f"A table on a GPU must have two axes, got {values.ndim}. Hint: reshape it to (records, columns)."
+            )
+        if values.dtype.kind not in "fiub":
+            raise DataError(f"A table on a GPU must hold real numbers, got {values.dtype}.")
+        self._values, self._cupy = values, cupy
+        self.rows, self.width = values.shape
+
+    def numeric(self, which: Sequence[int]) -> Any:
+        """(rows, columns) in double precision, still on the device."""
+        values = self._values if list(which) == list(range(self.width)) else self._values[:, list(which)]
+        return values.astype(self._cupy.float64, copy=False)
+
+    def categories(self, which: Sequence[int]) -> Any:
+        raise DataError("Categories are hashed on the host. Hint: pass a copy of the table in host memory.")
+
+    def tokens(self, which: Sequence[int]) -> Any:
+        raise DataError("Token sets are hashed on the host. Hint: pass a copy of the table in host memory.")
