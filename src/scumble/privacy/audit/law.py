@@ -19,7 +19,7 @@ from scumble.privacy.audit.report import Finding
 from scumble.privacy.sensitivity import LAPLACE
 
 MOST_COLUMNS = 512
-"""Columns (and rows) between which pairs are compared."""
+"""Columns, rows and releases between which pairs are compared."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _signs(noise: np.ndarray, law: Law, full_size: bool) -> float:
         pairs = [
             up[:, :MOST_COLUMNS].transpose(1, 0, 2).reshape(min(up.shape[1], MOST_COLUMNS), -1),
             up[:, :, :MOST_COLUMNS].transpose(2, 0, 1).reshape(min(up.shape[2], MOST_COLUMNS), -1),
-            up.reshape(len(up), -1),
+            up[:MOST_COLUMNS].reshape(min(len(up), MOST_COLUMNS), -1),
         ]
         return min(1.0, len(pairs) * min(_agreement(lines, law) for lines in pairs))
     flat = up.reshape(len(up), -1)[:, :MOST_COLUMNS]

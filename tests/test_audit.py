@@ -1,0 +1,262 @@
+"""The auditor: it finds nothing in the real release path, and every known mistake.
+
+Each audit of a correct mechanism raises a false alarm with probability at most 1e-6; there are about ten here.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import scumble
+from conftest import KERNELS
+from scumble.auditing import TableMaker, audit_kernel, audit_mechanism, exact_counters
+from scumble.cli import main
+from scumble.errors import DataError
+from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel
+from scumble.privacy import calibrate, discrete_gaussian, discrete_laplace, gaussian_variance, laplace_variance
+from scumble.privacy.audit import Law, Samples, audit, broken_bound, collect, promises_of, sensitivity_finding
+from scumble.privacy.audit.bounds import excess, lower, upper
+from scumble.privacy.audit.mutants import CHANGES, Mutant, audit_mutant, example_tables
+
+MUTANTS = [name for name in CHANGES if name != "honest"]
+ONLY_BY_LAW = {"cell-without-noise", "clipped-counters", "float-noise"}
+"""Mutants whose mistake two tables that differ elsewhere cannot show, or that break the law and not yet the promise."""
+
+
+# ---- the real release path ----
+
+
+def test_the_release_path_keeps_its_promise() -> None:
+    """All three layers, through Sketch.update and Sketch.release."""
+    report = audit_kernel(releases=6000, pairs=300)
+    assert report.passed, report
+    assert report.findings[0].values["epsilon_at_least"] > 1.0, "the events are sharp: the true ε is 2"
+    assert {finding.layer for finding in report.findings} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delta": 1e-6, "releases": 4000},
+        {"delta": 0.01, "releases": 4000, "neighbors": "replace"},
+        {"neighbors": "replace", "releases": 1500},
+        {"records_per_person": 3, "releases": 1500},
+    ],
+    ids=str,
+)
+def test_other_promises_are_kept(options: dict) -> None:
+    report = audit_kernel(**options, pairs=30)
+    assert report.passed, report
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+@pytest.mark.parametrize("kind", KERNELS, ids=lambda kind: kind.name)
+def test_one_record_moves_one_counter_a_row(kind: type[Kernel], neighbors: str) -> None:
+    """Layer 3 for every kernel there is, with hostile cells: NaN, 1e308, −0.0, mixed types, empty sets."""
+    report = audit_kernel(kind(power=2), neighbors=neighbors, releases=30, pairs=150)
+    assert report.passed, report
+
+
+def test_products_and_grids_move_one_counter_a_row() -> None:
+    mixed = EuclideanKernel(1.0, columns=["a"]) * HammingKernel(columns=["b", "c"]) * JaccardKernel(columns=["d"])
+    assert audit_kernel(mixed, releases=30, pairs=150).passed
+    gridded = TableMaker(EuclideanKernel(1.0)).grid_spec()
+    assert gridded is not None
+    counts = [exact_counters(gridded, table) for table in next(TableMaker(EuclideanKernel(1.0)).pairs(1, "replace"))]
+    assert broken_bound(*counts, "replace") == ""
+
+
+# ---- the mutants ----
+
+
+def test_the_honest_mechanism_is_not_accused() -> None:
+    for delta in (0.0, 1e-6):
+        for neighbors in ("add-remove", "replace"):
+            report = audit_mutant("honest", delta=delta, neighbors=neighbors)
+            assert report.passed, report
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_is_caught(name: str) -> None:
+    """benchmarks/audit.py does this a hundred times: see docs/trust.md."""
+    report = audit_mutant(name)
+    assert not report.passed
+    layers = {finding.layer for finding in report.violations}
+    assert (1 in layers) == (name not in ONLY_BY_LAW), report
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_is_caught_with_gaussian_noise(name: str) -> None:
+    assert not audit_mutant(name, delta=1e-6).passed
+
+
+def test_a_release_path_with_a_flaw_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit of the real path is no mock: break the calibration, and it says so."""
+
+    def halved(rows: int, **budget: object) -> object:
+        return calibrate(rows, **{**budget, "epsilon": 2 * budget["epsilon"]})
+
+    monkeypatch.setattr(scumble.sketch, "calibrate", halved)
+    report = audit_kernel(releases=1500, pairs=5)
+    assert {1, 2} <= {finding.layer for finding in report.violations}
+
+
+# ---- layer 1 ----
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 0.01])
+def test_clopper_and_pearson_hold_exactly(alpha: float) -> None:
+    """The bounds fail with probability at most α, whatever the truth: summed, not simulated."""
+    trials = 60
+    k = np.arange(trials + 1)
+    low, high = lower(k, trials, alpha), upper(k, trials, alpha)
+    for p in np.linspace(0.0, 1.0, 401):
+        chances = stats.binom.pmf(k, trials, p)
+        assert chances[low > p].sum() <= alpha * (1 + 1e-9)
+        assert chances[high < p].sum() <= alpha * (1 + 1e-9)
+    assert np.all(np.diff(low) >= 0) and np.all(low <= k / trials) and np.all(high >= k / trials)
+
+
+def test_the_hockey_stick_needs_delta() -> None:
+    """An event of 1 % here and never there: no ε allows it, δ = 0.02 does."""
+    k, other = np.array([1000]), np.array([0])
+    assert excess(k, other, 100_000, 3.0, 0.0, 1e-6)[0][0] > 0
+    assert excess(k, other, 100_000, 3.0, 0.02, 1e-6)[0][0] < 0
+    assert excess(k, other, 100_000, 800.0, 0.0, 1e-6)[0][0] < 0
+
+
+def test_a_mechanism_of_ones_own_is_audited_without_its_tables() -> None:
+    def release(scale: float) -> object:
+        return lambda data: np.array([len(data), -len(data)]) + discrete_laplace(scale, 2)
+
+    assert audit_mechanism(release(2.0), epsilon=1.0, releases=3000).passed
+    assert not audit_mechanism(release(0.6), epsilon=1.0, releases=3000).passed
+
+    def with_count(data: list[float]) -> tuple[np.ndarray, int]:
+        return discrete_laplace(1.0, 1), len(data)
+
+    report = audit_mechanism(with_count, epsilon=1.0, releases=300)
+    assert not report.passed and "count" in report.violations[0].values["event"]
+
+
+def test_fractions_are_refused() -> None:
+    with pytest.raises(DataError, match="whole numbers"):
+        collect(lambda data: [0.25], None, 2)
+    assert collect(lambda data: [2.0], None, 2).counts.tolist() == [[[2]], [[2]]]
+    with pytest.raises(DataError, match="axes"):
+        Samples(np.zeros((2, 2), np.int64))
+
+
+def test_a_claim_is_audited_along_its_whole_curve() -> None:
+    claim = calibrate(4, epsilon=2, delta=1e-6).claim
+    promises = promises_of(claim)
+    assert promises[0] == (2.0, 1e-6) and len(promises) > 1
+    for epsilon, delta in promises[1:]:
+        assert claim.equivalent(delta) == epsilon < 2.0
+
+
+# ---- layer 2 ----
+
+
+@pytest.mark.parametrize("scale", [0.4, 2.5, 70.0])
+def test_the_law_is_the_one_of_the_sampler(scale: float) -> None:
+    assert Law("discrete-laplace", scale).moment(2) == pytest.approx(laplace_variance(scale), rel=1e-9)
+    assert Law("discrete-gaussian", scale).moment(2) == pytest.approx(gaussian_variance(scale), rel=1e-9)
+    for mechanism in ("discrete-laplace", "discrete-gaussian"):
+        law = Law(mechanism, scale)
+        assert law.beyond(0) == pytest.approx(1 - law.zero)
+        assert law.positive == pytest.approx((1 - law.zero) / 2)
+
+
+@pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("shape", [(40, 1, 1), (5000, 1, 2), (2, 300, 3), (1, 20, 900)], ids=str)
+def test_right_noise_of_any_shape_passes(draw: object, shape: tuple[int, ...]) -> None:
+    from scumble.privacy.audit import law_findings
+
+    name = "discrete-laplace" if draw is discrete_laplace else "discrete-gaussian"
+    for scale in (0.3, 3.0, 50.0):
+        for full_size in (True, False):
+            found = law_findings(draw(scale, shape), Law(name, scale), alpha=1e-7, where="here", full_size=full_size)
+            assert all(finding.passed for finding in found), found
+
+
+# ---- layer 3 ----
+
+
+def one_hot(values: np.ndarray, width: int = 50) -> np.ndarray:
+    return np.bincount(np.asarray(values, np.int64) % width, minlength=width)[None, :]
+
+
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [
+        (lambda data: 2 * one_hot(data), "changes by 2"),
+        (lambda data: one_hot(np.round(10 * (data - data.mean()))), "changes by"),
+        (lambda data: one_hot(np.unique(data, return_inverse=True)[1]), "changes by"),
+        (lambda data: np.vstack([one_hot(data), one_hot(np.unique(data))]), "different numbers"),
+    ],
+    ids=["counted twice", "centred by the data", "codes by order of appearance", "a row counts equal records once"],
+)
+def test_records_that_move_others_are_found(count: object, why: str) -> None:
+    rng = np.random.default_rng(1)
+    tables = [rng.integers(0, 40, 12).astype(float) for _ in range(30)]
+    finding = sensitivity_finding(count, [(table, table[1:]) for table in tables], name="a mistake")
+    assert not finding.passed and why in finding.detail
+
+
+def test_the_bound_is_that_of_the_neighbours() -> None:
+    here, there = np.array([[2, 0, 0]]), np.array([[1, 1, 0]])
+    assert broken_bound(here, there) and broken_bound(here, there, "replace") == ""
+    assert "number of records" in broken_bound(here, np.array([[2, 1, 0]]), "replace")
+    assert broken_bound(here, np.array([[2, 1, 2]]), people=3) == ""
+    assert "negative" in broken_bound(np.array([[-1, 1]]), np.array([[-1, 2]]))
+
+
+# ---- the report and the command line ----
+
+
+def test_the_report_is_short_and_plain() -> None:
+    report = audit_mutant("shared-rows", releases=2000)
+    lines = str(report).splitlines()
+    assert len(lines) < 12 and lines[-1].startswith("VIOLATION")
+    assert json.loads(json.dumps(report.to_dict()))["passed"] is False
+    good = audit_mutant("honest", releases=500)
+    assert len(str(good).splitlines()) == 4
+
+
+def test_the_command_line_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--mutant", "exact-count", "--releases", "2000"]) == 3
+    assert "the count exact" in capsys.readouterr().out
+    assert main(["audit", "--releases", "100", "--pairs", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["passed"] is True
+    assert main(["audit", "--mutant", "unknown"]) == 2
+    assert main(["audit", "--kernel", "nowhere:kernel"]) == 4
+    assert main(["audit", "--mechanism", "nonsense"]) == 2
+
+
+def test_the_command_line_audits_code_of_ones_own(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my_mechanism.py").write_text(
+        "from scumble.privacy import discrete_laplace\n"
+        "def good(data):\n    return [len(data) + discrete_laplace(1, 1)[0]]\n"
+        "def bad(data):\n    return [len(data)]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["audit", "--mechanism", "my_mechanism:good", "--epsilon", "1", "--releases", "500"]) == 0
+    assert main(["audit", "--mechanism", "my_mechanism:bad", "--epsilon", "1", "--releases", "500"]) == 3
+    capsys.readouterr()
+
+
+def test_an_audit_takes_exact_tables_or_does_without() -> None:
+    tables = example_tables(4, 8)
+    calibration = calibrate(4, epsilon=2)
+    honest = Mutant("honest", tables, calibration)
+    assert audit(honest, *tables, calibration.claim, releases=2000).passed
+    assert audit(honest, *tables, (2.0, 0.0), releases=2000).passed
+    assert not audit(honest, *tables, (0.3, 0.0), releases=4000).passed
