@@ -24,11 +24,16 @@ from scumble.learn.kde import PrivateKDE as PrivateKDE
 from scumble.learn.modes import PrivateModes as PrivateModes
 from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
 from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
+from scumble.people import PersonLimit as PersonLimit
 from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
+from scumble.privacy.ledger import Ledger as Ledger
 from scumble.release import Release as Release
 from scumble.release import load as load
+from scumble.share import Share as Share
+from scumble.share import combine as combine
+from scumble.share import load_share as load_share
 from scumble.sketch import Sketch as Sketch
 from scumble.sketch import load_secret as load_secret
 from scumble.sketch import merge as merge

@@ -73,7 +73,7 @@ _READER = {
     "model": "scumble.load reads it",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
-    "share": "scumble.load_share reads it, and scumble.combine adds it up with the others",
+    "share": "scumble.load_share reads it, to be added up with the others; never share it beyond",
 }
 
 _DTYPES = {"I64": "<i8", "U64": "<u8", "F64": "<f8", "I32": "<i4", "F32": "<f4", "U8": "|u1"}

@@ -29,6 +29,7 @@ VERBS = {
     "info": "the privacy card of a released file",
     "query": "densities with error bars at points of your choice",
     "plot": "pictures of a released file",
+    "ledger": "what has been spent on each dataset, and what is left",
     "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",
     "demo": "all of it, on a made-up town",
 }

@@ -160,6 +160,21 @@ def budget(parser: Parser, *, hint: bool = False) -> None:
     group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most so many (default: 1)")
 
 
+def ledger(parser: Parser) -> None:
+    group = parser.add_argument_group("the ledger (see scumble ledger --help)")
+    group.add_argument("--ledger", metavar="FILE", help="charge this file before noise is drawn; refuse if it is spent")
+    group.add_argument("--dataset", metavar="NAME", help="the dataset in the ledger")
+    group.add_argument("--part", metavar="NAME", help="one of the dataset's disjoint parts")
+
+
+def people(parser: Parser) -> None:
+    parser.add_argument(
+        "--person-column",
+        metavar="COLUMN",
+        help="whose record it is: of each person only --records-per-person are counted",
+    )
+
+
 def running(parser: Parser) -> None:
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=int, help="cores to count with (default: all)")

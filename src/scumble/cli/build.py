@@ -21,6 +21,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classes", type=shared.names, metavar="X,Y", help="all classes; public")
     shared.kernel(parser)
     shared.budget(parser)
+    shared.people(parser)
+    parser.add_argument(
+        "--noise-first",
+        action="store_true",
+        help="draw the noise before the first record: raw counters never exist (one look at a checkpoint, not two)",
+    )
+    shared.ledger(parser)
     shared.size(parser)
     shared.running(parser)
     parser.add_argument(

@@ -20,7 +20,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     source = open_source(args.source, **reading)
     try:
         label = options.get("label")
-        columns = args.columns or [name for name in source.names if name != label]
+        columns = args.columns or [name for name in source.names if name not in (label, args.person_column)]
         source.require(columns)
         kernel = kernel_from(args, columns)
         roles = roles_of(kernel, columns)
@@ -43,6 +43,12 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
             allow_empty=args.allow_empty,
             checkpoint=args.checkpoint,
             checkpoint_seconds=args.checkpoint_seconds,
+            person_column=args.person_column,
+            **{
+                name: getattr(args, name)
+                for name in ("noise_first", "ledger", "dataset", "part")
+                if hasattr(args, name)
+            },
             **options,
         )
     except BaseException:
@@ -69,4 +75,9 @@ def count(args: argparse.Namespace, job: Build) -> None:
         # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
         were = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
         say(args, f"{were} left out: cells missing, not finite or unreadable (do not publish this number).")
+    if job.tally.over:
+        say(
+            args,
+            f"{job.tally.over:,} records over the limit of their person were left out (do not publish this number).",
+        )
     sys.stderr.flush()

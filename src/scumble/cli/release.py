@@ -15,13 +15,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("secret", help="a secret part, made by sketch or merge")
     shared.budget(parser)
+    shared.ledger(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="the released file, such as people.scumble; '-' for standard output"
     )
     parser.add_argument(
         "--keep-secret",
         action="store_true",
-        help="do not delete the part. Each further release of it adds to the budget: keep count yourself",
+        help="do not delete the part. Each further release of it adds to the budget: use a --ledger",
     )
     shared.json_flag(parser)
 
@@ -52,6 +53,9 @@ def run(args: argparse.Namespace) -> None:
         delta=args.delta,
         neighbors=args.neighbors,
         records_per_person=args.records_per_person,
+        ledger=args.ledger,
+        dataset=args.dataset,
+        part=args.part,
     )
 
     def use_up() -> None:

@@ -19,6 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shared.kernel(parser)
     shared.size(parser)
     shared.budget(parser, hint=True)
+    shared.people(parser)
     shared.running(parser)
     parser.add_argument("--out", metavar="FILE", help="the secret file, such as part.secret; mode 0600")
 

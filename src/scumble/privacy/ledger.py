@@ -207,8 +207,8 @@ class Account:
             if cost.epsilon <= left.epsilon and cost.delta <= left.delta:
                 return ""
             return (
-                f"it needs ε = {_show(cost.epsilon)}, δ = {_show(cost.delta)} and dataset {self.dataset!r} has "
-                f"ε = {_show(left.epsilon, up=False)}, δ = {_show(left.delta, up=False)} left"
+                f"it needs ε = {show(cost.epsilon)}, δ = {show(cost.delta)} and dataset {self.dataset!r} has "
+                f"ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} left"
             )
         if cost.rho is None:
             return f"dataset {self.dataset!r} adds up ρ, and nobody has shown a ρ for this release"
@@ -216,8 +216,8 @@ class Account:
         if cost.rho <= left.rho:
             return ""
         return (
-            f"it needs ρ = {_show(cost.rho)} and dataset {self.dataset!r} has ρ = {_show(left.rho, up=False)} left, "
-            f"of ρ = {_show(self.rho or Fraction(0), up=False)}"
+            f"it needs ρ = {show(cost.rho)} and dataset {self.dataset!r} has ρ = {show(left.rho, up=False)} left, "
+            f"of ρ = {show(self.rho or Fraction(0), up=False)}"
         )
 
     def spent_epsilon(self) -> float:
@@ -333,6 +333,12 @@ class Ledger:
         """One dataset's budget and charges."""
         return _named(self.accounts(), dataset, self.path)
 
+    def check(self, dataset: str, claim: PrivacyClaim, *, part: str | None = None) -> None:
+        """Refuse, before hours of work, what could not be charged now. Charges nothing and holds nothing back."""
+        account = self.account(dataset)
+        _fits(account, claim, part)
+        _require_room(account, [Cost.of(claim), Cost.of(claim, rounded=False)], part)
+
     # ---- writing ----
 
     def open_dataset(
@@ -406,20 +412,15 @@ class Ledger:
                         if (old.dataset, old.part) != (dataset, part) or old.cost not in costs:
                             raise BudgetError(f"Release {identity} was charged before, with another cost.")
                         return False
-            cost = next((cost for cost in costs if not account.refusal(cost, part)), None)
-            if cost is None:
-                raise BudgetError(
-                    f"Cannot release: {account.refusal(costs[-1], part)}. Nothing was charged. "
-                    "Hint: ask for less, or query a release you have; that is free."
-                )
+            cost = _require_room(account, costs, part)
             numbers = [str(cost.epsilon), str(cost.delta), None if cost.rho is None else str(cost.rho)]
             _append(connection, "charges", [identity, dataset, part, *numbers, claim.mechanism, _now()])
             return True
 
     # ---- the file ----
 
-    def _look(self) -> None:
-        """Refuse what cannot be a ledger. (By `stat` alone: to open and close the file here would drop the locks that
+    def _look(self) -> int:
+        """Refuse what cannot be a ledger; gives its mode. (By `stat` alone: to open and close the file here would drop the locks that
         another thread holds on it, as POSIX has it.)"""
         shown = repr(self.path)
         try:
@@ -432,15 +433,12 @@ class Ledger:
             raise FileError(f"Cannot read ledger {shown}: {_reason(error)}.") from None
         if not stat.S_ISREG(about.st_mode):
             raise ForeignFileError(f"Cannot use {shown} as a ledger: it is not a regular file.")
-        if os.name == "posix" and about.st_mode & 0o077:
-            warnings.warn(
-                f"Others on this machine may open the ledger {shown}. Hint: chmod 600 it.", UserWarning, stacklevel=4
-            )
+        return about.st_mode
 
     @contextlib.contextmanager
     def _connected(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A connection for one operation. What raises inside is rolled back; else it is committed, to the disk."""
-        self._look()
+        permissions = self._look()
         # A reader, too, may have to roll back what a killed process left behind.
         mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
         try:
@@ -448,6 +446,9 @@ class Ledger:
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
                     _check(connection, self.path)
+                    if os.name == "posix" and permissions & 0o077:
+                        text = f"Others on this machine may open the ledger {self.path!r}. Hint: chmod 600 it."
+                        warnings.warn(text, UserWarning, stacklevel=4)
                     yield connection
                     connection.execute("COMMIT")
                 except BaseException:
@@ -537,7 +538,7 @@ def _check(connection: sqlite3.Connection, path: str) -> None:
     found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex_%'"))
     if found != _SCHEMA:
         raise CorruptFileError(f"Ledger {path!r} has been altered: its tables are not as scumble makes them.")
-    if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+    if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
         raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: bring it back from a backup.")
 
 
@@ -564,6 +565,17 @@ def _fits(account: Account, claim: PrivacyClaim, part: str | None) -> None:
             f"Dataset {account.dataset!r} has no part {part!r} (parts: {known}). "
             "Hint: name disjoint parts when the dataset is opened."
         )
+
+
+def _require_room(account: Account, costs: list[Cost], part: str | None) -> Cost:
+    """The first of the costs (all of them sound) that the account can bear."""
+    for cost in costs:
+        if not account.refusal(cost, part):
+            return cost
+    raise BudgetError(
+        f"Cannot release: {account.refusal(costs[-1], part)}. Nothing was charged. "
+        "Hint: ask for less, or query a release you have; that is free."
+    )
 
 
 # ---- numbers ----
@@ -629,8 +641,10 @@ def _epsilon_of(rho: float, delta: float) -> float:
     return least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), delta)
 
 
-def _show(value: Fraction, *, up: bool = True) -> str:
+def show(value: Fraction, *, up: bool = True) -> str:
     """Six digits, rounded to the safe side."""
+    if value == 0:
+        return "0"
     near = Fraction(f"{float(value):.6g}")
     if near == value or (near > value) == up:
         return f"{float(value):.6g}"
@@ -651,10 +665,10 @@ def _plain(cost: Cost, *, up: bool = True) -> dict[str, Any]:
 def _budget_text(account: Account) -> str:
     if account.composition == "pure":
         assert account.epsilon is not None
-        text = f"ε = {_show(account.epsilon, up=False)}, δ = {_show(account.delta, up=False)}, pure"
+        text = f"ε = {show(account.epsilon, up=False)}, δ = {show(account.delta, up=False)}, pure"
     else:
         assert account.rho is not None
-        text = f"ρ = {_show(account.rho, up=False)} at δ = {_show(account.delta, up=False)}, zcdp"
+        text = f"ρ = {show(account.rho, up=False)} at δ = {show(account.delta, up=False)}, zcdp"
     return f"{text}, {account.neighbors}, {account.records_per_person} record(s) a person"
 
 

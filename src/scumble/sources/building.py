@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble.bundle import Bundle, Label, plain
 from scumble.design import DESIGNS
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
+from scumble.people import DEFAULT_MEMORY, PersonLimit
 from scumble.planning import DEFAULT_RECORDS, Bounds, plan
+from scumble.privacy.calibration import calibrate
 from scumble.release import Release
+from scumble.sketch import release_disjoint
 from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import open_source
@@ -19,6 +22,10 @@ from scumble.sources.roles import roles_of
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
+from scumble.spending import charging
+
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
 
 
 class Build:
@@ -51,6 +58,12 @@ class Build:
         allow_empty: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = EVERY,
+        person_column: str | None = None,
+        person_memory: int = DEFAULT_MEMORY,
+        noise_first: bool = False,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
         **reading: Any,
     ) -> None:
         if not isinstance(kernel, Kernel):
@@ -70,13 +83,23 @@ class Build:
             "neighbors": neighbors,
             "records_per_person": records_per_person,
         }
+        self._charging = {"ledger": ledger, "dataset": dataset, "part": part}
+        self._noise_first = noise_first
         self._allow_empty = allow_empty
+        if noise_first and person_column is not None:
+            raise PrivacyError(
+                "Noise first and a column of persons do not go together: the table of persons would be there to steal. "
+                "Hint: leave out one of them."
+            )
+        people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
         self.source: Source = open_source(source, **reading)
         try:
-            names = [name for name in self.source.names if name != label] if columns is None else list(columns)
-            self.source.require(names if label is None else [*names, label])
-            if label in names:
-                raise parameter("columns", f"without {label!r}, the label", names)
+            others = [name for name in (label, person_column) if name is not None]
+            names = [name for name in self.source.names if name not in others] if columns is None else list(columns)
+            self.source.require([*names, *others])
+            for name in others:
+                if name in names or others.count(name) > 1:
+                    raise parameter("columns", f"without {name!r}, which has another use", names)
             self.roles = roles_of(kernel, names)
             planned = plan(
                 DEFAULT_RECORDS if n is None else n,
@@ -100,13 +123,21 @@ class Build:
                 bounds=planned.bounds,
                 shape=planned.shape,
             )
-            if label is not None:
-                self.roles[label] = "category"
+            for name in others:
+                self.roles[name] = "category"
+            where = charging(ledger, dataset, part)
+            going_on = noise_first and checkpoint is not None and os.path.exists(checkpoint)  # charged already
+            if where is not None and not going_on:
+                where.check(calibrate(spec.rows, **self._budget).claim)  # type: ignore[arg-type]
             options = {"invalid": invalid, "engine": engine, "threads": threads}
-            self.tally = Tally(spec, label=label, classes=labels, **options)
+            noise = {**self._budget, **self._charging} if noise_first else None
+            self.tally = Tally(
+                spec, label=label, classes=labels, person=person_column, people=people, noise=noise, **options
+            )
             self.checkpoint = None
             if checkpoint is not None:
                 about = {**spec.to_dict(), "invalid": invalid, "label": label, "classes": labels, **self._budget}
+                about |= {"person_column": person_column, "noise_first": noise_first}
                 fingerprint = self.source.fingerprint()
                 self.checkpoint = Checkpoint(checkpoint, fingerprint, about, checkpoint_seconds)
         except BaseException:
@@ -133,7 +164,10 @@ class Build:
 
     def release(self) -> Release | Bundle:
         """Add the noise, once: a release, or a bundle of one release a class."""
-        releases = [sketch.release(**self._budget) for sketch in self.tally.sketches]  # type: ignore[arg-type]
+        if self._noise_first:
+            releases = [sketch.release() for sketch in self.tally.sketches]
+        else:
+            releases = release_disjoint(self.tally.sketches, **self._budget, **self._charging)  # type: ignore[arg-type]
         if self.tally.classes is None:
             return releases[0]
         return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
@@ -168,6 +202,10 @@ def build(
     threads : how many cores count.
     checkpoint : a secret file that a killed build goes on from, when called again in the same way; deleted in the end.
     checkpoint_seconds : how often it is written.
+    person_column : the column that says whose record it is: of each person only `records_per_person` are counted.
+    person_memory : bytes for the table of persons; see :class:`scumble.PersonLimit`.
+    noise_first : draw the noise before the first record is read; see :meth:`scumble.Sketch.start_with_noise`.
+    ledger, dataset, part : charge the release to a :class:`scumble.Ledger` before noise is drawn.
     progress : a function that is told, after every batch, a :class:`Progress`.
     allow_empty : release a table without rows, too. (A refusal tells whoever learns of it that the table is empty.)
     format, delimiter, encoding : where a file's name and content do not tell.

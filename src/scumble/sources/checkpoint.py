@@ -5,6 +5,9 @@ all rows before the position are counted once, all rows after it not at all. A b
 command goes on from there and ends with the identical sketch.
 
 A checkpoint is removed before the release that it leads to is given out: the same counters are never released twice.
+
+With noise first, the counters in the file are a release already, and numbers that would tell more than the position
+does (rows, dropped rows) are left out. One look is harmless, two are not: see `Sketch.start_with_noise`.
 """
 
 from __future__ import annotations
@@ -58,6 +61,9 @@ class Checkpoint:
                 sketches.append(Sketch.from_container(box, **tally.options))
             file, row = data["position"]
             skipped = {int(index): int(count) for index, count in data["skipped"].items() if int(index) < file}
+            if tally.people is not None:
+                tally.people.restore(data["people"], container.arrays)
+                tally.over = int(data["over"])
             tally.restore(sketches, rows=data["rows"], dropped=data["dropped"], skipped=skipped)
         except (KeyError, TypeError, ValueError) as problem:
             if isinstance(problem, (ParameterError, DataError)):
@@ -93,6 +99,12 @@ class Checkpoint:
             "sketches": [metadata for metadata, _ in contents],
         }
         arrays = {f"counts.{k}": arrays["counts"] for k, (_, arrays) in enumerate(contents)}
+        if tally.sketches[0].noisy:
+            metadata |= {"rows": min(tally.rows, 1), "dropped": 0, "skipped": {}}
+        if tally.people is not None:
+            about, people = tally.people.contents()
+            metadata |= {"people": about, "over": tally.over}
+            arrays |= people
         files.write(self.path, "checkpoint", metadata, arrays, secret=True)
         self._last = time.monotonic()
 

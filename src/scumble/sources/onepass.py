@@ -47,6 +47,7 @@ def one_pass(
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
     invalid = tally.options.get("invalid", "error")
+    tally.begin()
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)
     with PatientInterrupts() as interrupted:

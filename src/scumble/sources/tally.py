@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from scumble.bundle import Label
 from scumble.errors import DataError
-from scumble.sketch import Sketch
+from scumble.people import PersonLimit
+from scumble.sketch import Sketch, begin_with_noise
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
 
@@ -19,7 +20,8 @@ class Tally:
     """Sketches with equal specs, and what the curator is told about the pass.
 
     With `label` and `classes`, each record is counted in the sketch of its class. The classes are public; a record of
-    another class is a bad one, treated as the caller chose for bad cells.
+    another class is a bad one, treated as the caller chose for bad cells. With `person`, the column of persons, and
+    `people`, only so many records of each person are counted. `noise` is the budget of noise that is drawn first.
     """
 
     def __init__(
@@ -28,9 +30,13 @@ class Tally:
         *,
         label: str | None = None,
         classes: Sequence[Label] | None = None,
+        person: str | None = None,
+        people: PersonLimit | None = None,
+        noise: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
         self.options = options
+        self.person, self.people, self._noise = person, people, noise
         self.label, self.classes = label, None if classes is None else list(classes)
         self.sketches = [Sketch.from_spec(spec, **options) for _ in range(len(self.classes or [0]))]
         self._hashes = None if classes is None else np.array([stable_hash(one) for one in classes])
@@ -38,6 +44,8 @@ class Tally:
         """Rows read: for the curator only."""
         self.strangers = 0
         """Rows dropped because their class is none of `classes`."""
+        self.over = 0
+        """Records dropped because their person has had enough."""
         self.skipped: dict[int, int] = {}
         """Lines dropped because they are no rows, by file."""
 
@@ -58,13 +66,38 @@ class Tally:
             mine.spec.require_equal(found.spec)
         self.sketches, self.rows, self.strangers, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
 
+    def begin(self) -> None:
+        """Before the first record: draw the noise, if it comes first and is not in already."""
+        if self._noise is not None and not self.sketches[0].noisy:
+            begin_with_noise(self.sketches, **self._noise)
+
     def update(self, batch: pa.RecordBatch) -> None:
         """Count a batch. If it is refused, the tally is of no further use."""
+        rows = batch.num_rows
+        if self.person is not None and self.people is not None:
+            batch = self._limited(batch, self.person, self.people)
         if self._hashes is None:
             self.sketches[0].update(batch)
         else:
             self._update_classes(batch, self._hashes)
-        self.rows += batch.num_rows
+        self.rows += rows
+
+    def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
+        """The batch without the column of persons and without what is too much."""
+        where = batch.schema.names.index(person)
+        missing = batch.column(where).is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        if missing.any():
+            count = int(missing.sum())
+            if self.options.get("invalid", "error") == "error":
+                raise DataError(
+                    f"{count:,} cells of column {person!r} are missing, so that nobody knows whose records these are. "
+                    "Hint: mend them, or leave such rows out with --invalid drop (invalid='drop')."
+                )
+            self.strangers += count
+            batch = batch.filter(pa.array(~missing))
+        kept = people.keep(batch.column(where))
+        self.over += int((~kept).sum())
+        return batch.remove_column(where).filter(pa.array(kept))
 
     def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> None:
         assert self.label is not None

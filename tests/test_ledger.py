@@ -1,0 +1,568 @@
+"""The ledger: adds up exactly, refuses in time, forgets nothing, and survives its users."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sqlite3
+import stat
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble.cli import main
+from scumble.privacy import calibrate, ledger
+from scumble.privacy.gaussian import zcdp_delta
+from scumble.privacy.ledger import Cost, Ledger
+from scumble.sources import build_by
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Ledger:
+    return Ledger.create(tmp_path / "town.ledger")
+
+
+def sketch(records: int = 100) -> scumble.Sketch:
+    made = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=4, buckets=8, design="iid")
+    return made.update(np.arange(float(records))[:, None])
+
+
+def charge(book: Ledger, dataset: str = "people", part: str | None = None, **budget: object) -> bool:
+    claim = calibrate(10, **{"epsilon": 0.1, **budget}).claim  # type: ignore[arg-type]
+    return book.charge(dataset, claim, identity=str(uuid.uuid4()), part=part)
+
+
+# ---- adding up ----
+
+
+def test_three_tenths_are_three_times_one_tenth(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=0.3)
+    for _ in range(3):
+        assert charge(book)
+    assert book.account("people").left() == Cost(Fraction(0), Fraction(0), None)
+    with pytest.raises(scumble.BudgetError, match=r"ε = 0\.1, δ = 0 and dataset 'people' has ε = 0, δ = 0 left"):
+        charge(book)
+    assert len(book.account("people").charges) == 3
+
+
+def test_thirds_fit_exactly_and_what_does_not_fit_is_told(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    for _ in range(2):
+        charge(book, epsilon=Fraction(1, 3))
+    assert book.account("people").left().epsilon == Fraction(1, 3)
+    with pytest.raises(scumble.BudgetError, match=r"ε = 0\.34, δ = 0 .* ε = 0\.333333, δ = 0 left"):
+        charge(book, epsilon=0.34)
+    charge(book, epsilon=Fraction(1, 3))
+    assert book.account("people").left().epsilon == 0
+
+
+@given(epsilon=st.floats(1e-3, 20), rows=st.integers(1, 3000))
+@settings(max_examples=60, deadline=None)
+def test_a_release_never_costs_more_than_its_request_nor_less_than_its_truth(epsilon: float, rows: int) -> None:
+    claim = calibrate(rows, epsilon=epsilon).claim
+    exact, rounded = Cost.of(claim, rounded=False), Cost.of(claim)
+    truth = rows / Fraction(claim.exact_scale or "") + 1 / Fraction(claim.exact_count_scale or "")
+    assert truth <= exact.epsilon <= Fraction(epsilon) + Fraction(1, 10**30)
+    assert exact.epsilon <= rounded.epsilon <= exact.epsilon * (1 + Fraction(1, 2**39))
+
+
+def test_deltas_add_up_too(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=10, delta=2e-6)
+    charge(book, epsilon=1, delta=1e-6)
+    charge(book, epsilon=1, delta=1e-6)
+    with pytest.raises(scumble.BudgetError, match=r"δ = 1e-07 .* ε = 8, δ = 0 left"):
+        charge(book, epsilon=1, delta=1e-7)
+    charge(book, epsilon=8)
+
+
+def test_zcdp_adds_rho_and_keeps_the_promise_at_the_ledgers_delta(book: Ledger) -> None:
+    account = book.open_dataset("people", epsilon=2, delta=1e-6, composition="zcdp")
+    assert account.rho is not None
+    assert zcdp_delta(2.0, float(account.rho)) <= 1e-6 < zcdp_delta(2.0, float(account.rho) * 1.0001)
+    done = 0
+    with pytest.raises(scumble.BudgetError, match="it needs ρ"):
+        for _ in range(1000):
+            charge(book, epsilon=0.5, delta=1e-6)
+            done += 1
+    # Basic composition would have paid for 4 (and for no δ at all beyond the first).
+    assert done > 8
+    assert 1.8 < book.account("people").spent_epsilon() <= 2.0
+    assert book.account("people").spent.rho == done * Cost.of(calibrate(10, epsilon=0.5, delta=1e-6).claim).rho
+
+
+def test_rho_may_be_given_itself(book: Ledger) -> None:
+    book.open_dataset("people", rho="0.02", delta=1e-6)
+    claim = calibrate(10, epsilon=0.1).claim
+    expected = int(Fraction("0.02") / Cost.of(claim).rho)  # type: ignore[operator]
+    for _ in range(min(expected, 3)):
+        charge(book)
+    assert book.account("people").composition == "zcdp"
+
+
+def slow_cost(charges: list[tuple[str | None, Fraction]], parts: list[str]) -> Fraction:
+    """The worst over persons: each is in one part, or in none."""
+    return max(sum((c for p, c in charges if p in (None, mine)), Fraction(0)) for mine in [*parts, None])
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, "north", "south", "east"]), st.integers(1, 5)), max_size=14))
+@settings(max_examples=20, deadline=None)
+def test_disjoint_parts_cost_the_largest(tmp_path_factory: pytest.TempPathFactory, wishes: list) -> None:
+    book = Ledger.create(tmp_path_factory.mktemp("parts") / "l")
+    parts = ["north", "south", "east"]
+    book.open_dataset("people", epsilon=1, parts=parts)
+    granted: list[tuple[str | None, Fraction]] = []
+    for part, tenths in wishes:
+        cost = Fraction(tenths, 10)
+        fits = slow_cost([*granted, (part, cost)], parts) <= 1
+        with contextlib.nullcontext() if fits else pytest.raises(scumble.BudgetError):
+            charge(book, part=part, epsilon=cost)
+            granted.append((part, cost))
+    assert book.account("people").spent.epsilon == slow_cost(granted, parts)
+
+
+def test_an_undeclared_part_is_no_fresh_budget(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1, parts=["north"])
+    with pytest.raises(scumble.ParameterError, match="no part 'nroth'"):
+        charge(book, part="nroth")
+    book.open_dataset("people", epsilon=1, parts=["north", "south"])  # more may come later
+    charge(book, part="south", epsilon=1)
+    charge(book, part="north", epsilon=1)
+    with pytest.raises(scumble.BudgetError):
+        charge(book)
+
+
+def test_promises_of_different_kinds_do_not_add_up(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=5, records_per_person=3)
+    with pytest.raises(scumble.ParameterError, match="neighbors"):
+        charge(book, neighbors="replace", records_per_person=3)
+    with pytest.raises(scumble.ParameterError, match="at least 3"):
+        charge(book)
+    charge(book, records_per_person=4)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": "nan"},
+        {},
+        {"epsilon": 1, "rho": 1, "delta": 1e-6},
+        {"epsilon": 1, "composition": "zcdp"},
+        {"rho": 1, "composition": "pure"},
+        {"epsilon": 1, "composition": "rdp"},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "parts": ["a", "a"]},
+        {"epsilon": 1, "neighbors": "both"},
+        {"epsilon": 1, "records_per_person": 0},
+    ],
+)
+def test_budgets_that_make_no_sense(book: Ledger, wrong: dict) -> None:
+    with pytest.raises(scumble.ParameterError):
+        book.open_dataset("people", **wrong)
+    assert book.accounts() == {}
+
+
+# ---- never refunded, never twice, never changed ----
+
+
+def test_a_charge_is_idempotent_by_identity(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    claim, identity = calibrate(10, epsilon=0.6).claim, str(uuid.uuid4())
+    assert book.charge("people", claim, identity=identity)
+    assert not book.charge("people", claim, identity=identity)
+    assert book.account("people").left().epsilon == Fraction(2, 5)
+    with pytest.raises(scumble.BudgetError, match="another cost"):
+        book.charge("people", calibrate(10, epsilon=0.1).claim, identity=identity)
+    with pytest.raises(ValueError, match="UUID"):
+        book.charge("people", claim, identity="{" + identity + "}")
+
+
+def test_a_budget_is_not_changed(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    book.open_dataset("people", epsilon=1.0)
+    with pytest.raises(scumble.BudgetError, match="has a budget already"):
+        book.open_dataset("people", epsilon=2)
+
+
+def test_rows_cannot_be_changed_or_deleted_and_edits_are_found(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    charge(book)
+    with contextlib.closing(sqlite3.connect(book.path)) as raw:
+        for statement in ("UPDATE charges SET epsilon = '0'", "DELETE FROM charges", "DELETE FROM datasets"):
+            with pytest.raises(sqlite3.IntegrityError, match="a ledger only grows"):
+                raw.execute(statement)
+    kept = Path(book.path).read_bytes()
+    for edit in (
+        "DROP TRIGGER charges_update",
+        "DROP TRIGGER charges_update; UPDATE charges SET epsilon = '0'; "
+        "CREATE TRIGGER charges_update BEFORE UPDATE ON charges BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END",
+        "INSERT INTO charges SELECT 2, 'x', dataset, part, epsilon, delta, rho, mechanism, charged, seal FROM charges",
+        "CREATE TABLE more (x)",
+    ):
+        Path(book.path).write_bytes(kept)
+        with contextlib.closing(sqlite3.connect(book.path)) as raw:
+            raw.executescript(edit)
+        with pytest.raises(scumble.CorruptFileError):
+            charge(book)
+
+
+def test_charged_before_noise_is_drawn_and_not_given_back(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.open_dataset("people", epsilon=1)
+    secret = sketch()
+    seen = []
+
+    def fail(*_: object) -> np.ndarray:
+        seen.append(len(book.account("people").charges))
+        raise OSError("no entropy")
+
+    monkeypatch.setattr("scumble.privacy.noise._entropy", fail)
+    with pytest.raises(OSError, match="no entropy"):
+        secret.release(epsilon=0.6, ledger=book, dataset="people")
+    assert seen == [1], "the charge was there when the first noise was asked for"
+    assert book.account("people").left().epsilon == Fraction(2, 5)
+    assert secret._counts.size == 0
+    with pytest.raises(scumble.BudgetError):
+        secret.release(epsilon=0.1, ledger=book, dataset="people")
+
+
+def test_a_refused_release_leaves_the_sketch_as_it_was(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    secret = sketch()
+    with pytest.raises(scumble.BudgetError, match="Nothing was charged"):
+        secret.release(epsilon=2, ledger=book, dataset="people")
+    with pytest.raises(scumble.ParameterError, match="no dataset"):
+        secret.release(epsilon=1, ledger=book, dataset="peeple")
+    assert secret.count == 100
+    release = secret.release(epsilon=1, ledger=book.path, dataset="people")
+    assert [charge.identity for charge in book.account("people").charges] == [release.identity]
+
+
+def test_a_second_release_needs_a_ledger_with_budget_left(book: Ledger, tmp_path: Path) -> None:
+    book.open_dataset("people", epsilon=1)
+    book.open_dataset("others", epsilon=1)
+    secret = sketch()
+    with pytest.raises(scumble.BudgetError, match="needs a ledger"):
+        secret.release(epsilon=0.4, keep=True)
+    secret.save(tmp_path / "part.secret")
+    one = secret.release(epsilon=0.4, ledger=book, dataset="people", keep=True)
+    two = secret.release(epsilon=0.4, ledger=book, dataset="people", keep=True)
+    assert one.identity != two.identity and not np.array_equal(one.counts, two.counts)
+    with pytest.raises(scumble.BudgetError, match=r"ε = 0\.2, δ = 0 left"):
+        secret.release(epsilon=0.4, ledger=book, dataset="people", keep=True)
+    for way in ({}, {"ledger": book, "dataset": "others"}):  # not without it, and not from another account
+        with pytest.raises(scumble.BudgetError, match="released before"):
+            secret.release(epsilon=0.1, **way)
+    scumble.load_secret(tmp_path / "part.secret").release(epsilon=0.2, ledger=book, dataset="people")
+    with pytest.raises(scumble.BudgetError):
+        secret.release(epsilon=0.1, ledger=book, dataset="people")
+
+
+def test_a_release_without_a_ledger_is_not_mended_by_one_afterwards(book: Ledger, tmp_path: Path) -> None:
+    book.open_dataset("people", epsilon=1)
+    secret = sketch()
+    secret.save(tmp_path / "part.secret")
+    secret.release(epsilon=0.4)
+    with pytest.raises(scumble.BudgetError, match="released before"):
+        scumble.load_secret(tmp_path / "part.secret").release(epsilon=0.4, ledger=book, dataset="people")
+    assert book.account("people").charges == ()
+
+
+def test_a_bundle_is_charged_once(book: Ledger, tmp_path: Path) -> None:
+    book.open_dataset("people", epsilon=1)
+    table = pa.table({"age": [1.0, 2.0, 3.0, 4.0], "mode": ["bus", "car", "bus", "car"]})
+    bundle = build_by(
+        table,
+        scumble.EuclideanKernel(1.0),
+        label="mode",
+        classes=["bus", "car", "bike"],
+        rows=4,
+        buckets=8,
+        epsilon=0.7,
+        ledger=book,
+        dataset="people",
+    )
+    assert len({release.identity for release in bundle.values()}) == 3
+    assert book.account("people").left().epsilon == Fraction(3, 10)
+
+
+# ---- several at once ----
+
+
+def in_children(count: int, work: Callable[[int], bool]) -> list[bool]:
+    """Run `work` in so many forked processes at once; which of them said yes."""
+    gate_out, gate_in = os.pipe()
+    children = []
+    for k in range(count):
+        pid = os.fork()
+        if pid == 0:
+            code = 2
+            try:
+                os.close(gate_in)
+                os.read(gate_out, 1)  # returns when the parent lets go
+                code = 0 if work(k) else 1
+            finally:
+                os._exit(code)
+        children.append(pid)
+    os.close(gate_out)
+    os.close(gate_in)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+    assert all(code in (0, 1) for code in codes), codes
+    return [code == 0 for code in codes]
+
+
+def test_eight_processes_race_for_a_budget_of_three(book: Ledger, tmp_path: Path) -> None:
+    book.open_dataset("people", epsilon=0.3)
+    secret = sketch()
+
+    def work(k: int) -> bool:
+        try:
+            release = secret.release(epsilon=0.1, ledger=book, dataset="people")
+        except scumble.BudgetError:
+            return False
+        release.save(tmp_path / f"{k}.scumble")
+        return True
+
+    assert sum(in_children(8, work)) == 3
+    releases = [scumble.load(path) for path in tmp_path.glob("*.scumble")]
+    assert {one.identity for one in releases} == {charge.identity for charge in book.account("people").charges}
+    assert len({one.counts.tobytes() for one in releases}) == 3
+
+
+def test_threads_race_for_a_budget_of_three(book: Ledger) -> None:
+    """Threads share POSIX locks, which a careless open and close of the file would drop."""
+    book.open_dataset("people", epsilon=0.3)
+    won: list[bool] = []
+
+    def work() -> None:
+        for _ in range(2):
+            with contextlib.suppress(scumble.BudgetError):
+                won.append(charge(Ledger(book.path)))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 3 == len(book.account("people").charges)
+
+
+def test_two_threads_release_one_sketch_once() -> None:
+    for _ in range(20):
+        secret, won = sketch(), []
+        gate = threading.Barrier(4)
+
+        def work(secret: scumble.Sketch = secret, won: list = won, gate: threading.Barrier = gate) -> None:
+            gate.wait()
+            with contextlib.suppress(scumble.BudgetError):
+                won.append(secret.release(epsilon=1.0))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(won) == 1
+
+
+def test_a_ledger_in_use_is_waited_for_and_then_refused(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    with contextlib.closing(sqlite3.connect(book.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        secret, began = sketch(), time.monotonic()
+        with pytest.raises(scumble.FileError, match=r"in use for over 0\.2 s"):
+            secret.release(epsilon=1, ledger=Ledger(book.path, timeout=0.2), dataset="people")
+        assert time.monotonic() - began < 5
+        other.execute("ROLLBACK")
+    secret.release(epsilon=1, ledger=book, dataset="people")
+
+
+# ---- the file ----
+
+
+def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        book = Ledger.create(tmp_path / "town.ledger")
+        book.open_dataset("people", epsilon=1)
+        charge(book)
+        assert stat.S_IMODE(os.stat(book.path).st_mode) == 0o600
+        with contextlib.closing(sqlite3.connect(book.path, isolation_level=None)) as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            raw.execute("INSERT INTO parts VALUES (9, 'x', 'y', 'z')")
+            journal = Path(book.path + "-journal")
+            assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+            raw.execute("ROLLBACK")
+    finally:
+        os.umask(old)
+    assert [path.name for path in tmp_path.iterdir()] == ["town.ledger"]
+    os.chmod(book.path, 0o644)
+    with pytest.warns(UserWarning, match="chmod 600"):
+        Ledger(book.path)
+
+
+def test_an_existing_file_is_never_replaced(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+    with pytest.raises(scumble.FileError, match="there is a file already"):
+        Ledger.create(book.path)
+    assert "people" in book.accounts()
+
+
+def test_a_missing_ledger_is_not_made_silently(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There is no ledger"):
+        Ledger(tmp_path / "twon.ledger")
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        Ledger.create(tmp_path / "nowhere" / "town.ledger")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with contextlib.closing(sqlite3.connect(other)) as raw:
+        raw.execute("CREATE TABLE t (x)")
+        raw.commit()
+    (tmp_path / "text").write_text("age,income\n1,2\n" * 100)
+    (tmp_path / "empty").touch()
+    (tmp_path / "short").write_bytes(b"SQLite format 3\0" + bytes(20))
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for path in tmp_path.iterdir():
+        if path.is_file():
+            path.chmod(0o600)
+        before = path.read_bytes() if path.is_file() else b""
+        with pytest.raises(scumble.ForeignFileError):
+            Ledger(path)
+        assert not path.is_file() or path.read_bytes() == before
+
+
+def test_a_newer_ledger_is_named(book: Ledger) -> None:
+    with contextlib.closing(sqlite3.connect(book.path, isolation_level=None)) as raw:
+        raw.execute("PRAGMA user_version = 2")
+    with pytest.raises(scumble.NewerFileError, match="upgrade"):
+        Ledger(book.path)
+
+
+def test_damage_is_refused_or_harmless(book: Ledger) -> None:
+    """Flip bits all over the file: either it is refused, or it says exactly what it said before."""
+    book.open_dataset("people", epsilon=1, parts=["a"])
+    charge(book)
+    charge(book, part="a")
+    before, kept = book.accounts(), Path(book.path).read_bytes()
+    rng = np.random.default_rng(3)
+
+    def refused(data: bytes) -> bool:
+        Path(book.path).write_bytes(data)
+        try:
+            assert Ledger(book.path).accounts() == before
+        except scumble.FileError as problem:
+            assert "ledger" in str(problem).lower()
+            return True
+        return False
+
+    found = 0
+    text = [kept.find(word) for word in (b"discrete-laplace", b"1/10", b"people", b"add-remove")]
+    for place in [*rng.choice(len(kept), 120, replace=False).tolist(), *text]:
+        damaged = bytearray(kept)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        found += refused(bytes(damaged))
+    assert found > 5
+    for size in range(1, len(kept), 1024):
+        assert refused(kept[:size]) or size > len(kept) - 4096  # the last page is an index that nobody needs
+
+
+def test_a_ledger_that_cannot_be_written_stops_the_release(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.open_dataset("people", epsilon=1)
+    secret = sketch()
+    connect = Ledger._connect
+    monkeypatch.setattr(Ledger, "_connect", lambda self, mode: connect(self, "ro"))
+    with pytest.raises(scumble.FileError, match="can be written to"):
+        secret.release(epsilon=1, ledger=book, dataset="people")
+    monkeypatch.undo()
+    assert book.account("people").charges == ()
+    assert secret.count == 100
+
+
+def test_a_full_disk_stops_the_release(book: Ledger) -> None:
+    book.open_dataset("people", epsilon=1)
+
+    def work(_: int) -> bool:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        secret = sketch()
+        try:
+            secret.release(epsilon=1, ledger=book, dataset="people")
+        except scumble.FileError:
+            return secret.count == 100
+        return False
+
+    assert in_children(1, work) == [True]
+    assert book.account("people").charges == ()
+    charge(book)
+
+
+def test_nothing_depends_on_the_clock(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.open_dataset("people", epsilon=0.3)
+    for year in ("2030", "1970", "2000"):
+        monkeypatch.setattr(ledger, "_now", lambda year=year: f"{year}-01-01T00:00:00+00:00")
+        charge(book)
+    with pytest.raises(scumble.BudgetError):
+        charge(book)
+    assert [entry.charged[:4] for entry in book.account("people").charges] == ["2030", "1970", "2000"]
+
+
+def test_nobody_opens_the_file_beside_sqlite() -> None:
+    """To open and close the file would drop the locks of other threads (POSIX): only `stat` may look at it."""
+    text = Path(ledger.__file__).read_text()
+    assert "open(self.path" not in text and "read_bytes" not in text
+
+
+# ---- the verb ----
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "town.ledger")
+    assert main(["ledger", path]) == 4
+    assert main(["ledger", path, "--open", "people", "--epsilon", "0.3", "--parts", "north,south"]) == 0
+    table = tmp_path / "people.csv"
+    table.write_text("age\n" + "\n".join(map(str, range(50))) + "\n")
+    words = ["build", str(table), "--bandwidth", "5", "--rows", "4", "--buckets", "8", "--quiet"]
+    words += ["--epsilon", "0.2", "--ledger", path, "--dataset", "people", "--out"]
+    assert main([*words, str(tmp_path / "a.scumble"), "--part", "north"]) == 0
+    assert main([*words, str(tmp_path / "b.scumble"), "--part", "south"]) == 0
+    capsys.readouterr()
+    assert main([*words, str(tmp_path / "c.scumble")]) == 3
+    assert "ε = 0.1, δ = 0 left" in capsys.readouterr().err
+    assert main(["ledger", path, "--json"]) == 0
+    (account,) = json.loads(capsys.readouterr().out)["datasets"]
+    assert account["left"]["exact_epsilon"] == "1/10" and len(account["charges"]) == 2
+    assert account["charges"][0]["identity"] == scumble.load(tmp_path / "a.scumble").identity
+    assert main(["ledger", path]) == 0
+    assert "part north: ε = 0.1 left" in capsys.readouterr().out
+    assert main(["ledger", path, "--epsilon", "3"]) == 2
+    assert main(["ledger", path, "--open", "people", "--epsilon", "3"]) == 3
+
+
+def test_the_release_verb_charges_too(tmp_path: Path) -> None:
+    path = str(tmp_path / "town.ledger")
+    assert main(["ledger", path, "--open", "people", "--epsilon", "1", "--delta", "1e-6"]) == 0
+    sketch().save(tmp_path / "part.secret")
+    words = ["release", str(tmp_path / "part.secret"), "--epsilon", "0.6", "--quiet", "--keep-secret"]
+    words += ["--ledger", path, "--dataset", "people", "--out"]
+    assert main([*words, str(tmp_path / "a.scumble")]) == 0
+    assert main([*words, str(tmp_path / "b.scumble")]) == 3
+    assert not (tmp_path / "b.scumble").exists()
