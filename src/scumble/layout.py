@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.counting import Hasher, engine
-from scumble.counting.device import device_table, on_device
+from scumble.counting.device import device_table, on_device, to_host
 from scumble.design import Design
 from scumble.errors import DataError
 from scumble.grid import Field, Grid
@@ -76,7 +76,7 @@ class Layout(ABC):
             if bad.any():
                 if invalid == "error":
                     told = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
-                    raise DataError(invalid_message(bad, told))
+                    raise DataError(invalid_message(to_host(bad), told))
                 bad_rows = bad_rows | bad.any(axis=1)
             parts.append(records)
         if bad_rows is False:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from scumble.errors import DataError, ScumbleError
 
 _CUDA = 2  # DLPack's number for CUDA devices
@@ -26,6 +28,11 @@ def device_table(X: Any) -> DeviceTable:
             "Hint: pip install 'scumble[gpu]', or pass a copy in host memory."
         ) from None
     return DeviceTable(cupy.from_dlpack(X), cupy)
+
+
+def to_host(values: Any) -> np.ndarray:
+    """An array in host memory: itself, or a copy of one on a device."""
+    return values if isinstance(values, np.ndarray) else values.get()
 
 
 class DeviceTable:

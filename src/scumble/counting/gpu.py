@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scumble.counting.cuda import FAMILIES, LARGEST_RECORD, Shape, Tuning, numbers_of, source, start_of
+from scumble.counting.device import to_host
 from scumble.counting.hasher import Hasher
 from scumble.errors import ScumbleError
 from scumble.kernels import Records
@@ -115,7 +116,7 @@ def count(
         from scumble.counting import cpu
 
         log.warning("Counting on the processor, not on the GPU: %s.", reason)
-        cpu.count(hasher, [Records(_on_host(part.values), part.offsets) for part in records], counts, threads)
+        cpu.count(hasher, [Records(to_host(part.values), part.offsets) for part in records], counts, threads)
         return
     X = _matrix(records)
     if len(X) == 0:
@@ -166,10 +167,6 @@ def _matrix(records: Sequence[Records]) -> Any:
     import cupy
 
     return cupy.hstack([cupy.asarray(part) for part in parts])
-
-
-def _on_host(values: Any) -> np.ndarray:
-    return values if isinstance(values, np.ndarray) else values.get()
 
 
 # ---- the real device ----
@@ -324,7 +321,7 @@ def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threa
     """(rows, n): the counter that each record falls into. Few queries are the processor's business."""
     from scumble.counting import cpu
 
-    return cpu.lookup(hasher, [Records(_on_host(part.values), part.offsets) for part in records], counts, threads)
+    return cpu.lookup(hasher, [Records(to_host(part.values), part.offsets) for part in records], counts, threads)
 
 
 __all__ = ["CudaDevice", "Device", "Division", "available", "count", "lookup", "reason_against"]
