@@ -14,8 +14,14 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group test
 	@touch $@
 
-demo: setup
+# The demo needs less than the tests do: a quick set-up of its own, unless the whole one is there.
+demo: $(firstword $(wildcard $(STAMP)) $(VENV)/.demo)
 	@$(BIN)/scumble demo
+
+$(VENV)/.demo: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	@touch $@
 
 # Formatting, lint, types and import direction; then every test.
 check: setup
