@@ -89,8 +89,9 @@ class Tally:
         if missing.any():
             count = int(missing.sum())
             if self.options.get("invalid", "error") == "error":
+                cells = "1 cell" if count == 1 else f"{count:,} cells"
                 raise DataError(
-                    f"{count:,} cells of column {person!r} are missing, so that nobody knows whose records these are. "
+                    f"{cells} of column {person!r} {'is' if count == 1 else 'are'} missing, so that nobody knows whose records these are. "
                     "Hint: mend them, or leave such rows out with --invalid drop (invalid='drop')."
                 )
             self.strangers += count

@@ -1,0 +1,241 @@
+"""At most m records of a person are counted, and nobody's records depend on anybody else's."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import pickle
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble import people
+from scumble.cli import main
+from scumble.sources import Build, build
+
+KERNEL = scumble.EuclideanKernel(1.0)
+NAMES = st.lists(st.sampled_from([f"person {k}" for k in range(12)]), max_size=60)
+
+
+def slow(persons: list[str], most: int) -> list[bool]:
+    """The first m of each: the slow, obvious twin."""
+    seen: Counter[str] = Counter()
+    out = []
+    for person in persons:
+        seen[person] += 1
+        out.append(seen[person] <= most)
+    return out
+
+
+@given(st.lists(NAMES, max_size=5), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_the_first_m_of_each_pass_however_the_stream_is_cut(batches: list[list[str]], most: int) -> None:
+    limit = scumble.PersonLimit(most)
+    kept = [flag for batch in batches for flag in limit.keep(batch).tolist()]
+    assert kept == slow([person for batch in batches for person in batch], most)
+
+
+@given(NAMES, st.integers(1, 3), st.sampled_from([f"person {k}" for k in range(12)]))
+@settings(max_examples=60, deadline=None)
+def test_removing_a_person_changes_nobody_elses_records(persons: list[str], most: int, gone: str) -> None:
+    """The property that makes m the sensitivity, and that counting filters lack."""
+    with_all = [p for p, kept in zip(persons, scumble.PersonLimit(most).keep(persons), strict=True) if kept]
+    rest = [p for p in persons if p != gone]
+    without = [p for p, kept in zip(rest, scumble.PersonLimit(most).keep(rest), strict=True) if kept]
+    assert [p for p in with_all if p != gone] == without
+    assert len(with_all) - len(without) <= most
+
+
+def test_many_persons_while_the_table_grows(rng: np.random.Generator) -> None:
+    persons = rng.integers(0, 20_000, 100_000)
+    limit = scumble.PersonLimit(3)
+    kept = np.concatenate([limit.keep(persons[k : k + 7000]) for k in range(0, 100_000, 7000)])
+    assert kept.tolist() == slow(persons.tolist(), 3)
+    assert limit._persons == len(set(persons.tolist()))
+
+
+def test_memory_is_bounded_and_nobody_is_forgotten(rng: np.random.Generator) -> None:
+    limit = scumble.PersonLimit(1, memory=100_000)
+    room = 3 * limit._most_places // 4
+    assert limit.keep(np.arange(room)).all()
+    assert limit._hashes.nbytes + limit._counts.nbytes <= 100_000
+    assert not limit.keep(rng.permutation(room)).any(), "known persons are still known"
+    with pytest.raises(scumble.DataError, match="more persons than the limit has room for"):
+        limit.keep([-1])
+    assert not limit.keep(np.arange(room)).any()
+
+
+def test_one_person_has_one_name_in_every_container() -> None:
+    for column in (
+        [7, 7.0, "7", np.int32(7), Decimal(7)],
+        pa.array([7] * 5),
+        pd.Series(["7"] * 5),
+        pl.Series([7.0] * 5),
+        pa.chunked_array([["7", "7"], ["7", "7", "7"]]),
+        pa.array(["7"] * 5).dictionary_encode(),
+        np.array([7] * 5, np.uint8),
+    ):
+        assert scumble.PersonLimit(2).keep(column).tolist() == [True, True, False, False, False]
+    days = [datetime.date(2024, 1, 1), np.datetime64("2024-01-01"), datetime.date(2024, 1, 2)]
+    assert scumble.PersonLimit(1).keep(days).tolist() == [True, False, True]
+    assert scumble.PersonLimit(1).keep([True, 1, "true"]).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("bad", [[None], ["a", float("nan")], [["x"]], [object()], np.zeros((2, 2))])
+def test_columns_that_name_nobody(bad: object) -> None:
+    with pytest.raises((scumble.DataError, scumble.ParameterError)) as caught:
+        scumble.PersonLimit(1).keep(bad)
+    assert "0x" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2", 2**31])
+def test_limits_that_make_no_sense(bad: object) -> None:
+    with pytest.raises(scumble.ParameterError):
+        scumble.PersonLimit(bad)  # type: ignore[arg-type]
+
+
+def test_the_limit_keeps_its_secret() -> None:
+    limit = scumble.PersonLimit(2)
+    limit.keep(["ann"])
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(scumble.PrivacyError):
+            attempt(limit)
+    assert repr(limit) == "PersonLimit(2)"
+    assert scumble.PersonLimit(2)._key != scumble.PersonLimit(2)._key
+
+
+def test_it_goes_on_from_a_checkpoint() -> None:
+    limit, again = scumble.PersonLimit(2), scumble.PersonLimit(2)
+    limit.keep([f"p{k}" for k in range(5000)])
+    limit.keep(["p1", "p2"])
+    again.restore(*limit.contents())
+    assert again.keep(["p1", "p2", "p3", "p3", "new"]).tolist() == [False, False, True, False, True]
+    with pytest.raises(scumble.CorruptFileError):
+        scumble.PersonLimit(3).restore(*limit.contents())
+    with pytest.raises(scumble.CorruptFileError):
+        again.restore({}, {})
+
+
+# ---- builds ----
+
+
+def visits(rng: np.random.Generator, n: int = 30_000) -> pa.Table:
+    who = np.minimum(rng.zipf(1.3, n), 5000)  # a few persons with very many records
+    return pa.table({"age": rng.normal(40, 10, n), "who": who})
+
+
+def test_a_build_counts_at_most_m_of_each(rng: np.random.Generator) -> None:
+    table = visits(rng)
+    job = Build(
+        table, KERNEL, ["age"], person_column="who", records_per_person=3, rows=4, buckets=64, design="iid", seed=2
+    )
+    job.count()
+    kept = np.array(slow(table["who"].to_pylist(), 3))
+    expected = scumble.Sketch(KERNEL, columns=["age"], rows=4, buckets=64, design="iid", seed=2)
+    expected.update(table.select(["age"]).filter(pa.array(kept)))
+    np.testing.assert_array_equal(job.tally.sketches[0]._counts, expected._counts)
+    assert job.tally.over == int((~kept).sum()) and job.tally.rows == len(kept)
+    release = job.release()
+    assert release.privacy.unit == "person" and release.privacy.records_per_person == 3
+
+
+def test_one_person_moves_the_sketch_by_m_records_at_most(rng: np.random.Generator) -> None:
+    table = visits(rng, 5000)
+    without = table.filter(pa.compute.not_equal(table["who"], 1))
+    counts = []
+    for each in (table, without):
+        job = Build(each, KERNEL, ["age"], person_column="who", records_per_person=4, rows=4, buckets=64)
+        job.count()
+        counts.append(job.tally.sketches[0]._counts)
+    assert table.num_rows - without.num_rows > 500
+    np.testing.assert_array_equal(np.abs(counts[0] - counts[1]).sum(axis=1), 4)
+
+
+def test_the_limit_is_one_for_all_classes(rng: np.random.Generator) -> None:
+    table = visits(rng, 3000).append_column("mode", pa.array(rng.choice(["bus", "car"], 3000)))
+    job = Build(
+        table,
+        KERNEL,
+        ["age"],
+        label="mode",
+        classes=["bus", "car"],
+        person_column="who",
+        records_per_person=2,
+        rows=4,
+        buckets=16,
+    )
+    job.count()
+    assert sum(sketch.count for sketch in job.tally.sketches) == sum(slow(table["who"].to_pylist(), 2))
+
+
+def test_missing_persons_are_refused_or_dropped() -> None:
+    table = pa.table({"age": [1.0, 2.0, 3.0], "who": ["ann", None, "bob"]})
+    options = {"person_column": "who", "rows": 4, "buckets": 8}
+    with pytest.raises(scumble.DataError, match="1 cell of column 'who' is missing"):
+        build(table, KERNEL, ["age"], **options)
+    job = Build(table, KERNEL, ["age"], invalid="drop", **options)
+    job.count()
+    assert job.tally.sketches[0].count == 2 and job.tally.dropped == 1
+    with pytest.raises(scumble.ParameterError, match="another use"):
+        build(table, KERNEL, ["age", "who"], **options)
+    with pytest.raises(scumble.DataError, match="no column 'whom'"):
+        build(table, KERNEL, ["age"], **{**options, "person_column": "whom"})
+
+
+def test_a_resumed_build_remembers_whom_it_has_counted(tmp_path: Path, rng: np.random.Generator) -> None:
+    import pyarrow.parquet as pq
+
+    table = visits(rng)
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    for k in range(3):
+        pq.write_table(table[10_000 * k : 10_000 * (k + 1)], folder / f"{k}.parquet")
+    options: dict = {"person_column": "who", "records_per_person": 2, "rows": 4, "buckets": 64}
+    options |= {"checkpoint": tmp_path / "c", "checkpoint_seconds": 0}
+
+    def stop(progress: object) -> None:
+        raise KeyError
+
+    for _ in range(2):  # one batch further each time
+        with pytest.raises(KeyError):
+            Build(str(folder), KERNEL, ["age"], **options).count(stop)
+        assert (tmp_path / "c").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(scumble.ParameterError, match="another build"):
+        Build(str(folder), KERNEL, ["age"], **{**options, "person_column": None}).count()
+    job = Build(str(folder), KERNEL, ["age"], **options)
+    job.count()
+    straight = Build(table, KERNEL, ["age"], **{**options, "checkpoint": None})
+    straight.count()
+    np.testing.assert_array_equal(job.tally.sketches[0]._counts, straight.tally.sketches[0]._counts)
+    assert job.tally.over == straight.tally.over
+
+
+def test_parts_with_limits_of_their_own_add_up() -> None:
+    """Documented: after merging k parts a person may have k·m records."""
+    X, who = np.zeros((10, 1)), ["ann"] * 10
+    parts = []
+    for _ in range(2):
+        sketch = scumble.Sketch(KERNEL, 1, rows=4, buckets=8)
+        parts.append(sketch.update(X[scumble.PersonLimit(3).keep(who)]))
+    assert scumble.merge(parts).count == 6
+    assert "k·m records" in (people.__doc__ or "")
+
+
+def test_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "visits.csv"
+    table.write_text("age,who\n" + "1,ann\n" * 50 + "2,bob\n")
+    words = [str(table), "--bandwidth", "5", "--rows", "4", "--buckets", "8", "--person-column", "who"]
+    assert main(["build", *words, "--epsilon", "1", "--records-per-person", "2", "--out", str(tmp_path / "a")]) == 0
+    assert "48 records over the limit" in capsys.readouterr().err
+    assert scumble.load(tmp_path / "a").columns == ("age",)
+    assert main(["sketch", *words, "--quiet", "--out", str(tmp_path / "b")]) == 0
+    assert scumble.load_secret(tmp_path / "b").count == 2
