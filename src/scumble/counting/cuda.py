@@ -19,6 +19,8 @@ import numpy as np
 from scumble.counting.hasher import Hasher
 
 FAMILIES = ("floor", "sign", "pick")
+MOST_MATRIX_BUCKETS = 6000
+"""Eight tables of so many buckets fit into shared memory."""
 LARGEST_RECORD = 32
 """Numbers of a record that fit into registers; longer ones are projected by matrix products."""
 
@@ -56,6 +58,19 @@ class Shape:
             for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
         )
         return Shape(factors, hasher.buckets, hasher.direct, projected)
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether the tensor cores project: one factor of projections, few enough to stay in registers, and records
+        long enough for it to pay."""
+        factor = self.factors[0]
+        plain = len(self.factors) == 1 and not self.projected and factor.family != "pick" and self.columns > 4
+        return plain and factor.hashes * self.steps <= 32 and self.buckets <= MOST_MATRIX_BUCKETS
+
+    @property
+    def steps(self) -> int:
+        """Matrix products of depth four to go through a record's columns."""
+        return -(-self.columns // 4)
 
     @property
     def columns(self) -> int:
@@ -185,6 +200,8 @@ class Tuning:
         """The best of a few dozen settings on an H200, by the length of the record."""
         if shape.projected:
             return Tuning(1, 512, 1, 1)
+        if shape.by_matrix:
+            return Tuning(2, 512, 2, 1) if shape.hashes * shape.steps <= 4 else Tuning(4, 512, 1, 1)
         if shape.columns <= 4:
             return Tuning(2, 512, 2, 2)
         return Tuning(4, 512, 1, 1) if shape.columns <= 8 else Tuning(3, 128, 2, 1)
@@ -193,6 +210,8 @@ class Tuning:
 def source(shape: Shape, *, group: int, copies: int) -> str:
     """The whole program for one shape of sketch and one division of the work."""
     tuning = Tuning.of(shape)
+    if shape.by_matrix:
+        return _matrix_source(shape, tuning, group, copies)
     constants = {
         "GROUP": group,
         "COPIES": copies,
@@ -339,3 +358,128 @@ _STEP = {
     "floor": "total += m * (u64)(word_of(floor(t + offsets[(long long)r * HASHES + h])) + 2147483648LL);",
     "sign": "total += t >= 0.0 ? m : 0ULL;",
 }
+
+
+_COUNT_BY_MATRIX = r"""
+// D (8 records x 8 rows) += A (8 x 4 columns) B (4 x 8 rows), in double precision on the tensor cores.
+__device__ __forceinline__ void multiply(double& c0, double& c1, double a, double b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c0), "+d"(c1) : "d"(a), "d"(b));
+}
+
+// A warp projects 8 records on 8 rows at a time; a thread ends up with one record and two rows.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+count(const double* __restrict__ X, long long n, const double* __restrict__ parameters,
+      const u64* __restrict__ start, const u64* __restrict__ multipliers, u64* __restrict__ counts, int rows, int first)
+{
+    extern __shared__ u32 table[];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int top = blockIdx.x * GROUP;
+    const int height = min(GROUP, rows - top);
+    for (int i = threadIdx.x; i < (int)(GROUP * COPIES * BUCKETS); i += THREADS) table[i] = 0;
+    __syncthreads();
+
+    // The warp's rows, in registers for good. Rows beyond the last repeat it, and are not counted.
+    const int set = (warp % SETS) * 8;
+    double b[HASHES][STEPS], offset[2][HASHES];
+    u64 begin[2], m[2][HASHES];
+    int row[2];
+    #pragma unroll
+    for (int e = 0; e < 2; e++) {
+        row[e] = top + set + 2 * (lane % 4) + e;
+        const int r = min(row[e], rows - 1);
+        begin[e] = start[r];
+        #pragma unroll
+        for (int h = 0; h < HASHES; h++) {
+            m[e][h] = multipliers[(long long)r * HASHES + h];
+            offset[e][h] = FLOOR ? parameters[(long long)r * NUMBERS + h * SIZE] : 0.0;
+        }
+    }
+    #pragma unroll
+    for (int h = 0; h < HASHES; h++)
+        #pragma unroll
+        for (int k = 0; k < STEPS; k++) {
+            const int column = 4 * k + lane % 4, r = min(top + set + lane / 4, rows - 1);
+            b[h][k] = column < COLUMNS ? parameters[(long long)r * NUMBERS + h * SIZE + FLOOR + column] : 0.0;
+        }
+    u32* place[2];
+    #pragma unroll
+    for (int e = 0; e < 2; e++)
+        place[e] = table + ((set + 2 * (lane % 4) + e) * COPIES + (lane / 4 + warp) % COPIES) * BUCKETS;
+    const bool counted0 = row[0] < rows, counted1 = row[1] < rows;
+
+    const long long stride = (long long)gridDim.y * (THREADS / 32 / SETS) * 8 * RECORDS;
+    long long base = ((long long)blockIdx.y * (THREADS / 32 / SETS) + warp / SETS) * 8 * RECORDS;
+    for (; base < n; base += stride) {
+        double a[RECORDS][STEPS];
+        #pragma unroll
+        for (int q = 0; q < RECORDS; q++) {
+            const long long i = min(base + 8 * q + lane / 4, n - 1);
+            #pragma unroll
+            for (int k = 0; k < STEPS; k++) {
+                const int column = 4 * k + lane % 4;
+                a[q][k] = column < COLUMNS ? X[i * COLUMNS + column] : 0.0;
+            }
+        }
+        #pragma unroll
+        for (int q = 0; q < RECORDS; q++) {
+            u64 total0 = begin[0], total1 = begin[1];
+            u32 odd = 0;
+            #pragma unroll
+            for (int h = 0; h < HASHES; h++) {
+                double c0 = offset[0][h], c1 = offset[1][h];
+                #pragma unroll
+                for (int k = 0; k < STEPS; k++) multiply(c0, c1, a[q][k], b[h][k]);
+#if FLOOR
+                total0 += m[0][h] * step_of(c0, odd);
+                total1 += m[1][h] * step_of(c1, odd);
+#else
+                total0 += c0 >= 0.0 ? m[0][h] : 0ULL;
+                total1 += c1 >= 0.0 ? m[1][h] : 0ULL;
+#endif
+            }
+            const long long i = base + 8 * q + lane / 4;
+            if (odd) {
+                const double* x = X + min(i, n - 1) * COLUMNS;
+                const long long r0 = min(row[0], rows - 1), r1 = min(row[1], rows - 1);
+                total0 = careful(x, parameters + r0 * NUMBERS, multipliers + r0 * HASHES - 1, begin[0]);
+                total1 = careful(x, parameters + r1 * NUMBERS, multipliers + r1 * HASHES - 1, begin[1]);
+            }
+            if (i < n) {
+                if (counted0) atomicAdd(place[0] + bucket_of(total0), 1u);
+                if (counted1) atomicAdd(place[1] + bucket_of(total1), 1u);
+            }
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < (int)(height * BUCKETS); i += THREADS) {
+        u64 sum = 0;
+        for (int c = 0; c < COPIES; c++) sum += table[((i / BUCKETS) * COPIES + c) * BUCKETS + i % BUCKETS];
+        if (sum) atomicAdd(counts + (long long)(first + top) * BUCKETS + i, sum);
+    }
+}
+"""
+
+
+def _matrix_source(shape: Shape, tuning: Tuning, group: int, copies: int) -> str:
+    """The program that projects on the tensor cores; queries still go one a thread."""
+    factor = shape.factors[0]
+    constants = {
+        "GROUP": group,
+        "SETS": group // 8,
+        "COPIES": copies,
+        "THREADS": tuning.threads,
+        "RECORDS": tuning.records,
+        "BLOCKS": tuning.blocks,
+        "BUCKETS": f"{shape.buckets}u",
+        "HASHES": shape.hashes,
+        "NUMBERS": shape.numbers,
+        "SIZE": factor.pairs,
+        "STEPS": shape.steps,
+        "COLUMNS": shape.columns,
+        "FLOOR": int(factor.family == "floor"),
+        "DIRECT": int(shape.direct),
+    }
+    head = "".join(f"#define {name} {value}\n" for name, value in constants.items()) + _HEAD
+    lookup = _fill(_LOOKUP, shape, 1, "first", "sum += row[bucket_of(total{q})];")
+    return head + _careful(shape) + _COUNT_BY_MATRIX + lookup

@@ -73,16 +73,24 @@ class Division:
 
     @staticmethod
     def of(shape: Shape, rows: int, n: int, processors: int) -> Division:
+        tuning = Tuning.of(shape)
         copies = max(1, min(32, COPIES_FILL // shape.buckets))
         table = 4 * shape.buckets * copies
-        fixed = 0 if shape.projected else 8 * (shape.numbers + 1 + shape.hashes)
-        group = 1 if shape.projected else max(1, min(MOST_ROWS, rows, SHARED_BYTES // (table + fixed)))
+        if shape.by_matrix:
+            # A warp takes eight rows; sets of warps with other rows share the records in the first-level cache.
+            group = 8 * max(1, min(2 if shape.columns > 8 else 1, MOST_SHARED_BYTES // (8 * table)))
+            shared = group * table
+        elif shape.projected:
+            group, shared = 1, table
+        else:
+            fixed = 8 * (shape.numbers + 1 + shape.hashes)
+            group = max(1, min(MOST_ROWS, rows, SHARED_BYTES // (table + fixed)))
+            shared = group * (table + fixed)
         blocks = -(-rows // group)
         # Enough blocks for several waves, but no stripe so thin that clearing the tables costs more than counting.
         wanted = -(-8 * processors // blocks)
-        tuning = Tuning.of(shape)
         most = max(1, n // (4 * tuning.threads * tuning.records))
-        return Division(group, copies, tuning.threads, max(1, min(wanted, most)), group * (table + fixed))
+        return Division(group, copies, tuning.threads, max(1, min(wanted, most)), shared)
 
 
 class Device(Protocol):
