@@ -14,6 +14,7 @@ from scumble.bundle import Bundle
 from scumble.counting import Hasher, cpu, reference
 from scumble.design import Design
 from scumble.kernels import Kernel
+from scumble.privacy import PrivacyClaim, calibrate
 from scumble.privacy.audit import broken_bound
 from scumble.tables import Table
 
@@ -130,3 +131,13 @@ def test_every_test_that_a_proof_names_exists() -> None:
         named = set(re.findall(r"`(test_\w+)`", path.read_text()))
         assert named, path
         assert named <= known, (path, named - known)
+
+
+@pytest.mark.parametrize("change", [{"epsilon": 0.9}, {"delta": 9e-7}, {"epsilon": 1e-9}, {"delta": 1e-12}], ids=str)
+def test_a_doctored_gaussian_claim_is_refused(change: dict) -> None:
+    """A file may not promise more than its own σ can give."""
+    for options in ({}, {"neighbors": "replace"}, {"records_per_person": 3}, {"count_share": 0}):
+        honest = calibrate(40, epsilon=1.0, delta=1e-6, **options).claim
+        assert PrivacyClaim.from_dict(honest.to_dict()) == honest
+        with pytest.raises(scumble.ParameterError, match="more privacy"):
+            PrivacyClaim.from_dict({**honest.to_dict(), **change})
