@@ -55,6 +55,8 @@ class HostDevice:
         division = gpu.Division.of(shape, hasher.rows, len(X), self.processors)
         tuning = cuda.Tuning.of(shape)
         width = division.threads * tuning.records
+        if shape.by_matrix:  # a warp has eight records at a time, and every set of eight rows its own warps
+            width = width // 32 * 8 // (division.group // 8)
         edges = np.cumsum([0, *(len(which) for which in hasher.which)])
         where = reference.buckets(hasher, [Records(X[:, a:b]) for a, b in pairwise(edges)])
         for top in range(0, hasher.rows, division.group):
@@ -101,8 +103,8 @@ def test_the_division_of_work_fits_the_device(name: str, n: int, rows: int) -> N
     kernel, d, buckets = KERNELS[name]
     shape = cuda.Shape.of(Hasher(kernel, Design("iid", 0, 1), buckets=buckets, width=d), d > cuda.LARGEST_RECORD)
     division = gpu.Division.of(shape, rows, n, processors=132)
-    assert division.shared <= gpu.SHARED_BYTES or division.group == 1
-    assert 1 <= division.group <= rows or division.group == 1
+    assert division.shared <= (gpu.MOST_SHARED_BYTES if shape.by_matrix else gpu.SHARED_BYTES) or division.group == 1
+    assert division.group % 8 == 0 if shape.by_matrix else 1 <= division.group <= rows
     assert division.stripes >= 1
     assert division.copies * shape.buckets <= max(shape.buckets, gpu.COPIES_FILL)
 
@@ -112,9 +114,10 @@ def test_the_source_has_no_gaps(name: str) -> None:
     kernel, d, buckets = KERNELS[name]
     hasher = Hasher(kernel, Design("iid", 0, 8), buckets=buckets, width=d)
     projected = d > cuda.LARGEST_RECORD
-    text = cuda.source(cuda.Shape.of(hasher, projected), group=4, copies=2)
+    division = gpu.Division.of(cuda.Shape.of(hasher, projected), 8, 1000, processors=132)
+    text = cuda.source(cuda.Shape.of(hasher, projected), group=division.group, copies=division.copies)
     assert text.count("{") == text.count("}") and text.count("(") == text.count(")")
-    for hole in ("LOAD", "HASH\n", "STEP"):
+    for hole in ("LOAD\n", "HASH\n", "            STEP\n"):
         assert hole not in text
     assert f"#define BUCKETS {buckets}u" in text
     if not projected:
