@@ -48,6 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "header-only.csv": "age,income",
         "blank.csv": "\n\n\n",
         "mixed.csv": "age,income\n41,50000\nforty,52000\n43,lots\n",
+        "names.csv": "age,name\n41,Eve\n42,Bob\n",
         "hole.csv": "age,income\n41,\n",
         "infinite.csv": "age,income\n41,inf\n",
         "ragged.csv": "age,income\n41,50000\n\n42,52000,7\n43\n",
@@ -106,6 +107,15 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "header only": (build("header.csv"), 4, r"header.csv has columns but no rows. .*--allow-empty"),
     "header without line end": (build("header-only.csv"), 4, r"has columns but no rows"),
     "mixed types": (build("mixed.csv"), 4, r"mixed.csv, line 3: 2 cells .* 1 in column 'age', 1 in column 'income'"),
+    "a column of names": (
+        build("names.csv", "--columns", "age,name"),
+        4,
+        r"is 'name' a column of text\? .*--categories",
+    ),
+    "no threads": (build("good.csv", "--threads", "0"), 2, r"`threads` must be"),
+    "two sources, one a pipe": (["build", "-", "good.csv", *BUILD], 2, r"cannot be read together with files"),
+    "checkpoint is out": (build("good.csv", "--checkpoint", "o.scumble"), 2, r"are the same file"),
+    "checkpoint nowhere": (build("good.csv", "--checkpoint", "nix/c.secret"), 4, r"no folder 'nix'"),
     "missing cell": (
         build("hole.csv"),
         4,

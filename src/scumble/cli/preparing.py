@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
 from scumble.cli.arguments import bounds_for
 from scumble.cli.kernels import kernel_from
-from scumble.cli.output import say
+from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
+from scumble.errors import ParameterError
 from scumble.sources import Build, open_source
 from scumble.sources.roles import roles_of
 
 
 def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
+    if args.checkpoint is not None:
+        check_out(args.checkpoint)
+        if os.path.realpath(args.checkpoint) == os.path.realpath(args.out):
+            raise ParameterError("--checkpoint and --out are the same file. Hint: name the checkpoint c.secret.")
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
     source = open_source(args.source, **reading)
     try:

@@ -76,6 +76,8 @@ class Build:
             raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
         if design == "grid" and rows not in (None, 1):
             raise parameter("rows", "1 or left out with design='grid'", rows)
+        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+            raise parameter("threads", "a whole number of at least 1", threads)
         labels = _checked_classes(label, classes, neighbors)
         self._budget = {
             "epsilon": epsilon,

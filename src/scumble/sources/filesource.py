@@ -30,9 +30,7 @@ class FileSource(Source):
 
     def __init__(self, source: str | Sequence[str], *, format: str | None = None, options: Options) -> None:
         files = find_files(source, format)
-        if any(file.path == "-" for file in files):
-            if len(files) > 1:
-                raise ParameterError("Standard input ('-') cannot be read together with files. Hint: pass one of them.")
+        if files[0].path == "-":
             files = [standard_input().file(format or "")]
         self._files = files
         self._readers = [READERS[file.format](options) for file in files]

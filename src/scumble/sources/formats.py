@@ -73,7 +73,7 @@ class StandardInput:
 
     def file(self, format: str) -> File:
         if not self.head:
-            raise DataError(f"Standard input is empty. Hint: pipe a table into it. {READS}")
+            raise DataError(f"Standard input is empty. {READS}")
         found = format or format_of(self.head)
         if found == "parquet" or self.head.startswith(b"ARROW1"):
             raise DataError(

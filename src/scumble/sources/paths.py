@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from scumble.errors import DataError, parameter
+from scumble.errors import DataError, ParameterError, parameter
 
 EXTENSIONS = {
     ".csv": "csv",
@@ -56,6 +56,8 @@ def find_files(source: str | Sequence[str], format: str | None = None) -> list[F
     names = [source] if isinstance(source, str) else list(source)
     if not names:
         raise parameter("source", "at least one file", names)
+    if "-" in names and len(names) > 1:
+        raise ParameterError("Standard input ('-') cannot be read together with files. Hint: pass one of them.")
     found = [file for name in names for file in _one_name(name, format)]
     kinds = sorted({file.format for file in found})
     if len(kinds) > 1:
