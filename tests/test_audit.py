@@ -5,7 +5,9 @@ Each audit of a correct mechanism raises a false alarm with probability at most 
 
 from __future__ import annotations
 
+import doctest
 import json
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from scipy import stats
 
 import scumble
 from conftest import KERNELS
-from scumble.auditing import TableMaker, audit_kernel, audit_mechanism, exact_counters
+from scumble.auditing import TableMaker, audit_kernel, audit_mechanism, exact_counters, neighbouring_tables
 from scumble.cli import main
 from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel
@@ -21,7 +23,10 @@ from scumble.privacy import calibrate, discrete_gaussian, discrete_laplace, gaus
 from scumble.privacy.audit import Law, Samples, audit, broken_bound, collect, promises_of, sensitivity_finding
 from scumble.privacy.audit.bounds import excess, lower, upper
 from scumble.privacy.audit.mutants import CHANGES, Mutant, audit_mutant, example_tables
+from scumble.share import combine
+from scumble.spec import Spec
 
+MODULES = ["", *(f".{name}" for name in ("bounds", "epsilon", "law", "mutants", "report", "samples", "sensitivity"))]
 MUTANTS = [name for name in CHANGES if name != "honest"]
 ONLY_BY_LAW = {"cell-without-noise", "clipped-counters", "float-noise"}
 """Mutants whose mistake two tables that differ elsewhere cannot show, or that break the law and not yet the promise."""
@@ -260,3 +265,38 @@ def test_an_audit_takes_exact_tables_or_does_without() -> None:
     assert audit(honest, *tables, calibration.claim, releases=2000).passed
     assert audit(honest, *tables, (2.0, 0.0), releases=2000).passed
     assert not audit(honest, *tables, (0.3, 0.0), releases=4000).passed
+
+
+# ---- the other ways to a release ----
+
+
+def noise_first(spec: Spec, table: dict) -> scumble.Release:
+    return scumble.Sketch.from_spec(spec, threads=1).start_with_noise(epsilon=2.0).update(table).release()
+
+
+def from_shares(spec: Spec, table: dict) -> scumble.Release:
+    """Two custodians, the second of whom has nobody."""
+    ours, theirs = (scumble.Sketch.from_spec(spec, threads=1) for _ in range(2))
+    shares = [sketch.release_share(epsilon=2.0, custodians=2) for sketch in (ours.update(table), theirs)]
+    return combine(shares)
+
+
+@pytest.mark.parametrize("way", [noise_first, from_shares], ids=lambda way: way.__name__)
+def test_other_ways_to_a_release_keep_the_promise(way: object) -> None:
+    maker = TableMaker(EuclideanKernel(1.0))
+    spec, here, there = neighbouring_tables(maker, {"neighbors": "add-remove", "records_per_person": 1})
+
+    def mechanism(table: dict) -> tuple[np.ndarray, int]:
+        release = way(spec, table)
+        return release.counts, release.metadata()["noisy_count"]
+
+    exact = exact_counters(spec, here), exact_counters(spec, there)
+    report = audit(mechanism, here, there, calibrate(spec.rows, epsilon=2.0).claim, exact=exact, releases=800)
+    assert report.passed, report
+
+
+@pytest.mark.parametrize(
+    "module", [scumble.auditing, *(import_module(f"scumble.privacy.audit{name}") for name in MODULES)], ids=str
+)
+def test_the_examples_of_the_docstrings_run(module: object) -> None:
+    assert doctest.testmod(module).failed == 0

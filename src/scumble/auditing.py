@@ -125,7 +125,7 @@ def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
 
 def small_findings(maker: TableMaker, budget: dict[str, Any], releases: int, alpha: float) -> list[Finding]:
     """Thousands of releases of two neighbours at four rows, through the public API."""
-    spec, here, there = _neighbours(maker, budget)
+    spec, here, there = neighbouring_tables(maker, budget)
     path = ReleasePath(spec, budget)
     exact = path.exact(here), path.exact(there)
     claim = calibrate(spec.rows, **budget).claim
@@ -133,7 +133,7 @@ def small_findings(maker: TableMaker, budget: dict[str, Any], releases: int, alp
     return examine(samples[0], samples[1], claim, exact=exact, alpha=alpha)
 
 
-def _neighbours(maker: TableMaker, budget: dict[str, Any]) -> tuple[Spec, Columns, Columns]:
+def neighbouring_tables(maker: TableMaker, budget: dict[str, Any]) -> tuple[Spec, Columns, Columns]:
     """Nine equal records, and the same with one (or a person's) more or replaced by others.
 
     The hash seed is searched for one under which the new record falls into empty cells, in different columns: there
