@@ -25,7 +25,8 @@ _HOMES = {
     "scumble.learn.classifier": ("PrivateKDEClassifier",),
     "scumble.learn.regression": ("PrivateLinearRegression",),
     "scumble.learn.linear": ("PrivateLinearClassifier",),
-    "scumble.learn.minimize": ("minimize",),
+    "scumble.learn.erm": ("minimize",),
+    "scumble.learn.selection": ("choose_kernel", "noisy_best"),
 }
 _HOME = {name: home for home, names in _HOMES.items() if find_spec(home) is not None for name in names}
 

@@ -1,0 +1,384 @@
+"""Classification: one sketch a class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from scumble import files
+from scumble.bundle import Bundle, plain
+from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.kernels import ColumnKernel, Kernel
+from scumble.learn import calibration
+from scumble.learn.base import ClassifierMixin, PrivateEstimator
+from scumble.learn.ferns import Ferns
+from scumble.learn.selection import choose_kernel
+from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.privacy.calibration import calibrate
+from scumble.privacy.claim import overlapping
+from scumble.privacy.exact import as_fraction
+from scumble.release import Release
+
+RULES = ("ferns", "ml", "map")
+ROWS, BUCKETS = 21, 256
+"""Rows of all kernels together, at δ = 0: the noise grows with their number, the knowledge only at first."""
+GAUSSIAN_ROWS = 60
+COUNT_SHARE = Fraction(1, 10)
+"""Part of the budget for the classes' counts: the priors and the rows' totals hang on them."""
+
+
+class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
+    """Classes told apart by one private sketch for each, the paper's section 4.
+
+    A record is in one class, so that its owner faces one class's release only: every class gets the whole budget
+    (parallel composition). Three rules turn the same releases into decisions:
+
+    ``"ferns"`` (the default, the most accurate)
+        each row is a small naive-Bayes expert, heard in proportion to what it knows: see :mod:`scumble.learn.ferns`.
+    ``"ml"``
+        the class with the largest density at the query, the paper's maximum likelihood.
+    ``"map"``
+        the same times the class's prior: maximum a posteriori.
+
+    Without a `kernel`, three are used, each with a third of the budget: single columns in steps of a twentieth of
+    their bounds, three columns together in steps of 0.15, eight in halves. Columns as they are suit ferns far better
+    than directions.
+
+    A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
+    probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
+    :mod:`scumble.learn.calibration`.
+
+    Parameters
+    ----------
+    rule : "ferns", "ml" or "map".
+    classes : all class labels, public. `public=("classes",)` declares that those in `y` are public.
+    priors : the classes' shares, in the order of `classes_`; None takes them from the noisy counts.
+    unknown : what to do with records of labels that are not in `classes`: "error" or "drop".
+    calibration_share : the part of ε for the calibration; 0 for none.
+    selection_share : the part of ε that chooses one of the `kernel` list by :mod:`scumble.learn.selection`; with 0,
+        all of them
+        are used and share the budget equally.
+    kernel : one kernel, or a list of them.
+    rows, buckets : the size of each kernel's sketch.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`. Only `neighbors="add-remove"`: under "replace" a
+        record may
+        change its class, and the classes' exact counts would be published.
+
+    Attributes
+    ----------
+    classes_ : the labels.
+    priors_ : their shares.
+    releases_ : a list of bundles (class → release), one for each kernel.
+    calibration_ : the bundle of score histograms, or None.
+    privacy_ : the claim of all of it together.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 5000)
+    >>> X = rng.normal(3.0 + 3.0 * y[:, None], 1.0, (5000, 3))
+    >>> model = PrivateKDEClassifier(epsilon=1.0, bounds=(0, 10), classes=[0, 1]).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95), round(model.privacy_.epsilon, 6)
+    (True, 1.0)
+    """
+
+    _learnt = ("classes_", "priors_", "calibration_", "selection_epsilon_")
+    classes_: np.ndarray
+    releases_: list[Bundle]
+    calibration_: Bundle | None
+    selection_epsilon_: str | None
+
+    def __init__(
+        self,
+        *,
+        rule: str = "ferns",
+        classes: Sequence[Any] | None = None,
+        priors: Sequence[float] | None = None,
+        unknown: str = "error",
+        calibration_share: float = 0.1,
+        selection_share: float = 0.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | Sequence[Kernel] | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            kernel=kernel,  # type: ignore[arg-type]
+            rows=rows,
+            buckets=buckets,
+            bounds=bounds,
+            public=public,
+            records_per_person=records_per_person,
+            random_state=random_state,
+        )
+        self.rule = rule
+        self.classes = classes
+        self.priors = priors
+        self.unknown = unknown
+        self.calibration_share = calibration_share
+        self.selection_share = selection_share
+
+    # ---- fitting ----
+
+    def fit(self, X: Any, y: Any) -> PrivateKDEClassifier:
+        """Release one sketch for each class and kernel, then a histogram of scores."""
+        self._check_parameters()
+        require_target(self, y)
+        X, y = self._begin(X, y)
+        X, y = self._labelled(X, y)
+        kernels, chosen = self._chosen(X, y)
+        share = as_fraction("calibration_share", self.calibration_share) if self._calibrated() else Fraction(0)
+        budget: dict[str, Any] = {
+            "epsilon": as_fraction("epsilon", self.epsilon) * (1 - share - chosen) / len(kernels),
+            "delta": as_fraction("delta", self.delta) / len(kernels),
+            "records_per_person": self.records_per_person,
+        }
+        self.releases_ = []
+        for place, kernel in enumerate(kernels):
+            # One kernel's sketches pay for the counts of all; under the other rules each answers with its own.
+            counting = COUNT_SHARE * len(kernels) * (place == 0) if self.rule == "ferns" else None
+            options = {**self._size(len(kernels)), "seed": self._seed() + place}
+            parts = {}
+            for c in self.classes_:
+                mine = X[y == c]
+                sketch = self._sketch(kernel, mine, {**budget, "neighbors": self.neighbors}, **options)
+                parts[plain(c)] = sketch.update(mine).release(**budget, count_share=counting)
+            self.releases_.append(Bundle(parts))
+        self.calibration_ = None
+        self._learn()
+        if share:
+            self._calibrate(X, y, as_fraction("epsilon", self.epsilon) * share)
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.rule not in RULES:
+            raise parameter("rule", f"one of {', '.join(RULES)}", self.rule)
+        require_rule_for_unknown(self)
+        for name in ("calibration_share", "selection_share"):
+            if not 0.0 <= getattr(self, name) <= 0.5:
+                raise parameter(name, "between 0 and 0.5", getattr(self, name))
+        if self.calibration_share + self.selection_share >= 1.0:
+            raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
+        if self.neighbors != "add-remove":
+            raise PrivacyError(
+                "PrivateKDEClassifier works with neighbors='add-remove' only: a replaced record may change its "
+                "class, and the classes' exact counts would be published. Hint: ε under add-remove is 2ε under replace."
+            )
+
+    def _labelled(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Records whose labels are in the public list; sets `classes_`."""
+        self.classes_ = public_classes(self, y)
+        if len(self.classes_) < 2:
+            raise ParameterError(
+                f"`classes` must be at least two classes, got {len(self.classes_)} class. "
+                "Hint: name all classes that there could be, those absent from this table too."
+            )
+        return labelled(self, X, y)
+
+    def _chosen(self, X: np.ndarray, y: np.ndarray) -> tuple[list[Kernel], Fraction]:
+        """The kernels to use, and the share of ε that choosing them cost; sets `selection_epsilon_`."""
+        kernels, share = self._kernels(), as_fraction("selection_share", self.selection_share)
+        self.selection_epsilon_ = None
+        if self.rule != "ferns" or share == 0 or len(kernels) == 1:
+            return kernels, Fraction(0)
+        epsilon = as_fraction("epsilon", self.epsilon) * share
+        self.selection_epsilon_ = str(epsilon)
+        size = self._size(1)
+        best = choose_kernel(
+            kernels,
+            [X[y == c] for c in self.classes_],
+            epsilon=epsilon,
+            release_epsilon=self.epsilon,
+            delta=self.delta,
+            records_per_person=self.records_per_person,
+            rows=size["rows"],
+            buckets=size["buckets"],
+            seed=self._seed(),
+        )
+        return [best], share
+
+    def _kernels(self) -> list[Kernel]:
+        if isinstance(self.kernel, (list, tuple)):
+            if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
+                raise parameter("kernel", "a kernel, or a list of kernels", self.kernel)
+            return list(self.kernel)
+        if self.kernel is not None or self.rule != "ferns":
+            return [self._kernel()]
+        return default_kernels(self.bounds_, gaussian=self.delta > 0.0)
+
+    def _size(self, kernels: int) -> dict[str, Any]:
+        if self.rule != "ferns":
+            return {"rows": self.rows, "buckets": self.buckets}
+        rows = (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS) // kernels if self.rows is None else self.rows
+        return {"rows": max(rows, 1), "buckets": self.buckets or BUCKETS, "design": "sobol"}
+
+    def _calibrated(self) -> bool:
+        return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
+
+    def _calibrate(self, X: np.ndarray, y: np.ndarray, epsilon: Fraction) -> None:
+        from scumble.sketch import Sketch
+
+        column = calibration.squashed(self._margin(X))
+        parts = {}
+        for c in self.classes_:
+            sketch = Sketch(
+                calibration.KERNEL, 1, rows=1, buckets=calibration.KERNEL.radix, seed=self._seed(), design="iid"
+            )
+            parts[plain(c)] = sketch.update(column[y == c]).release(
+                epsilon=epsilon, records_per_person=self.records_per_person, count_share=0
+            )
+        self.calibration_ = Bundle(parts)
+        self._platt = calibration.fitted(self.calibration_)
+
+    def _learn(self) -> None:
+        self._ready()
+        self.priors_ = self._shares()
+
+    def _ready(self) -> None:
+        """What can be made again from the releases at any time, and is not saved."""
+        self._ferns = Ferns(self.releases_, self._counts(), self._shares()) if self.rule == "ferns" else None
+        calibrated = getattr(self, "calibration_", None)
+        self._platt = (1.0, 0.0) if calibrated is None else calibration.fitted(calibrated)
+
+    def _counts(self) -> np.ndarray:
+        """The classes' estimated counts, from all bundles by inverse variance."""
+        weights = np.array([1.0 / max(next(iter(b.values())).count_standard_error, 1e-9) ** 2 for b in self.releases_])
+        counts = np.array([[bundle[plain(c)].count for c in self.classes_] for bundle in self.releases_])
+        return np.maximum(weights @ counts / weights.sum(), 1.0)
+
+    def _shares(self) -> np.ndarray:
+        return _priors(self.priors, self._counts())
+
+    # ---- answering ----
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Two classes: (n,) log-odds of the second one. More: (n, classes) scores, comparable within a row."""
+        X = self._read(X, clip=True)
+        if len(self.classes_) == 2:
+            slope, shift = self._fit_of_scores()
+            return slope * (self._margin(X) - shift)
+        return self._scores(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(n, classes): calibrated for two classes and the rule "ferns", plausible otherwise."""
+        z = self.decision_function(X)
+        if z.ndim == 1:
+            z = np.stack([np.zeros_like(z), z], axis=1)
+        z = np.exp(z - z.max(axis=1, keepdims=True))
+        return z / z.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each record."""
+        z = self.decision_function(X)
+        return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+
+    def _fit_of_scores(self) -> tuple[float, float]:
+        if "_platt" not in vars(self):
+            self._ready()
+        return self._platt
+
+    def _margin(self, X: np.ndarray) -> np.ndarray:
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0]
+
+    def _scores(self, X: np.ndarray) -> np.ndarray:
+        if "_platt" not in vars(self):  # read from a file
+            self._ready()
+        if self._ferns is not None:
+            return self._ferns.scores(X)
+        shares = np.zeros((len(X), len(self.classes_)))
+        for bundle in self.releases_:
+            # Half a record at least: its logarithm must be finite.
+            sums = np.stack([np.maximum(bundle[plain(c)].kernel_sum(X), 0.5) for c in self.classes_], axis=1)
+            counts = np.array([max(bundle[plain(c)].count, 1.0) for c in self.classes_])
+            shares += np.log(sums / counts)
+        shares /= len(self.releases_)
+        return shares + np.log(self.priors_) if self.rule == "map" else shares
+
+    # ---- from a release ----
+
+    @classmethod
+    def from_release(cls, release: Any, **parameters: Any) -> PrivateKDEClassifier:
+        """A classifier from a bundle of releases (or the path of its file, or a list of them) alone.
+
+        The priors are those of the bundle's noisy counts unless given; scores are not calibrated.
+        """
+        bundles = [bundle_of(one) for one in (release if isinstance(release, (list, tuple)) else [release])]
+        if not bundles or any(bundle.classes != bundles[0].classes for bundle in bundles):
+            raise parameter("release", "one or more bundles of the same classes", release)
+        first = bundles[0]
+        claim = overlapping(bundle.privacy for bundle in bundles)
+        model = cls(
+            **{
+                "epsilon": claim.epsilon,
+                "delta": claim.delta,
+                "classes": list(first.classes),
+                "kernel": [bundle.spec.kernel for bundle in bundles],
+                "calibration_share": 0.0,
+                "records_per_person": claim.records_per_person,
+                "random_state": first.spec.seed,
+                **parameters,
+            }
+        )
+        model._check_parameters()
+        model._take(next(iter(first.values())))
+        model.classes_ = np.unique(np.asarray(first.classes))
+        if len(model.classes_) < 2:
+            raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release a class.")
+        model.releases_ = bundles
+        model.calibration_ = model.selection_epsilon_ = None
+        model._learn()
+        return model
+
+    def _claim(self) -> Any:
+        claims = [bundle.privacy for bundle in self.releases_]
+        if self.selection_epsilon_ is not None:
+            # Noise of scale 1/ε on scores that one record moves by one: the claim of a sketch of one row.
+            people = self.records_per_person
+            price = Fraction(self.selection_epsilon_)
+            claims.append(calibrate(1, epsilon=price, records_per_person=people, count_share=0).claim)
+        if self.calibration_ is not None:
+            claims.append(self.calibration_.privacy)
+        return overlapping(claims)
+
+
+def default_kernels(bounds: Any, *, gaussian: bool) -> list[Kernel]:
+    """Single columns finely, three together, and eight together coarsely; under Gaussian noise, where shares of a
+    budget cost more and rows cost less, three columns together alone."""
+    low, high = bounds
+    sizes = [(0.15, 3)] if gaussian else [(0.05, 1), (0.15, 3), (0.5, 8)]
+    scale, origin = (high - low).tolist(), low.tolist()
+    return [ColumnKernel(width, power, scale=scale, origin=origin) for width, power in sizes]
+
+
+def bundle_of(release: Any) -> Bundle:
+    """A bundle, or the one in a file."""
+    if isinstance(release, (str, os.PathLike)):
+        return Bundle.from_container(files.read(release, expect="bundle"))
+    if isinstance(release, Bundle):
+        return release
+    if isinstance(release, dict):
+        return Bundle(release)
+    hint = "one release alone tells no classes apart: Bundle({label: release, ...})."
+    raise parameter("release", "a Bundle", type(release).__name__, hint if isinstance(release, Release) else "")
+
+
+def _priors(given: Any, counts: np.ndarray) -> np.ndarray:
+    if given is None:
+        return counts / counts.sum()
+    priors = np.asarray(given, float)
+    if priors.shape != counts.shape or not np.all(priors > 0.0) or not np.isclose(priors.sum(), 1.0):
+        raise parameter("priors", f"{len(counts)} positive numbers that sum to 1", given)
+    return priors / priors.sum()

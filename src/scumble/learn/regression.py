@@ -1,0 +1,282 @@
+"""Linear regression from one sketch of signs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import DataError, PrivacyError, parameter
+from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
+from scumble.learn.base import PrivateEstimator, RegressorMixin, per_column, require_kernel
+from scumble.learn.erm import minimize
+from scumble.learn.moments import hasher_of, second_moments
+from scumble.learn.targets import require_target
+from scumble.privacy.claim import overlapping
+from scumble.privacy.exact import as_fraction
+from scumble.release import Release
+from scumble.sketch import Sketch
+
+METHODS = ("closed", "surrogate")
+MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
+ANCHOR = (0.15, 0.5)
+"""a² over the number of columns, with δ > 0 and with δ = 0."""
+CAUTION = (2.0, 10.0)
+"""λ/(s √q), with δ > 0 and with δ = 0, where the model had better stay near the mean."""
+GAUSSIAN_ROWS, WIDE_ROWS, LAPLACE_ROWS = 20_000, 10_000, 240
+"""Gaussian noise bears any number of rows, so that hashing can be made as exact as time allows (fewer for tables of
+more than 40 columns); Laplace noise does not."""
+LARGEST = 3.0
+"""The longest θ, in units of the bounds, that the surrogate's lift has room for."""
+
+
+class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
+    """Linear regression by the folded sketch: one increment a record, a closed form, no search.
+
+    **Idea.** Columns and target are scaled to [−1, 1] by their public bounds. The record z = [x, 1, y] goes to the
+    unit sphere by a factor that depends on x alone and a lift, z̃ = [x, a, ay, a√(1 − y²), 0]/√(|x|² + 2a²), with a²
+    a fixed part of the number of columns, lest the target drown among them. One sketch of signs
+    (:class:`~scumble.kernels.FoldedKernel`: z̃ and −z̃ are one) of z̃ is released. Then
+
+    ``method="closed"``
+        Σ z̃z̃ᵀ is estimated from the signs (:mod:`scumble.learn.moments`); its blocks are the normal equations of
+        least squares with weights 1/(|x|² + 2a²), and ridge regression solves them. The penalty is λ = 2 s √q, with q
+        columns and s the standard error of an entry: the largest eigenvalue that noise alone would show, the least
+        penalty that is safe. It costs nothing, as s is seen in the release.
+    ``method="surrogate"``
+        the paper's way: ask the sketch at θ̃ = c[θ, −1/a, 0, rest]. The answer, Σ (1 − τ)ᵐ + τᵐ with τ =
+        acos(c·residual)/π, is convex in the residual and least where it is zero; a search that bears noise finds the
+        best θ.
+
+    With δ > 0 rows are free and their number is large. With δ = 0 noise grows with the rows: there are few, and
+    unless there are very many records the answer leans to the mean of the target, for which a fifth of ε then buys a
+    histogram of its own, `release_of_target_`.
+
+    Parameters
+    ----------
+    target_bounds : (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)`
+        declares that
+        the data's own are public.
+    method : "closed" or "surrogate".
+    kernel : a FoldedKernel; None takes four hyperplanes a row.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are needed always.
+
+    Attributes
+    ----------
+    coef_, intercept_ : of the model, in the columns' own units.
+    penalty_ : λ, in records.
+    release_ : of z̃, not of the columns themselves.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (4000, 2))
+    >>> y = 3 * X[:, 0] - X[:, 1] + rng.normal(0, 1, 4000)
+    >>> model = PrivateLinearRegression(delta=1e-6, bounds=(0, 10), target_bounds=(-10, 30), rows=2000).fit(X, y)
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "release_of_target_")
+    _always_needs_bounds = True
+    coef_: np.ndarray
+    intercept_: float
+    target_bounds_: tuple[float, float]
+    release_of_target_: Release | None
+
+    def __init__(
+        self,
+        *,
+        target_bounds: tuple[float, float] | None = None,
+        method: str = "closed",
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            kernel=kernel,
+            rows=rows,
+            buckets=buckets,
+            bounds=bounds,
+            public=public,
+            records_per_person=records_per_person,
+            random_state=random_state,
+        )
+        self.target_bounds = target_bounds
+        self.method = method
+
+    def fit(self, X: Any, y: Any) -> PrivateLinearRegression:
+        """Release one sketch of all records, then solve for the model."""
+        self._check_method()
+        require_target(self, y)
+        X, y = self._begin(X, y, y_numeric=True)
+        self.target_bounds_ = self._public_target_bounds(y)
+        low, high = self.target_bounds_
+        self.clipped_ += int(((y < low) | (y > high)).sum())
+        kernel = self._kernel()
+        require_kernel(kernel, (FoldedKernel,), "Regression")
+        y = np.clip(y, low, high)
+        budget: dict[str, Any] = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
+        epsilon = as_fraction("epsilon", self.epsilon)
+        self.release_of_target_ = None
+        if self.delta == 0.0:
+            histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=self._seed(), design="iid")
+            histogram.update((y[:, None] - low) / (high - low))
+            self.release_of_target_ = histogram.release(epsilon=epsilon * MEAN_SHARE, **budget)
+            epsilon *= 1 - MEAN_SHARE
+        many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
+        rows = self.rows or (many if self.delta > 0.0 else LAPLACE_ROWS)
+        sketch = Sketch(
+            kernel,
+            self.n_features_in_ + 4,
+            rows=rows,
+            buckets=self.buckets or kernel.radix,
+            seed=self._seed(),
+            design="orthogonal",
+        )
+        self.release_ = sketch.update(self._lifted(X, y)).release(epsilon=epsilon, delta=self.delta, **budget)
+        self._learn()
+        return self
+
+    def _check_method(self) -> None:
+        if self.method not in METHODS:
+            raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
+
+    def _default_kernel(self) -> Kernel:
+        return FoldedKernel(projections=4)
+
+    def _public_target_bounds(self, y: np.ndarray | None) -> tuple[float, float]:
+        if self.target_bounds is not None:
+            try:
+                low, high = map(float, self.target_bounds)
+            except (TypeError, ValueError):
+                raise parameter("target_bounds", "a pair (low, high) of numbers", self.target_bounds) from None
+            if not (np.isfinite(high - low) and low < high):
+                raise parameter("target_bounds", "finite, with low below high", self.target_bounds)
+            return low, high
+        if y is not None and "target_bounds" in self._public():
+            low, high = float(y.min()), float(y.max())
+            return low, high if high > low else low + max(abs(low), 1.0)
+        raise PrivacyError(
+            "PrivateLinearRegression needs the target's public bounds, and reading them off the data would leak. "
+            "Hint: pass target_bounds=(low, high); if the data's own are public already, say public=('target_bounds',)."
+        )
+
+    def _lifted(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """z̃, (n, columns + 4): a public function of each record, of length 1."""
+        low, high = self.bounds_  # type: ignore[misc]
+        x = 2.0 * (X - low) / (high - low) - 1.0
+        t = 2.0 * (y - self.target_bounds_[0]) / (self.target_bounds_[1] - self.target_bounds_[0]) - 1.0
+        a = self._anchor()
+        z = np.column_stack([x, np.full_like(t, a), a * t, a * np.sqrt(np.maximum(1.0 - t * t, 0.0)), np.zeros_like(t)])
+        return z / np.sqrt(np.sum(x * x, axis=1) + 2.0 * a * a)[:, None]
+
+    def _anchor(self) -> float:
+        """a, the length of the constant beside the columns: among many of them 1 would drown."""
+        return float(np.sqrt(max(ANCHOR[self.delta == 0.0] * self.n_features_in_, 1.0)))
+
+    def _learn(self) -> None:
+        moments, error = second_moments(self.release_)
+        q = self.n_features_in_
+        self.penalty_ = CAUTION[self.delta == 0.0] * error * np.sqrt(q)
+        unit = np.append(np.ones(q), np.full(2, 1.0 / self._anchor()))
+        moments = moments[: q + 2, : q + 2] * np.outer(unit, unit)
+        theta = _ridge(moments, self.penalty_, error * unit[q] ** 2, self._mean_of_target())
+        if self.method == "surrogate":
+            theta = self._searched(theta)
+        self._in_units(theta)
+
+    def _mean_of_target(self) -> float | None:
+        """In [−1, 1], from the histogram of the target: the middles of its steps, weighted by their noisy counts."""
+        release = self.release_of_target_
+        if release is None:
+            return None
+        _, steps, offset, _, _ = hasher_of(release).parameters[0][0, 0]
+        places = np.clip((np.arange(release.buckets) + 0.5 - offset) / steps, 0.0, 1.0)
+        # The noise's own mean, 0, must not be multiplied by the distance from the edge: count from the middle.
+        shift = (release.counts[0] @ (2.0 * places - 1.0)) / max(release.count, 1.0)
+        return float(np.clip(shift, -1.0, 1.0))
+
+    def _searched(self, start: np.ndarray) -> np.ndarray:
+        """The surrogate's least answer, from the closed form on, with the same penalty in the surrogate's own units."""
+        c = 1.0 / np.sqrt(1.0 + LARGEST**2)
+
+        def query(models: np.ndarray) -> np.ndarray:
+            models = models * np.minimum(1.0, LARGEST / np.linalg.norm(models, axis=1, keepdims=True).clip(1e-12))
+            inner = np.column_stack([models, np.full(len(models), -1.0), np.zeros(len(models))]) * c
+            inner[:, -3:] /= self._anchor()
+            return np.column_stack([inner, np.sqrt(np.maximum(1.0 - np.sum(inner**2, axis=1), 0.0))])
+
+        # Near t = 0 the kernel rises as m(m−1) 2^(2−m) (t/π)²: what a square of the residual weighs in the answer.
+        m = self.release_.kernel.projections
+        curvature = m * (m - 1) * 2.0 ** (2 - m) * (c / np.pi) ** 2
+        return minimize(
+            self.release_,
+            query,
+            start,
+            penalty=lambda models: curvature * self.penalty_ * np.sum(models[:, :-1] ** 2, axis=1),
+            spread=0.2,
+            rounds=40,
+        )
+
+    def _in_units(self, theta: np.ndarray) -> None:
+        low, high = self.bounds_  # type: ignore[misc]
+        bottom, top = self.target_bounds_
+        half = (top - bottom) / 2.0
+        slope = 2.0 * theta[:-1] / (high - low)
+        self.coef_ = half * slope
+        self.intercept_ = float(bottom + half * (1.0 + theta[-1] - np.sum(slope * low) - np.sum(theta[:-1])))
+
+    def _claim(self) -> Any:
+        parts = [part for part in (self.release_of_target_, self.release_) if part is not None]
+        return overlapping(part.privacy for part in parts)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The model's values, within the public bounds of the target."""
+        X = self._read(X, clip=True)
+        return np.clip(X @ self.coef_ + self.intercept_, *self.target_bounds_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on a few hundred records: noise is not meant for those
+        return tags
+
+    def _take(self, release: Release) -> None:
+        self._check_method()
+        require_kernel(release.kernel, (FoldedKernel,), "Regression")
+        if release.dimensions < 5:
+            raise DataError("This release has too few columns for a regression: it needs four more than the table had.")
+        if self.bounds is None:
+            raise PrivacyError("Pass the `bounds` and `target_bounds` that the release was made with; it holds none.")
+        self.release_of_target_ = None
+        self.n_features_in_ = release.dimensions - 4
+        self.bounds_ = per_column(self.bounds, self.n_features_in_)
+        self.target_bounds_ = self._public_target_bounds(None)
+
+
+def _ridge(moments: np.ndarray, penalty: float, error: float, mean: float | None = None) -> np.ndarray:
+    """θ and intercept from the (weighted) moments of [x, 1, y]; the intercept is not penalised.
+
+    Columns are centred first, so that a penalty beyond all measure gives the mean of the target and nothing worse.
+    """
+    q = len(moments) - 2
+    total = max(moments[q, q], 4.0 * error)
+    means = np.clip(moments[[*range(q), q + 1], q] / total, -1.0, 1.0)
+    if mean is not None:
+        means[q] = mean
+    covariance = moments[:q, :q] - total * np.outer(means[:q], means[:q])
+    cross = moments[:q, q + 1] - total * means[:q] * means[q]
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
+    slopes = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + penalty))
+    return np.append(slopes, means[q] - means[:q] @ slopes)
