@@ -14,6 +14,7 @@ from scumble._version import __version__ as __version__
 # Public names, and the module that each comes from: imported when first asked for, so that `import scumble` is quick.
 # Type checkers read the same list in `__init__.pyi`; a test holds the two together.
 _HOMES = {
+    "scumble.bundle": ("Bundle",),
     "scumble.errors": (
         "BudgetError",
         "CorruptFileError",

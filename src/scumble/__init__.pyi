@@ -1,6 +1,7 @@
 # The public names, for type checkers and editors. The module itself imports them when first asked for.
 
 from scumble._version import __version__ as __version__
+from scumble.bundle import Bundle as Bundle
 from scumble.errors import BudgetError as BudgetError
 from scumble.errors import CorruptFileError as CorruptFileError
 from scumble.errors import DataError as DataError

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.release import Release, merge_releases
     from scumble.sketch import Sketch, merge
 
-    check_out(args.out)
+    check_out(args.out, text=False)
     containers = [files.read(path, expect=("secret", "release", "bundle")) for path in args.files]
     kinds = {container.kind for container in containers}
     if len(kinds) > 1:

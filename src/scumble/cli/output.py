@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import CorruptFileError, MissingFileError, ParameterError, PrivacyError
+from scumble.errors import CorruptFileError, FileError, MissingFileError, ParameterError, PrivacyError
 
 TABLES = {
     ".csv": "csv",
@@ -50,9 +50,11 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def check_out(out: str, *, like: tuple[str, ...] = ()) -> None:
+def check_out(out: str, *, like: tuple[str, ...] = (), text: bool = True) -> None:
     """Refuse, before hours of work, what could not be written in the end."""
     if out == "-":
+        if not text and sys.stdout.isatty():
+            raise ParameterError("A release is not text. Hint: --out people.scumble, or pipe it on.")
         return
     folder = os.path.dirname(out) or "."
     if not os.path.isdir(folder):
@@ -76,8 +78,6 @@ def write_release(release: Any, out: str, *, first: Any = None) -> int:
     """
     data = release.to_bytes()
     if out == "-":
-        if sys.stdout.isatty():
-            raise ParameterError("A release is not text. Hint: --out people.scumble, or pipe it on.")
         if first is not None:
             first()
         sys.stdout.buffer.write(data)
@@ -90,11 +90,16 @@ def write_release(release: Any, out: str, *, first: Any = None) -> int:
     try:
         release.save(ready)
         first()
-        os.replace(ready, out)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(ready)
         raise
+    try:
+        os.replace(ready, out)
+    except OSError as problem:
+        raise FileError(f"Cannot write {out!r}: {problem.strerror}. Hint: the release is whole in {ready!r}.") from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"The release is whole in {ready!r}: rename it to {out!r}.") from None
     return len(data)
 
 

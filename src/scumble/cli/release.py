@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
         epsilon="the privacy budget; typical are 0.1 to 10, and 1 is a good start",
         out="the released file to write, such as people.scumble",
     )
-    check_out(args.out)
+    check_out(args.out, text=False)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     if os.path.exists(args.out) and os.path.samefile(args.out, args.secret):
