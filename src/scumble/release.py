@@ -161,17 +161,23 @@ class Release(Answers):
             counts = container.arrays["counts"]
             if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
+            privacy, noisy_count = PrivacyClaim.from_dict(data["privacy"]), data["noisy_count"]
+            variances = float(data["counter_variance"]), float(data["count_variance"])
+            if not (noisy_count is None or type(noisy_count) is int) or not all(0 <= v < 1e300 for v in variances):
+                raise TypeError("a count or a variance that is none")
+            if privacy.rows not in (None, spec.rows):
+                raise CorruptFileError("The privacy claim is about another number of rows.")
             return Release(
                 spec,
                 counts,
-                PrivacyClaim.from_dict(data["privacy"]),
-                noisy_count=data["noisy_count"],
-                counter_variance=float(data["counter_variance"]),
-                count_variance=float(data["count_variance"]),
+                privacy,
+                noisy_count=noisy_count,
+                counter_variance=variances[0],
+                count_variance=variances[1],
                 identity=str(data["identity"]),
-                parts=tuple(data["parts"]),
+                parts=tuple(str(part) for part in data["parts"]),
             )
-        except (KeyError, TypeError) as problem:
+        except (KeyError, TypeError, OverflowError) as problem:
             raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem
 
     # ---- answers ----

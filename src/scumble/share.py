@@ -74,6 +74,22 @@ class Share:
         }
         files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
 
+    @staticmethod
+    def from_container(container: files.Container) -> Share:
+        """A share out of a file's content."""
+        data = container.metadata
+        try:
+            spec = Spec.from_dict(data["spec"])
+            privacy = PrivacyClaim.from_dict(data["privacy"])
+            counts, count = container.arrays["counts"], data["count"]
+            if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+                raise CorruptFileError("The counters do not have the shape that the file's header states.")
+            if privacy.custodians is None or privacy.rows != spec.rows or not (count is None or type(count) is int):
+                raise ValueError
+            return Share(spec, counts, count, privacy, str(data["identity"]))
+        except (KeyError, TypeError, ValueError):
+            raise CorruptFileError("The file lacks a part of a share.") from None
+
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise PrivacyError("A Share is not pickled or copied: it has only a part of the noise. Hint: share.save(path).")
 
@@ -84,21 +100,7 @@ class Share:
 
 def load_share(path: str | os.PathLike[str]) -> Share:
     """Read a share, to add it up with the others."""
-    container = files.read(path, expect="share")
-    data = container.metadata
-    try:
-        spec = Spec.from_dict(data["spec"])
-        privacy = PrivacyClaim.from_dict(data["privacy"])
-        counts, count = container.arrays["counts"], data["count"]
-        if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
-            raise CorruptFileError("The counters do not have the shape that the file's header states.")
-        if privacy.custodians is None or not (count is None or type(count) is int):
-            raise CorruptFileError("The file lacks a part of a share.")
-        return Share(spec, counts, count, privacy, str(data["identity"]))
-    except (KeyError, TypeError, ValueError) as problem:
-        if isinstance(problem, CorruptFileError):
-            raise
-        raise CorruptFileError("The file lacks a part of a share.") from None
+    return Share.from_container(files.read(path, expect="share"))
 
 
 def combine(shares: Iterable[Share]) -> Release:

@@ -401,6 +401,8 @@ class Sketch(Answers):
         sketch = Sketch.from_spec(spec, **options)
         sketch._counts[:] = counts
         sketch._touched = True
+        if not isinstance(lineage, list) or not lineage:
+            raise CorruptFileError("The file does not say which sketches it was made of.")
         sketch._lineage = {str(part) for part in lineage}
         sketch._drops |= container.metadata.get("drops") is not False  # a file that does not say may have
         if "noise_first" in container.metadata:
@@ -438,7 +440,10 @@ class _NoiseFirst:
     def from_dict(data: Any) -> _NoiseFirst:
         try:
             found = _NoiseFirst(**{**data, "claim": PrivacyClaim.from_dict(data["claim"])})
-        except (KeyError, TypeError, ValueError):
+            found.counter_variance, found.count_variance = float(found.counter_variance), float(found.count_variance)
+            if not (found.count is None or type(found.count) is int) or type(found.identity) is not str:
+                raise TypeError
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None
         return found
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
+from scumble.design import DESIGNS
 from scumble.errors import CorruptFileError, MergeError
 from scumble.kernels import Kernel
 from scumble.layout import GridRow, HashedRows, Layout
+
+MOST = 2**30
+"""No file may ask for more rows, buckets or numbers in its hash functions: 8 GiB."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,14 @@ class Spec:
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     shape: tuple[int, ...] | None = None
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
         """The hash functions or the grid that the spec describes, made on first use."""
-        return (GridRow if self.design == "grid" else HashedRows)(self)
+        # Not `cached_property`: in Python 3.11 that holds a lock, and a fork at that moment hangs the child for ever.
+        made = self.__dict__.get("_layout")
+        if made is None:
+            made = self.__dict__["_layout"] = (GridRow if self.design == "grid" else HashedRows)(self)
+        return made
 
     def differences(self, other: Spec) -> Iterator[tuple[str, object, object]]:
         """Name, value here, value there, of each field that differs."""
@@ -63,6 +71,33 @@ class Spec:
             if values["bounds"] is not None:
                 low, high = values["bounds"]
                 values["bounds"] = (tuple(low), tuple(high))
-            return Spec(**values)
-        except (KeyError, TypeError, ValueError) as problem:
+            spec = Spec(**values)
+            spec._check()
+            return spec
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise CorruptFileError(f"The parameters of the sketch cannot be read: {problem}.") from problem
+
+    def _check(self) -> None:
+        """A file may come from anyone: no value is used before its type and range are known."""
+        whole = {"rows": self.rows, "buckets": self.buckets, "dimensions": self.dimensions}
+        for name, value in whole.items():
+            if type(value) is not int or not 1 <= value <= MOST:
+                raise ValueError(f"{name} is out of its range")
+        if type(self.seed) is not int or not 0 <= self.seed < 2**64:
+            raise ValueError("seed is out of its range")
+        names = self.columns
+        if names is not None and (len(names) != self.dimensions or not all(type(name) is str for name in names)):
+            raise ValueError("columns must name each dimension")
+        powers = [getattr(factor, "power", 1) for factor in self.kernel.factors]
+        if self.rows * self.dimensions * sum(powers) > MOST:
+            raise ValueError("the hash functions would not fit into memory")
+        if self.design == "grid":
+            low, high = self.bounds or ((), ())
+            numbers = all(type(x) in (int, float) and math.isfinite(x) for x in (*low, *high))
+            if self.rows != 1 or not numbers or not len(low) == len(high) == self.dimensions:
+                raise ValueError("a grid has one row and finite bounds")
+            cells = self.shape or ()
+            if not all(type(n) is int and n >= 1 for n in cells) or math.prod(cells) != self.buckets:
+                raise ValueError("shape must multiply to buckets")
+        elif self.design not in DESIGNS or self.shape is not None:
+            raise ValueError("design is unknown")

@@ -91,7 +91,7 @@ class Tally:
             if self.options.get("invalid", "error") == "error":
                 cells = "1 cell" if count == 1 else f"{count:,} cells"
                 raise DataError(
-                    f"{cells} of column {person!r} {'is' if count == 1 else 'are'} missing, so that nobody knows whose records these are. "
+                    f"Whose records these are is unknown: {cells} of column {person!r} missing. "
                     "Hint: mend them, or leave such rows out with --invalid drop (invalid='drop')."
                 )
             self.strangers += count
