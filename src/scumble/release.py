@@ -162,9 +162,11 @@ class Release(Answers):
             if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             privacy, noisy_count = PrivacyClaim.from_dict(data["privacy"]), data["noisy_count"]
-            variances = float(data["counter_variance"]), float(data["count_variance"])
-            if not (noisy_count is None or type(noisy_count) is int) or not all(0 <= v < 1e300 for v in variances):
-                raise TypeError("a count or a variance that is none")
+            variances = data["counter_variance"], data["count_variance"]
+            if not all(type(v) in (int, float) and 0 <= v < 1e300 for v in variances):
+                raise TypeError("a variance that is none")
+            if noisy_count is not None and (type(noisy_count) is not int or abs(noisy_count) >= 2**63):
+                raise TypeError("a count that is none")
             if privacy.rows not in (None, spec.rows):
                 raise CorruptFileError("The privacy claim is about another number of rows.")
             return Release(
@@ -172,8 +174,8 @@ class Release(Answers):
                 counts,
                 privacy,
                 noisy_count=noisy_count,
-                counter_variance=variances[0],
-                count_variance=variances[1],
+                counter_variance=float(variances[0]),
+                count_variance=float(variances[1]),
                 identity=str(data["identity"]),
                 parts=tuple(str(part) for part in data["parts"]),
             )

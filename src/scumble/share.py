@@ -84,7 +84,9 @@ class Share:
             counts, count = container.arrays["counts"], data["count"]
             if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
-            if privacy.custodians is None or privacy.rows != spec.rows or not (count is None or type(count) is int):
+            if privacy.custodians is None or privacy.rows != spec.rows:
+                raise ValueError
+            if count is not None and (type(count) is not int or abs(count) >= 2**63):
                 raise ValueError
             return Share(spec, counts, count, privacy, str(data["identity"]))
         except (KeyError, TypeError, ValueError):

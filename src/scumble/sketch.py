@@ -406,7 +406,7 @@ class Sketch(Answers):
         sketch._lineage = {str(part) for part in lineage}
         sketch._drops |= container.metadata.get("drops") is not False  # a file that does not say may have
         if "noise_first" in container.metadata:
-            sketch._noise = _NoiseFirst.from_dict(container.metadata["noise_first"])
+            sketch._noise = _NoiseFirst.from_dict(container.metadata["noise_first"], spec.rows)
         return sketch
 
     # ---- keeping the secret ----
@@ -437,11 +437,16 @@ class _NoiseFirst:
         return {**vars(self), "claim": self.claim.to_dict()}
 
     @staticmethod
-    def from_dict(data: Any) -> _NoiseFirst:
+    def from_dict(data: Any, rows: int) -> _NoiseFirst:
         try:
             found = _NoiseFirst(**{**data, "claim": PrivacyClaim.from_dict(data["claim"])})
-            found.counter_variance, found.count_variance = float(found.counter_variance), float(found.count_variance)
-            if not (found.count is None or type(found.count) is int) or type(found.identity) is not str:
+            if not all(
+                type(v) in (int, float) and 0 <= v < 1e300 for v in (found.counter_variance, found.count_variance)
+            ):
+                raise TypeError
+            if found.count is not None and (type(found.count) is not int or abs(found.count) >= 2**62):
+                raise TypeError
+            if type(found.identity) is not str or found.claim.rows != rows:
                 raise TypeError
         except (KeyError, TypeError, ValueError, OverflowError):
             raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None

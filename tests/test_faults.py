@@ -1,0 +1,579 @@
+"""Things break: killed at any step, disks full, two writers, forks, threads, clocks, links. Nothing is lost or told.
+
+**Killing.** `killed_at(k, …)` runs work in a forked process and sends it SIGKILL, from inside, just before the k-th
+line of the watched files is executed (or the k-th instruction of SQLite's machine). So the steps between "nothing
+done" and "all done" are kill points, and the same ones each time. Another test kills from outside at random moments,
+which also hits the middle of system calls. `LEAST` says how often each test must have killed: 200 times together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import resource
+import signal
+import stat
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble import files, sketch, spending
+from scumble.cli import main
+from scumble.privacy import ledger
+from scumble.sources import Build, building, checkpoint, onepass
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+]
+
+KERNEL = scumble.EuclideanKernel(1.0)
+LEAST = {"release": 30, "secret": 30, "charging": 40, "sqlite": 30, "random": 25, "building": 25, "noise first": 20}
+
+
+def small(value: float = 0.0, records: int = 50) -> scumble.Sketch:
+    made = scumble.Sketch(KERNEL, 1, rows=4, buckets=8, seed=1, design="iid")
+    return made.update(np.full((records, 1), value))
+
+
+# ---- the harness ----
+
+
+def child(work: Callable[[], object]) -> int:
+    """Run work in a forked process; its exit code, negative if a signal ended it."""
+    pid = os.fork()
+    if pid == 0:
+        code = 3
+        try:
+            with open(os.devnull, "w") as null:
+                os.dup2(null.fileno(), 2)
+            code = 0 if work() is not False else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def killed_at(step: int, work: Callable[[], object], modules: Iterable[Any]) -> bool:
+    """Kill the work before the step-th line of these modules; False if it came to its end before."""
+    watched = {module.__file__ for module in modules}
+    left = step
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename not in watched:
+            return None
+        if event == "line":
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    def traced() -> object:
+        sys.settrace(trace)
+        return work()
+
+    code = child(traced)
+    assert code in (0, -signal.SIGKILL), code
+    return code != 0
+
+
+def at_every_step(
+    work: Callable[[], object], modules: Iterable[Any], after: Callable[[], object], stride: int = 1
+) -> int:
+    """Kill at every stride-th step until the work survives; how often it was killed."""
+    step = 1
+    while killed_at(step, work, modules):
+        after()
+        step += stride
+    after()
+    return (step - 1) // stride
+
+
+# ---- killed while writing files ----
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
+    old, new = small(1.0), small(2.0)
+    path = tmp_path / "file"
+    if secret:
+        old.save(path)
+        contents = {before.contents()[1]["counts"].tobytes() for before in (old, new)}
+        write: Callable[[], object] = lambda: new.save(path)  # noqa: E731
+        reader: Callable[[], bytes] = lambda: scumble.load_secret(path)._counts.tobytes()  # noqa: E731
+    else:
+        first, second = old.release(1.0), new.release(1.0)
+        first.save(path)
+        contents = {first.counts.tobytes(), second.counts.tobytes()}
+        write = lambda: second.save(path)  # noqa: E731
+        reader = lambda: scumble.load(path).counts.tobytes()  # noqa: E731
+    seen = set()
+
+    def after() -> None:
+        content = reader()
+        assert content in contents, "old or new, and whole"
+        seen.add(content)
+        if secret:
+            assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in tmp_path.iterdir())
+
+    assert at_every_step(write, [files], after, stride=2) >= LEAST["secret" if secret else "release"]
+    assert seen == contents
+    write()
+    assert reader() in contents
+
+
+# ---- killed while charging and releasing ----
+
+
+def test_killed_while_charging_and_releasing(tmp_path: Path) -> None:
+    """After each kill: the ledger opens, has charged at least what was released, and the next release works."""
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=10**6)
+    secret = small()
+    target = tmp_path / "out"
+    target.mkdir()
+    clean = Path(book.path).read_bytes()
+
+    def work() -> None:
+        release = secret.release(1.0, ledger=book, dataset="people")
+        release.save(target / f"{release.identity}.scumble")
+
+    outcomes = set()
+
+    def after() -> None:
+        charged = {charge.identity for charge in book.account("people").charges}
+        released = {path.stem for path in target.glob("*.scumble")}
+        assert released <= charged
+        outcomes.add(len(charged) - len(released))
+        for path in target.glob("*.scumble"):
+            scumble.load(path)
+            path.unlink()
+        Path(book.path).write_bytes(clean)  # or each run would have more lines to read than the one before
+
+    assert at_every_step(work, [ledger, spending, sketch, files], after, stride=9) >= LEAST["charging"]
+    assert len(outcomes) > 1, "some kills fell between charge and release"
+    assert child(work) == 0
+
+
+def test_killed_inside_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between any two instructions of SQLite's machine: a charge is there or not, never half."""
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=10**6)
+    secret = small()
+    connect = ledger.Ledger._connect
+    steps = {"left": 0}
+
+    def bomb() -> int:
+        steps["left"] -= 1
+        if steps["left"] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    def armed(self: ledger.Ledger, mode: str) -> Any:
+        connection = connect(self, mode)
+        connection.set_progress_handler(bomb, 1)
+        return connection
+
+    before, kills = 0, 0
+    for step in range(1, 4000, 11):
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger.Ledger, "_connect", armed)
+            steps["left"] = step
+            code = child(lambda: secret.release(1.0, ledger=book, dataset="people"))
+        after = len(book.account("people").charges)
+        assert after - before in (0, 1)
+        if code == 0:
+            assert after == before + 1
+            break
+        assert code == -signal.SIGKILL
+        kills += 1
+        before = after
+    assert kills >= LEAST["sqlite"] and code == 0
+
+
+def test_killed_from_outside_at_random_moments(tmp_path: Path) -> None:
+    """A process that charges and releases without end, killed 25 times: system calls are hit in the middle, too."""
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=10**6)
+    secret = small()
+    rng = np.random.default_rng(4)
+    for _ in range(LEAST["random"]):
+        pid = os.fork()
+        if pid == 0:
+            with contextlib.suppress(BaseException):
+                while True:
+                    release = secret.release(1.0, ledger=book, dataset="people", keep=True)
+                    release.save(tmp_path / f"{release.identity}.scumble")
+            os._exit(3)
+        time.sleep(float(rng.uniform(0.005, 0.06)))
+        os.kill(pid, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        charged = {charge.identity for charge in book.account("people").charges}
+        released = {path.stem for path in tmp_path.glob("*.scumble")}
+        assert released <= charged
+    for path in tmp_path.glob("*.scumble"):
+        scumble.load(path)
+    secret.release(1.0, ledger=book, dataset="people")
+
+
+# ---- killed while building ----
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four files of a table: four batches."""
+    source = tmp_path / "table"
+    source.mkdir()
+    rng = np.random.default_rng(9)
+    for k in range(4):
+        pq.write_table(pa.table({"x": rng.normal(size=200), "who": rng.integers(0, 90, 200)}), source / f"{k}.parquet")
+    return source
+
+
+@pytest.mark.parametrize("noise_first", [False, True])
+def test_killed_while_building_with_checkpoints(tmp_path: Path, folder: Path, noise_first: bool) -> None:
+    """Each run is killed at a later step; each goes on from where the last one left, and the end is the same."""
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=10**6, records_per_person=2)
+    kept = tmp_path / "checkpoint"
+    options: dict[str, Any] = {"rows": 4, "buckets": 16, "design": "iid", "seed": 3, "records_per_person": 2}
+    options |= {"noise_first": True} if noise_first else {"person_column": "who"}
+
+    def build(**more: Any) -> Build:
+        return Build(str(folder), KERNEL, ["x"], **options, **more)
+
+    def work() -> None:
+        job = build(checkpoint=kept, checkpoint_seconds=0, ledger=book, dataset="people")
+        job.count()
+        job.discard_checkpoint()
+        release = job.release()
+        release.save(tmp_path / "out.scumble")  # type: ignore[union-attr]
+
+    straight = build()
+    exact = None if noise_first else straight.count().sketches[0]._counts
+
+    def after() -> None:
+        if kept.exists():
+            files.read(kept, expect="checkpoint")  # whole
+            assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+        charged = {charge.identity for charge in book.account("people").charges}
+        if (tmp_path / "out.scumble").exists():
+            assert scumble.load(tmp_path / "out.scumble").identity in charged
+
+    modules = [checkpoint, onepass, building, files, spending, sketch]
+    assert at_every_step(work, modules, after, stride=23) >= LEAST["noise first" if noise_first else "building"]
+    release = scumble.load(tmp_path / "out.scumble")
+    assert abs(release.count - (800 if noise_first else 0)) < 10**4
+    # And without the last, random step: a resumed count equals one without any accident.
+    for step in (300, 500, 700):
+        with contextlib.suppress(FileNotFoundError):
+            kept.unlink()
+        counted = lambda: build(checkpoint=kept, checkpoint_seconds=0).count()  # noqa: E731
+        assert killed_at(step, counted, modules)
+        resumed = build(checkpoint=kept, checkpoint_seconds=0).count().sketches[0]
+        if exact is not None:
+            np.testing.assert_array_equal(resumed._counts, exact)
+        else:
+            assert resumed.noisy
+
+
+# ---- disks, writers, folders, links ----
+
+
+def test_a_full_disk_leaves_the_old_files(tmp_path: Path, folder: Path) -> None:
+    kept, out = tmp_path / "checkpoint", tmp_path / "out.scumble"
+    small(1.0).release(1.0).save(out)
+    before = out.read_bytes()
+
+    def work() -> bool:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+        attempts: list[Callable[[], object]] = [
+            lambda: small(2.0).release(1.0).save(out),
+            lambda: Build(
+                str(folder), KERNEL, ["x"], rows=4, buckets=16, checkpoint=kept, checkpoint_seconds=0
+            ).count(),
+            lambda: scumble.Ledger.create(tmp_path / "ledger"),
+        ]
+        for attempt in attempts:
+            try:
+                attempt()
+            except scumble.FileError:
+                continue
+            return False
+        return True
+
+    assert child(work) == 0
+    assert out.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.scumble", "table"], "nothing half-written stays"
+
+
+def test_two_writers_of_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.scumble"
+    releases = [small(float(k)).release(1.0) for k in range(2)]
+
+    def work(mine: scumble.Release) -> None:
+        for _ in range(40):
+            mine.save(path)
+
+    pids = []
+    for mine in releases:
+        pid = os.fork()
+        if pid == 0:
+            code = 3
+            try:
+                work(mine)
+                code = 0
+            finally:
+                os._exit(code)
+        pids.append(pid)
+    whole = {release.counts.tobytes() for release in releases}
+    for _ in range(100):
+        with contextlib.suppress(FileNotFoundError):
+            assert scumble.load(path).counts.tobytes() in whole
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0, 0]
+    assert scumble.load(path).counts.tobytes() in whole
+    assert [each.name for each in tmp_path.iterdir()] == ["out.scumble"]
+
+
+def test_read_only_folders() -> None:
+    """As somebody who is not root: files, ledgers and charges are refused, and nothing is spent."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        book = scumble.Ledger.create(place / "ledger")
+        book.open_dataset("people", epsilon=1)
+        if os.geteuid() == 0:
+            os.chown(place / "ledger", 65534, 65534)
+        place.chmod(0o555)
+
+        def work() -> bool:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            secret = small()
+            attempts: list[Callable[[], object]] = [
+                lambda: secret.save(place / "part.secret"),
+                lambda: scumble.Ledger.create(place / "other"),
+                lambda: secret.release(1.0, ledger=place / "ledger", dataset="people"),
+            ]
+            for attempt in attempts:
+                try:
+                    attempt()
+                except scumble.FileError:
+                    continue
+                return False
+            return secret.count == 50
+
+        assert child(work) == 0
+        place.chmod(0o755)
+        assert [path.name for path in place.iterdir()] == ["ledger"]
+        if os.geteuid() == 0:
+            os.chown(place / "ledger", 0, 0)
+        assert book.account("people").charges == ()
+
+
+def test_links_in_place_of_the_output_lead_nowhere(tmp_path: Path, folder: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for name in ("out.scumble", "part.secret", "checkpoint", "share"):
+        (tmp_path / name).symlink_to(victim)
+    small().release(1.0).save(tmp_path / "out.scumble")
+    small().save(tmp_path / "part.secret")
+    small().release_share(1.0, custodians=2).save(tmp_path / "share")
+    words = ["build", str(folder), "--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "8", "--quiet"]
+    (tmp_path / "cli.scumble").symlink_to(victim)
+    words += ["--epsilon", "1", "--checkpoint", str(tmp_path / "c"), "--out", str(tmp_path / "cli.scumble")]
+    assert main(words) == 0
+    assert victim.read_text() == "precious"
+    assert not any((tmp_path / name).is_symlink() for name in ("out.scumble", "part.secret", "share", "cli.scumble"))
+    for link in ("there", "nowhere"):
+        (tmp_path / link).symlink_to(victim if link == "there" else tmp_path / "no such file")
+        with pytest.raises(scumble.FileError, match="there is a file already"):
+            scumble.Ledger.create(tmp_path / link)
+    assert not (tmp_path / "no such file").exists()
+
+
+def test_clocks_may_jump(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jumps = iter(np.random.default_rng(0).uniform(-(10**9), 10**10, 10**6))
+    monkeypatch.setattr(time, "time", lambda: float(next(jumps)))
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=1)
+    job = Build(
+        str(folder),
+        KERNEL,
+        ["x"],
+        rows=4,
+        buckets=16,
+        checkpoint=tmp_path / "c",
+        checkpoint_seconds=0,
+        ledger=book,
+        dataset="people",
+    )
+    job.count()
+    assert job.release().privacy.epsilon == 1.0
+    with pytest.raises(scumble.BudgetError):
+        small().release(0.1, ledger=book, dataset="people")
+
+
+# ---- forks and threads ----
+
+
+def test_forked_workers_and_threads_never_share_noise(tmp_path: Path) -> None:
+    """8 forks and 8 threads release copies of one sketch: no two equal, in any counter row or count."""
+    base = scumble.Sketch(KERNEL, 1, rows=4, buckets=256, seed=1, design="iid")
+    warm = scumble.Sketch(KERNEL, 1, rows=4, buckets=256).release(1.0)  # the parent has drawn before
+    for k in range(8):
+
+        def work(k: int = k) -> None:
+            base.release(0.01).save(tmp_path / f"fork-{k}")
+            scumble.Sketch(KERNEL, 1, rows=4, buckets=256).start_with_noise(0.01).release().save(
+                tmp_path / f"first-{k}"
+            )
+            other = scumble.Sketch(KERNEL, 1, rows=4, buckets=256)
+            other.release_share(0.01, custodians=2).save(tmp_path / f"share-{k}")
+
+        assert child(work) == 0
+
+    def threaded(k: int) -> None:
+        scumble.Sketch(KERNEL, 1, rows=4, buckets=256).release(0.01).save(tmp_path / f"thread-{k}")
+
+    threads = [threading.Thread(target=threaded, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows: list[bytes] = [row.tobytes() for row in warm.counts]
+    identities = set()
+    for path in tmp_path.iterdir():
+        if path.name.startswith("share"):
+            rows += [row.tobytes() for row in scumble.load_share(path)._counts]
+        else:
+            found = scumble.load(path)
+            identities.add(found.identity)
+            rows += [row.tobytes() for row in found.counts]
+    assert len(identities) == 24
+    assert len(set(rows)) == len(rows) == 4 * 33
+
+
+def test_a_fork_while_a_thread_is_releasing_does_not_hang(tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            small().release(1.0)
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        for _ in range(10):
+
+            def work() -> bool:
+                signal.alarm(20)
+                return small().release(1.0).counts.shape == (4, 8)
+
+            assert child(work) == 0
+    finally:
+        stop.set()
+        thread.join()
+
+
+# ---- nothing secret is told ----
+
+
+SECRET = 7_654_321
+
+
+@pytest.mark.parametrize("verb", ["release", "release_share", "ledger"])
+def test_a_release_that_fails_half_way_tells_nothing(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even to a logger that prints every local variable of every frame."""
+    secret = small()
+    secret._counts[:, 3] = SECRET
+    exact = secret._counts.copy()
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=1)
+    calls = {"left": 2}
+
+    def fail(count: int, real: Callable = scumble.privacy.noise._entropy) -> np.ndarray:  # type: ignore[attr-defined]
+        calls["left"] -= 1
+        if calls["left"] < 0:
+            raise OSError("no entropy")
+        return real(count)
+
+    monkeypatch.setattr("scumble.privacy.noise._entropy", fail)
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    logging.getLogger().addHandler(handler)
+    options: dict[str, Any] = {"release": {}, "release_share": {"custodians": 2}}.get(
+        verb, {"ledger": book, "dataset": "people"}
+    )
+    calls["left"] = 0 if verb != "release_share" else 1
+    with pytest.raises(OSError, match="no entropy") as caught:
+        (secret.release_share if verb == "release_share" else secret.release)(1.0, **options)
+    logging.getLogger().removeHandler(handler)
+    story = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    told = "".join(story.format()) + stream.getvalue()
+    assert str(SECRET) not in told
+    frame = caught.tb
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename != __file__:
+            for value in frame.tb_frame.f_locals.values():
+                assert not (isinstance(value, np.ndarray) and np.array_equal(value, exact))
+        frame = frame.tb_next
+    assert secret._counts.size == 0, "the exact counters are gone"
+
+
+def test_nothing_is_readable_by_others_at_any_moment(tmp_path: Path, folder: Path) -> None:
+    """With an open umask: whatever lies in the folder while a build runs, only the release is for others."""
+    book = scumble.Ledger.create(tmp_path / "ledger")
+    book.open_dataset("people", epsilon=1)
+    seen: dict[str, int] = {}
+
+    def look(_: object) -> None:
+        for path in tmp_path.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_file():
+                    seen[path.name] = stat.S_IMODE(path.stat().st_mode)
+
+    old = os.umask(0)
+    try:
+        job = Build(
+            str(folder),
+            KERNEL,
+            ["x"],
+            rows=4,
+            buckets=16,
+            checkpoint=tmp_path / "checkpoint",
+            checkpoint_seconds=0,
+            ledger=book,
+            dataset="people",
+        )
+        job.count(look)
+        release = job.release()
+        look(None)
+        job.discard_checkpoint()
+        release.save(tmp_path / "out.scumble")  # type: ignore[union-attr]
+    finally:
+        os.umask(old)
+    assert {"ledger", "checkpoint"} <= set(seen)
+    assert set(seen.values()) == {0o600}
+
+
+def test_there_are_two_hundred_kill_points() -> None:
+    assert sum(LEAST.values()) >= 200

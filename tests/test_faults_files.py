@@ -1,0 +1,107 @@
+"""Hostile files are refused, quickly and cheaply. `python tests/fuzz/hostile.py 10000` runs the long version."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from fuzz import hostile
+from scumble.errors import ScumbleError
+
+SEEDS = hostile.seeds()
+
+
+def test_hostile_files_are_refused_in_time_and_in_little_memory() -> None:
+    """Another exception, 0.1 s or 50 MB would be a hole; the seed moves on with the version of this test only."""
+    holes: list[str] = []
+    tally, slowest = hostile.campaign(400, 20_250, lambda _, why: holes.append(why))
+    assert not holes, holes[:5]
+    assert tally["refused"] > 350
+    assert slowest < hostile.SECONDS
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(data=st.data(), kind=st.sampled_from(sorted(SEEDS)), value=JSON)
+@settings(max_examples=250, deadline=None)
+def test_any_value_in_any_place_is_refused_or_harmless(data: st.DataObject, kind: str, value: object) -> None:
+    header, arrays = hostile.apart(SEEDS[kind])
+    metadata = header["__metadata__"]["scumble"]
+    *path, last = data.draw(st.sampled_from(list(hostile.places(metadata))))
+    inner = metadata
+    for step in path:
+        inner = inner[step]
+    inner[last] = value
+    verdict, why, _ = hostile.judge(hostile.together(header, arrays))
+    assert verdict in ("refused", "sound"), why
+
+
+@given(
+    edits=st.lists(st.tuples(st.integers(0, 4000), st.binary(min_size=1, max_size=6)), max_size=4), sign=st.booleans()
+)
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_in_any_place_are_refused_or_harmless(edits: list, sign: bool) -> None:
+    data = bytearray(SEEDS["release"])
+    for place, piece in edits:
+        data[place : place + len(piece)] = piece
+    verdict, why, _ = hostile.judge(hostile.signed(bytes(data)) if sign else bytes(data))
+    assert verdict in ("refused", "sound"), why
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        {"rows": 2**40, "buckets": 0},
+        {"rows": 0, "buckets": 0},
+        {"dimensions": 2**40, "columns": None},
+        {"seed": -1},
+        {"design": "grid"},
+        {"design": "nothing"},
+        {"shape": [1]},
+        {"columns": ["x"]},
+        {"rows": 6.0},
+        {"buckets": True},
+        {"kernel": {"kernel": "euclidean", "bandwidth": 1.0, "power": 2**60}},
+    ],
+)
+def test_specs_that_would_explode_later_are_refused_now(bomb: dict) -> None:
+    header, arrays = hostile.apart(SEEDS["release"])
+    spec = header["__metadata__"]["scumble"]["spec"]
+    spec |= bomb
+    if bomb.get("buckets") == 0:
+        header["counts"] = {"dtype": "I64", "shape": [spec["rows"], spec["buckets"]], "data_offsets": [0, 0]}
+        arrays = b""
+    with pytest.raises(ScumbleError):
+        scumble.Release.from_bytes(hostile.together(header, arrays))
+
+
+def test_a_claim_about_other_rows_is_refused() -> None:
+    """A claim is sound for its own number of rows only: fewer rows in the claim would be a smaller ε."""
+    header, arrays = hostile.apart(SEEDS["release"])
+    claim = header["__metadata__"]["scumble"]["privacy"]
+    assert claim["rows"] == 6
+    claim |= {"rows": 3, "epsilon": 1.0}
+    with pytest.raises(ScumbleError):
+        scumble.Release.from_bytes(hostile.together(header, arrays))
+
+
+def test_the_seeds_are_sound_and_cover_every_kind() -> None:
+    kinds = {
+        json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["kind"] for data in SEEDS.values()
+    }
+    assert kinds == {"release", "bundle", "secret", "share"}
+    for data in SEEDS.values():
+        assert hostile.judge(data)[:2] == ("sound", "")
