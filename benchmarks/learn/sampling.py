@@ -67,9 +67,8 @@ def main(draws: int = DRAWS) -> None:
                 scores[name].append(make().fit(A, b).score(X[test], y[test]))
         for name, found in scores.items():
             mean = float(np.mean(found))
-            print(
-                f"{epsilon:>5} {name:>20} {real[name]:>10.4f} {mean:>10.4f} {min(found):>7.4f} {real[name] - mean:>7.4f}"
-            )
+            loss = real[name] - mean
+            print(f"{epsilon:>5} {name:>20} {real[name]:>10.4f} {mean:>10.4f} {min(found):>7.4f} {loss:>7.4f}")
         print(f"{(perf_counter() - start) / draws:.1f} seconds a draw", flush=True)
 
 

@@ -28,6 +28,8 @@ VERBS = {
     "release": "a secret part to a released file",
     "info": "the privacy card of a released file",
     "query": "densities with error bars at points of your choice",
+    "modes": "where the records crowd",
+    "sample": "synthetic records from a released file",
     "plot": "pictures of a released file",
     "ledger": "what has been spent on each dataset, and what is left",
     "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",

@@ -10,6 +10,7 @@ import numpy as np
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, validate_data
+from scumble.learn.sampling import alike
 from scumble.sketch import Sketch
 
 METHODS = ("under-represented", "diverse")
@@ -125,7 +126,7 @@ class DiversitySampler(PrivateEstimator):
         chosen = np.empty(n, np.int64)
         for i in range(n):
             chosen[i] = np.argmin(likeness)
-            likeness = likeness + self.release_.kernel(X[chosen[i]][None, :], X)[0] / n
+            likeness = likeness + alike(self.release_, X[chosen[i]][None, :], X)[0] / n
             likeness[chosen[: i + 1]] = np.inf
         return chosen
 

@@ -13,7 +13,7 @@ from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
 from scumble.layout import GridRow, HashedRows
 from scumble.learn.base import PrivateEstimator, default_kernel
-from scumble.learn.sampling import Sampler, reach
+from scumble.learn.sampling import Sampler, alike, reach
 
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
@@ -138,7 +138,7 @@ class PrivateModes(PrivateEstimator):
                 rng.uniform(low, high, (random, len(low))),
             ]
         )
-        width = np.minimum(reach(release.kernel, low, high, 0.3), 0.5) * (high - low)
+        width = np.minimum(reach(release, low, high, 0.3), 0.5) * (high - low)
         if self.method == "climb":
             points = self._climb(points, width, rng)
         else:
@@ -162,7 +162,7 @@ class PrivateModes(PrivateEstimator):
         weights /= weights.sum()
         for pace in PACES:
             if pace < PACES[0]:  # climbers that have met go on as one
-                points = self._thinned(points, alike=0.7, most=self.starts)
+                points = self._thinned(points, least=0.7, most=self.starts)
                 m = len(points)
             around = rng.normal(size=(m, batch, d)) * (pace * width / np.sqrt(d)) + points[:, None, :]
             np.clip(around, low, high, out=around)
@@ -172,12 +172,12 @@ class PrivateModes(PrivateEstimator):
 
     # ---- linear programs ----
 
-    def _thinned(self, points: np.ndarray, *, alike: float = 0.3, most: int = 20) -> np.ndarray:
+    def _thinned(self, points: np.ndarray, *, least: float = 0.3, most: int = 20) -> np.ndarray:
         """The densest points, none of them so near to a denser one that the kernel calls them alike."""
         points = points[np.argsort(-self._sums(points))]
         kept = points[:1]
         for point in points[1:]:
-            if len(kept) < most and np.max(self.release_.kernel(point[None, :], kept)) < alike:
+            if len(kept) < most and np.max(alike(self.release_, point[None, :], kept)) < least:
                 kept = np.vstack([kept, point])
         return kept
 
@@ -216,7 +216,7 @@ class PrivateModes(PrivateEstimator):
         on top.
         """
         assert self.bounds_ is not None
-        luck = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_.kernel, *self.bounds_))))
+        luck = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_, *self.bounds_))))
         points = points[np.isfinite(points).all(axis=1)]
         sums, errors, noises = self._with_errors(points)
         order = np.argsort(-sums)

@@ -12,6 +12,7 @@ from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.learn.base import PrivateEstimator, release_of
 from scumble.learn.kde import with_bandwidth
+from scumble.learn.sampling import alike
 from scumble.release import Release
 
 SHARPNESS = 4
@@ -205,7 +206,7 @@ class PrivateNeighbors(PrivateEstimator):
         items = self._read(catalogue)
         there = np.flatnonzero(self.is_near(items, error_rate=error_rate))
         # The kernel falls with its own distance, whatever its scale is, but not evenly: rank by it, tell the distance.
-        values = self.release_.kernel(Q, items[there]) if len(there) else np.empty((len(Q), 0))
+        values = alike(self.release_, Q, items[there]) if len(there) else np.empty((len(Q), 0))
         order = np.argsort(-values, axis=1, kind="stable")[:, :k]
         found = np.full((len(Q), k), -1)
         distances = np.full((len(Q), k), np.inf)

@@ -11,9 +11,9 @@ from scipy.special import ndtr
 from scumble.bundle import Bundle
 from scumble.counting import engine
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.kernels import Kernel
 from scumble.layout import GridRow, HashedRows
 from scumble.release import Release
+from scumble.tables import Table
 
 Sides = tuple[np.ndarray, np.ndarray]
 
@@ -214,7 +214,7 @@ class _Particles:
         total = max(release.count, 1.0)
         counts = release.counts[: self.rows]
         width = self.high - self.low
-        final = np.clip(0.03 * reach(release.kernel, self.low, self.high), 0.001, 0.3)
+        final = np.clip(0.03 * reach(release, self.low, self.high), 0.001, 0.3)
         used = layout.hasher.used if layout.hasher.direct else release.buckets
         # Every row sums to N: its excess is noise, spread over the row.
         target = (counts - (counts.sum(axis=1, keepdims=True) - total) / used) / total
@@ -282,7 +282,13 @@ def _reflected(places: np.ndarray) -> np.ndarray:
     return np.where(folded > 1.0, 2.0 - folded, folded)
 
 
-def reach(kernel: Kernel, low: np.ndarray, high: np.ndarray, level: float = 0.5) -> np.ndarray:
+def alike(release: Release, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The release's kernel between plain arrays: columns that the kernel calls by name are found by position."""
+    left, right = (Table.of(part, columns=release.columns, dimensions=release.dimensions) for part in (X, Y))
+    return release.kernel(left, right)
+
+
+def reach(release: Release, low: np.ndarray, high: np.ndarray, level: float = 0.5) -> np.ndarray:
     """For each column, the part of the bounds' width within which the kernel falls to `level`, at most 1."""
     middle, width, d = (low + high) / 2.0, high - low, len(low)
     shares = np.geomspace(1e-4, 1.0, 80)
@@ -290,6 +296,6 @@ def reach(kernel: Kernel, low: np.ndarray, high: np.ndarray, level: float = 0.5)
     for column in range(d):
         moved = np.repeat(middle[None, :], len(shares), axis=0)
         moved[:, column] += shares * width[column]
-        fallen = np.flatnonzero(kernel(middle[None, :], moved)[0] <= level)
+        fallen = np.flatnonzero(alike(release, middle[None, :], moved)[0] <= level)
         out[column] = shares[fallen[0]] if len(fallen) else 1.0
     return out

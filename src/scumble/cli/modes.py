@@ -1,0 +1,63 @@
+"""``scumble modes``: where the records crowd."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble modes people.scumble --bounds age=0:100,income=0:200000 --out -
+scumble modes people.scumble --bounds age=0:100,income=0:200000 --method lp --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli.arguments import json_flag, ranges
+
+    parser.add_argument("release", help="a released file; '-' for standard input")
+    parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="where to look; a grid knows its own")
+    parser.add_argument("--class", dest="label", metavar="NAME", help="of a bundle: the class to look at")
+    parser.add_argument("--method", default="climb", help="climb (default), or lp: linear programs over the hash cells")
+    parser.add_argument("--starts", type=int, default=100, help="where to start from (default: 100 places)")
+    parser.add_argument("--significance", type=float, default=5.0, help="in standard errors (default: 5)")
+    parser.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
+    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    import pyarrow as pa
+
+    from scumble.cli.arguments import bounds_for
+    from scumble.cli.output import TABLES, TableWriter, check_out, one_release, say
+    from scumble.learn import PrivateModes
+
+    check_out(args.out, like=tuple(TABLES))
+    release = one_release(args.release, args.label)
+    names = column_names(release)
+    model = PrivateModes.from_release(
+        release,
+        bounds=bounds_for(args.bounds, names, lambda _: True),
+        method=args.method,
+        starts=args.starts,
+        significance=args.significance,
+        random_state=args.seed,
+    )
+    columns = [*model.modes_.T, model.densities_, *model.intervals_.T]
+    answers = free(["density", "lower", "upper"], names)
+    with TableWriter(args.out, args.json) as writer:
+        writer.write(pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=[*names, *answers]))
+    if not len(model.modes_):
+        say(args, "No mode stands out of the noise.")
+    if args.out != "-":
+        say(args, f"Wrote {args.out}.")
+
+
+def column_names(release: object) -> list[str]:
+    """The release's columns, or x0, x1 and so on."""
+    found = getattr(release, "columns", None)
+    return list(found) if found is not None else [f"x{i}" for i in range(getattr(release, "dimensions", 0))]
+
+
+def free(names: list[str], taken: list[str]) -> list[str]:
+    """Names of answers, out of the way of the columns' own."""
+    return [name if name not in taken else f"scumble_{name}" for name in names]

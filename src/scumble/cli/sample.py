@@ -1,0 +1,45 @@
+"""``scumble sample``: synthetic records from a released file."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble sample people.scumble --n 1000 --bounds age=0:100,income=0:200000 --out synthetic.csv
+scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 --json
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli.arguments import json_flag, ranges
+
+    parser.add_argument("release", help="a released file, with one release a class too; '-' for standard input")
+    parser.add_argument("--n", type=int, default=1000, help="how many records (default: 1000)")
+    parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="draw within these; a grid knows its own")
+    parser.add_argument("--seed", type=int, help="of the draw (default: a fresh one)")
+    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    import pyarrow as pa
+
+    from scumble.bundle import Bundle
+    from scumble.cli.arguments import bounds_for
+    from scumble.cli.modes import column_names, free
+    from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
+    from scumble.learn import sample
+
+    check_out(args.out, like=tuple(TABLES))
+    found = load_release(args.release)
+    names = column_names(found.spec)
+    drawn = sample(found, args.n, args.seed, bounds=bounds_for(args.bounds, names, lambda _: True))
+    X, labels = drawn if isinstance(found, Bundle) else (drawn, None)
+    columns = [pa.array(column) for column in X.T]
+    if labels is not None:
+        columns.append(pa.array(labels.tolist()))
+        names = [*names, *free([found.label or "class"], names)]
+    with TableWriter(args.out, args.json) as writer:
+        writer.write(pa.RecordBatch.from_arrays(columns, names=names))
+    if args.out != "-":
+        say(args, f"Wrote {args.out}.")

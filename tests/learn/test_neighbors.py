@@ -1,0 +1,121 @@
+"""PrivateNeighbors: counts, crowds with both error rates, and what is nearest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.learn.neighbors import PrivateNeighbors, half_radius, nearest_groups
+
+
+@pytest.fixture
+def table(rng: np.random.Generator) -> np.ndarray:
+    return np.clip(rng.normal(5.0, 1.0, (20_000, 2)), 0.0, 10.0)
+
+
+def test_the_kernel_is_one_half_at_the_radius() -> None:
+    model = PrivateNeighbors(radius=1.5, bounds=(0, 10)).fit(np.zeros((10, 2)))
+    assert model.radius_ == pytest.approx(1.5)
+    assert model.release_.kernel([[0.0, 0.0]], [[1.5, 0.0]])[0, 0] == pytest.approx(0.5)
+    assert half_radius(scumble.EuclideanKernel(2.0)) == pytest.approx(2.0 * half_radius(scumble.EuclideanKernel(1.0)))
+
+
+@pytest.mark.parametrize("size", [{}, {"rows": 512, "buckets": 512}], ids=["grid", "rows"])
+def test_soft_counts_and_their_intervals(table: np.ndarray, size: dict) -> None:
+    """99 % intervals: 200 queries share their noise, so that coverage varies; 0.8 is far below what was seen."""
+    model = PrivateNeighbors(radius=1.0, bounds=(0, 10), **size).fit(table)
+    Q = table[:200]
+    exact = model.release_.kernel(Q, table).sum(axis=1)
+    found = model.count_within(Q, confidence=0.99)
+    assert np.mean((found.lower <= exact) & (exact <= found.upper)) > 0.8
+    assert np.mean(np.abs(found.value / exact - 1.0)) < 0.1
+
+
+def test_any_radius_on_a_grid_and_one_on_rows(table: np.ndarray) -> None:
+    grid = PrivateNeighbors(radius=1.0, bounds=(0, 10)).fit(table)
+    for radius in (0.5, 2.0):
+        exact = PrivateNeighbors(radius=radius, bounds=(0, 10)).fit(table).release_.kernel([[5.0, 5.0]], table).sum()
+        assert grid.count_within([[5.0, 5.0]], radius).value[0] == pytest.approx(exact, rel=0.05)
+    rows = PrivateNeighbors(radius=1.0, bounds=(0, 10), rows=16, buckets=64).fit(table)
+    rows.count_within([[5.0, 5.0]], 1.0)
+    with pytest.raises(scumble.ParameterError, match="only"):
+        rows.count_within([[5.0, 5.0]], 2.0)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.2])
+def test_both_error_rates_are_kept(rate: float, rng: np.random.Generator) -> None:
+    """Crowds that the release can just decide, in 60 releases of one query each side.
+
+    If the true rate equals the stated one, more than rate · 120 + 5 standard deviations are wrong with probability
+    below 1e-5.
+    """
+    X = np.full((1, 2), 0.5)
+    wrong, total = np.zeros(2), 0
+    for _ in range(60):
+        n = 400
+        model = PrivateNeighbors(epsilon=0.1, bounds=(0, 1), radius=0.1, rows=16, buckets=64)
+        model.fit(np.repeat(X, n, axis=0))
+        crowd = float(model.smallest_crowd(X, error_rate=rate)[0])
+        if not crowd <= n:  # cannot be decided: nothing is promised
+            continue
+        total += 1
+        wrong[0] += not model.is_near(X, crowd=n, error_rate=rate)[0]
+        wrong[1] += model.is_near(X, crowd=2 * n, error_rate=rate)[0]
+    assert total > 20
+    assert np.all(wrong <= rate * total + 5 * np.sqrt(rate * total))
+
+
+def test_a_crowd_too_small_to_tell_is_refused(table: np.ndarray) -> None:
+    model = PrivateNeighbors(epsilon=0.01, radius=1.0, bounds=(0, 10), rows=64, buckets=64).fit(table[:100])
+    Q = np.stack(np.meshgrid(np.arange(1.0, 10.0), np.arange(1.0, 10.0)), axis=-1).reshape(-1, 2)
+    # Each of 81 queries is decided by chance with probability 0.1 at most; all of them together, never.
+    with pytest.raises(scumble.ParameterError, match=r"crowd=\d+"):
+        model.is_near(Q, crowd=1.0)
+    assert model.is_near([[5.0, 5.0]]).shape == (1,)
+
+
+def test_the_nearest_of_fifty_groups(rng: np.random.Generator) -> None:
+    """The benchmark's clear cases were right in 99 % and more; 95 % of about 200 leaves room for chance below 1e-5."""
+    centres = rng.uniform(0.1, 0.9, (50, 3))
+    kernel = scumble.EuclideanKernel(0.25)
+    tables = [centre + rng.normal(0.0, 0.05, (2000, 3)) for centre in centres]
+    releases = [scumble.Sketch(kernel, 3, rows=256, buckets=64).update(X).release(1.0) for X in tables]
+    Q = rng.uniform(size=(400, 3))
+    distance = np.linalg.norm(Q[:, None] - centres[None], axis=2)
+    order = np.sort(distance, axis=1)
+    clear = order[:, 1] > 1.2 * order[:, 0]
+    found, densities = nearest_groups({f"g{i}": one for i, one in enumerate(releases)}, Q, 3)
+    truth = np.array([f"g{i}" for i in distance.argmin(axis=1)])
+    assert clear.sum() > 100 and np.mean(found[clear, 0] == truth[clear]) >= 0.95
+    assert found.shape == (400, 3) and np.all(np.diff(densities, axis=1) <= 0)
+
+
+def test_a_public_catalogue(table: np.ndarray) -> None:
+    model = PrivateNeighbors(radius=0.5, bounds=(0, 10)).fit(table)
+    catalogue = np.array([[5.0, 5.0], [4.0, 5.0], [9.5, 9.5], [6.0, 6.0]])
+    found, distance = model.nearest([[9.0, 9.0], [4.1, 5.0]], 4, catalogue=catalogue)
+    assert found.tolist() == [[3, 0, 1, -1], [1, 0, 3, -1]]  # there is nobody near (9.5, 9.5)
+    np.testing.assert_allclose(distance[0, 0], np.sqrt(18.0))
+    assert np.isinf(distance[0, 3])
+
+
+def test_bad_questions(table: np.ndarray) -> None:
+    model = PrivateNeighbors(radius=0.5, bounds=(0, 10)).fit(table)
+    Q = [[5.0, 5.0]]
+    with pytest.raises(scumble.ParameterError, match="either"):
+        model.nearest(Q)
+    with pytest.raises(scumble.ParameterError, match="`k`"):
+        model.nearest(Q, 5, groups=[model.release_])
+    other = PrivateNeighbors(radius=0.7, bounds=(0, 10)).fit(table)
+    with pytest.raises(scumble.DataError, match="kernels"):
+        model.nearest(Q, groups=[model.release_, other.release_])
+    for bad in (0.0, 0.5, 2.0):
+        with pytest.raises(scumble.ParameterError, match="error_rate"):
+            model.is_near(Q, error_rate=bad)
+    for radius in (0.0, -1.0, "a", float("inf")):
+        with pytest.raises(scumble.ParameterError, match="radius"):
+            PrivateNeighbors(radius=radius, bounds=(0, 10)).fit(table)  # type: ignore[arg-type]
+    hamming = scumble.Sketch(scumble.HammingKernel(), 2, rows=8, buckets=16).release(1.0)
+    with pytest.raises(scumble.ParameterError, match="Euclidean or Manhattan"):
+        PrivateNeighbors.from_release(hamming)
