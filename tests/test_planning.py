@@ -39,7 +39,16 @@ def test_a_plan_makes_its_sketch() -> None:
         plan = scumble.plan(n=20_000, dimensions=2, epsilon=0.5, kernel=KERNEL, bounds=bounds)
         sketch = scumble.Sketch(KERNEL, 2, **plan.parameters())
         assert (sketch.rows, sketch.buckets, sketch.design) == (plan.rows, plan.buckets, plan.design)
+        assert sketch.spec.shape == plan.shape
         assert json.loads(json.dumps(plan.to_dict()))["rows"] == plan.rows
+
+
+def test_cells_along_each_axis_can_be_given() -> None:
+    sketch = scumble.Sketch(KERNEL, 2, buckets=(10, 30), bounds=(0.0, 1.0))
+    assert sketch.design == "grid" and sketch.buckets == 300 and sketch.spec.shape == (10, 30)
+    for options in ({"bounds": None}, {"bounds": (0, 1), "design": "sobol"}, {"bounds": (0, 1), "buckets": (5,)}):
+        with pytest.raises(scumble.ParameterError, match="`buckets` must be"):
+            scumble.Sketch(KERNEL, 2, **{"buckets": (10, 30), **options})
 
 
 def test_the_grid_says_why_it_cannot_serve() -> None:

@@ -65,11 +65,12 @@ class Layout(ABC):
     def read(self, X: Any, *, invalid: str) -> tuple[list[Records], int]:
         """A table as one set of records for each factor of the kernel, and how many rows were dropped."""
         spec = self.spec
-        table = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
+        table: Any = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
         if table.width != spec.dimensions:
             raise DataError(f"The table has {table.width} columns; this sketch has {spec.dimensions}.")
         names = table.names if spec.columns is None else spec.columns
-        parts, bad_rows = [], False
+        parts: list[Records] = []
+        bad_rows: Any = None
         for factor in spec.kernel.factors:
             which = factor.which(table.width, names)
             records, bad = factor.read(table, which)
@@ -77,9 +78,9 @@ class Layout(ABC):
                 if invalid == "error":
                     told = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
                     raise DataError(invalid_message(to_host(bad), told))
-                bad_rows = bad_rows | bad.any(axis=1)
+                bad_rows = bad.any(axis=1) if bad_rows is None else bad_rows | bad.any(axis=1)
             parts.append(records)
-        if bad_rows is False:
+        if bad_rows is None:
             return parts, 0
         return [part.keep(~bad_rows) for part in parts], int(bad_rows.sum())
 

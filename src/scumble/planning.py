@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import log2, sqrt
+from math import log2, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,9 @@ class Plan:
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
-        out: dict[str, Any] = {"design": self.design, "rows": self.rows, "buckets": self.buckets}
-        return {**out, "bounds": self.bounds} if self.design == "grid" else out
+        if self.design == "grid":
+            return {"design": "grid", "buckets": self.shape, "bounds": self.bounds}
+        return {"design": self.design, "rows": self.rows, "buckets": self.buckets}
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -128,15 +129,20 @@ def choose(
     dimensions: int,
     columns: Sequence[str] | None,
     rows: int | None,
-    buckets: int | None,
+    buckets: int | tuple[int, ...] | None,
     design: str,
     bounds: Bounds,
 ) -> dict[str, Any]:
-    """The fields of a sketch's spec that its caller left open, for 100,000 records and ε = 1."""
+    """The fields of a sketch's spec that its caller left open, for 100,000 records and ε = 1.
+
+    `buckets` as a tuple are the cells of a grid along each axis.
+    """
     if design not in ("auto", "grid", *DESIGNS):
         raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
     if design == "grid" and rows not in (None, 1):
         raise parameter("rows", "1 or left out with design='grid'", rows)
+    if isinstance(buckets, tuple):
+        return _given_grid(kernel, dimensions, columns, buckets, design, bounds)
     chosen = plan(
         DEFAULT_RECORDS,
         dimensions,
@@ -155,6 +161,25 @@ def choose(
         "bounds": chosen.bounds,
         "shape": chosen.shape,
     }
+
+
+def _given_grid(
+    kernel: Kernel,
+    dimensions: int,
+    columns: Sequence[str] | None,
+    shape: tuple[int, ...],
+    design: str,
+    bounds: Bounds,
+) -> dict[str, Any]:
+    reason = "no `bounds` are given" if bounds is None else grid.supports(kernel, dimensions, columns)
+    if reason or design not in ("auto", "grid"):
+        raise parameter(
+            "buckets", "one number here", shape, f"Cells along each axis are for a grid: {reason or design}."
+        )
+    if len(shape) != len(kernel.which(dimensions, columns)):
+        raise parameter("buckets", "one number of cells for each column that the kernel reads", shape)
+    sides = _per_column(bounds, dimensions)
+    return {"rows": 1, "buckets": prod(shape), "design": "grid", "bounds": sides, "shape": shape}
 
 
 @dataclass(frozen=True)

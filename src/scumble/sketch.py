@@ -41,7 +41,7 @@ class Sketch(Answers):
     kernel : what "near" means.
     dimensions : how many columns a record has; may be left out if `columns` is given.
     columns : the columns' names, in order; named tables are then read by name.
-    rows, buckets : the size. None lets the plan choose.
+    rows, buckets : the size. None lets the plan choose. For a grid, `buckets` may be the cells along each axis.
     seed : of the hash functions. Public; sketches merge only if their seeds are equal.
     design : "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
     bounds : (low, high), public, each a number or one a column. Only the grid needs them.
@@ -62,7 +62,7 @@ class Sketch(Answers):
         *,
         columns: Sequence[str] | None = None,
         rows: int | None = None,
-        buckets: int | None = None,
+        buckets: int | Sequence[int] | None = None,
         seed: int = 0,
         design: str = "auto",
         bounds: Bounds = None,
@@ -93,7 +93,7 @@ class Sketch(Answers):
             dimensions=int(dimensions),
             columns=names,
             rows=None if rows is None else _whole("rows", rows, 1),
-            buckets=None if buckets is None else _whole("buckets", buckets, 1),
+            buckets=_buckets(buckets),
             design=design,
             bounds=bounds,
         )
@@ -610,6 +610,14 @@ def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise parameter(name, f"a whole number of at least {least}", value)
     return int(value)
+
+
+def _buckets(value: Any) -> int | tuple[int, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        return tuple(_whole("buckets", cells, 1) for cells in value)
+    return _whole("buckets", value, 1)
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
