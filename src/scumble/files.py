@@ -69,8 +69,8 @@ SECRET_KINDS = {
 KINDS = PUBLIC_KINDS | SECRET_KINDS
 _READER = {
     "release": "scumble.load reads it",
-    "bundle": "scumble.load reads it",
-    "model": "scumble.load reads it",
+    "bundle": "scumble.Bundle.load reads it",
+    "model": "scumble.learn.load reads it",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
     "share": "scumble.load_share reads it, to be added up with the others; never share it beyond",

@@ -12,9 +12,10 @@ import numpy as np
 
 from scumble import files
 from scumble.answers import Answers
-from scumble.errors import CorruptFileError, MergeError
+from scumble.errors import CorruptFileError, MergeError, ParameterError
 from scumble.layout import Reader
-from scumble.privacy.claim import PrivacyClaim, disjoint, overlapping
+from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import disjoint as disjoint_claims
 from scumble.spec import Spec
 
 
@@ -179,7 +180,7 @@ class Release(Answers):
                 identity=str(data["identity"]),
                 parts=tuple(str(part) for part in data["parts"]),
             )
-        except (KeyError, TypeError, OverflowError) as problem:
+        except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem
 
     # ---- answers ----
@@ -212,7 +213,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Rel
         parts.extend(release._parts)
     counts = [release._noisy_count for release in all_of]
     known = [count for count in counts if count is not None]
-    combine = _disjoint_claims if disjoint else overlapping
+    combine = disjoint_claims if disjoint else overlapping
     return Release(
         first.spec,
         np.add.reduce([release.counts for release in all_of]),
@@ -222,9 +223,6 @@ def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Rel
         count_variance=sum(release._count_variance for release in all_of),
         parts=tuple(parts),
     )
-
-
-_disjoint_claims = disjoint
 
 
 def load(path: str | os.PathLike[str]) -> Release:
