@@ -144,12 +144,13 @@ class PrivateNeighbors(PrivateEstimator):
 
         `crowd` = None takes the smallest that can be told, for each query.
         """
-        Q = self._read(Q)
-        release = self._at(radius)
+        return self._decide(self._read(Q), self._at(radius), crowd, error_rate)
+
+    def _decide(self, Q: np.ndarray, release: Release, crowd: float | None, error_rate: float) -> np.ndarray:
         half = self._half_interval(release, Q, error_rate)
         value = release.kernel_sum(Q)
         if crowd is None:
-            return value >= 3.0 * half
+            return value >= 3.0 * half  # three quarters of the smallest crowd
         # A query far above or far below is decided whatever its error.
         open_ = (4.0 * half > crowd) & (value - half < crowd) & (value + half > crowd / 2.0)
         if np.any(open_):
@@ -204,7 +205,7 @@ class PrivateNeighbors(PrivateEstimator):
 
     def _in_catalogue(self, Q: np.ndarray, k: int, catalogue: Any, error_rate: float) -> tuple[np.ndarray, np.ndarray]:
         items = self._read(catalogue)
-        there = np.flatnonzero(self.is_near(items, error_rate=error_rate))
+        there = np.flatnonzero(self._decide(items, self.release_, None, error_rate))
         # The kernel falls with its own distance, whatever its scale is, but not evenly: rank by it, tell the distance.
         values = alike(self.release_, Q, items[there]) if len(there) else np.empty((len(Q), 0))
         order = np.argsort(-values, axis=1, kind="stable")[:, :k]
