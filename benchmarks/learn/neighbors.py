@@ -19,6 +19,7 @@ from scumble.learn import PrivateNeighbors
 
 GROUPS, MEMBERS, QUERIES = 50, 2_000, 400
 RATES = (0.05, 0.2)
+EPSILON = {2: 0.004, 8: 0.15}  # so little that noise matters
 
 
 def groups(d: int, seed: int, delta: float) -> tuple[int, int]:
@@ -46,7 +47,7 @@ def both_sides(d: int, runs: int, rate: float) -> tuple[float, float, int]:
         rng = np.random.default_rng(run)
         X = rng.uniform(0.2, 0.8, (5, d))[rng.integers(0, 5, 20_000)] + rng.normal(0.0, 0.06, (20_000, d))
         Q = np.clip(X[:300] + rng.normal(0.0, 0.05, (300, d)), 0.0, 1.0)
-        model = PrivateNeighbors(epsilon=0.1, bounds=(0, 1), random_state=run).fit(X)
+        model = PrivateNeighbors(epsilon=EPSILON[d], bounds=(0, 1), random_state=run).fit(X)
         truth = model.release_.kernel(Q, np.clip(X, 0.0, 1.0)).sum(axis=1)
         least = model.smallest_crowd(Q, error_rate=rate)
         can = (truth >= least) & (truth < 2.0 * least)
