@@ -42,7 +42,7 @@ pytestmark = [
 ]
 
 KERNEL = scumble.EuclideanKernel(1.0)
-LEAST = {"release": 30, "secret": 30, "charging": 40, "sqlite": 30, "random": 25, "building": 25, "noise first": 20}
+LEAST = {"release": 30, "secret": 18, "charging": 45, "sqlite": 30, "random": 25, "building": 28, "noise first": 28}
 
 
 def small(value: float = 0.0, records: int = 50) -> scumble.Sketch:
@@ -130,7 +130,7 @@ def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
         if secret:
             assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in tmp_path.iterdir())
 
-    assert at_every_step(write, [files], after, stride=2) >= LEAST["secret" if secret else "release"]
+    assert at_every_step(write, [files], after, stride=5) >= LEAST["secret" if secret else "release"]
     assert seen == contents
     write()
     assert reader() in contents
@@ -164,7 +164,7 @@ def test_killed_while_charging_and_releasing(tmp_path: Path) -> None:
             path.unlink()
         Path(book.path).write_bytes(clean)  # or each run would have more lines to read than the one before
 
-    assert at_every_step(work, [ledger, spending, sketch, files], after, stride=9) >= LEAST["charging"]
+    assert at_every_step(work, [ledger, spending, sketch, files], after, stride=12) >= LEAST["charging"]
     assert len(outcomes) > 1, "some kills fell between charge and release"
     assert child(work) == 0
 
@@ -275,7 +275,7 @@ def test_killed_while_building_with_checkpoints(tmp_path: Path, folder: Path, no
             assert scumble.load(tmp_path / "out.scumble").identity in charged
 
     modules = [checkpoint, onepass, building, files, spending, sketch]
-    assert at_every_step(work, modules, after, stride=23) >= LEAST["noise first" if noise_first else "building"]
+    assert at_every_step(work, modules, after, stride=70) >= LEAST["noise first" if noise_first else "building"]
     release = scumble.load(tmp_path / "out.scumble")
     assert abs(release.count - (800 if noise_first else 0)) < 10**4
     # And without the last, random step: a resumed count equals one without any accident.
@@ -527,14 +527,15 @@ def test_a_release_that_fails_half_way_tells_nothing(
     with pytest.raises(OSError, match="no entropy") as caught:
         (secret.release_share if verb == "release_share" else secret.release)(1.0, **options)
     logging.getLogger().removeHandler(handler)
-    story = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    told = "".join(story.format()) + stream.getvalue()
+    beyond = caught.tb.tb_next  # this frame here knows the secret, of course
+    story = traceback.StackSummary.extract(traceback.walk_tb(beyond), capture_locals=True)
+    told = "".join(story.format()) + str(caught.value) + stream.getvalue()
+    assert "locals" in told or "self = <Sketch" in told
     assert str(SECRET) not in told
-    frame = caught.tb
+    frame = beyond
     while frame is not None:
-        if frame.tb_frame.f_code.co_filename != __file__:
-            for value in frame.tb_frame.f_locals.values():
-                assert not (isinstance(value, np.ndarray) and np.array_equal(value, exact))
+        for value in frame.tb_frame.f_locals.values():
+            assert not (isinstance(value, np.ndarray) and np.array_equal(value, exact))
         frame = frame.tb_next
     assert secret._counts.size == 0, "the exact counters are gone"
 

@@ -178,7 +178,9 @@ def test_unknown_kinds_and_huge_headers_are_refused():
     with pytest.raises(errors.ParameterError, match="`kind` must be one of release"):
         files.to_bytes("pickle", {}, {})
     with pytest.raises(errors.ParameterError, match="at most 16,777,216 bytes"):
-        files.to_bytes("release", {"a": "x" * (1 << 24)}, {})
+        files.to_bytes("checkpoint", {"a": "x" * (1 << 24)}, {})
+    with pytest.raises(errors.ParameterError, match="at most 65,536 bytes"):
+        files.to_bytes("release", {"a": "x" * (1 << 16)}, {})
 
 
 # ----------------------------------------------------------------- damage

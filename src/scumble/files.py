@@ -84,6 +84,7 @@ _DIGEST = re.compile(rb',"sha256":"([0-9a-f]{64})","kind":"')
 _NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 _ZEROS = b"0" * 64
 _MAX_HEADER = 1 << 24  # 16 MiB: room for a million short class names
+_PLAIN_HEADER = 1 << 16  # 64 KiB; more only with as many bytes of arrays: a small file is refused at small cost
 _MAX_DEPTH = 32
 _MAX_NDIM = 8
 
@@ -147,8 +148,10 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
 
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 8)
-    if len(text) > _MAX_HEADER:
-        raise parameter("metadata", f"at most {_MAX_HEADER:,} bytes as JSON", f"{len(text):,} bytes")
+    # A checkpoint names every file of its source, and its curator has made it: it may have a large header.
+    most = _MAX_HEADER if kind == "checkpoint" else min(_MAX_HEADER, _PLAIN_HEADER + end)
+    if len(text) > most:
+        raise parameter("metadata", f"at most {most:,} bytes as JSON", f"{len(text):,} bytes")
     parts = [len(text).to_bytes(8, "little"), text, *parts]
     digest = hashlib.sha256()
     for part in parts:
@@ -193,6 +196,8 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
     """Reads what ``to_bytes`` wrote, or refuses. The arrays are read-only views of ``data``."""
     data = bytes(data)  # a copy only of what is not bytes already: nobody may change it afterwards
     version, at, start = _preamble(data, len(data), source)
+    if start > 8 + _PLAIN_HEADER + len(data) - start and "checkpoint" not in expect:
+        raise CorruptFileError(f"Cannot read {source}: its header is too large for what it holds.")
 
     digest = hashlib.sha256(data[:at])
     digest.update(_ZEROS)
@@ -286,6 +291,8 @@ def _arrays(header: dict[str, Any], data: bytes, start: int) -> dict[str, np.nda
     arrays = {}
     position = 0
     room = len(data) - start
+    if len(header) > 64 + room // 8:
+        raise ValueError("more arrays than data")
     for name, entry in header.items():
         if not _NAME.fullmatch(name) or set(entry) != {"dtype", "shape", "data_offsets"}:
             raise ValueError("entry")

@@ -193,11 +193,14 @@ def mutate(data: bytes, rng: np.random.Generator) -> bytes:
         header["counts"] = {"dtype": "I64", "shape": [rows, buckets], "data_offsets": [0, 0]}
         return together(header, b"")
     if way == 7:  # deep nesting, many names
-        trick = rng.integers(3)
+        trick = rng.integers(4)
         if trick == 0:
             header["__metadata__"]["scumble"]["deep"] = nested(int(rng.integers(30, 900)))
         elif trick == 1:
             header |= {f"a{k}": {"dtype": "I64", "shape": [0], "data_offsets": [0, 0]} for k in range(3000)}
+        elif trick == 2:
+            filling = [[], {}, {"a": 1}, "x" * 50][rng.integers(4)]
+            header["__metadata__"]["scumble"]["more"] = [filling] * int(rng.integers(100, 200_000))
         else:
             header["__metadata__"]["kind"] = ["model", "checkpoint", "pickle", "", "share"][rng.integers(5)]
         return together(header, arrays)
