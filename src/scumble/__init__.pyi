@@ -20,12 +20,15 @@ from scumble.kernels import JaccardKernel as JaccardKernel
 from scumble.kernels import Kernel as Kernel
 from scumble.kernels import ManhattanKernel as ManhattanKernel
 from scumble.kernels import ProductKernel as ProductKernel
+from scumble.learn.classifier import PrivateKDEClassifier as PrivateKDEClassifier
 from scumble.learn.diversity import DiversitySampler as DiversitySampler
 from scumble.learn.kde import PrivateKDE as PrivateKDE
+from scumble.learn.linear import PrivateLinearClassifier as PrivateLinearClassifier
 from scumble.learn.modes import PrivateModes as PrivateModes
 from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
 from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
 from scumble.people import PersonLimit as PersonLimit
+from scumble.learn.regression import PrivateLinearRegression as PrivateLinearRegression
 from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
