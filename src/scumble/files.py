@@ -84,7 +84,8 @@ _DIGEST = re.compile(rb',"sha256":"([0-9a-f]{64})","kind":"')
 _NAME = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 _ZEROS = b"0" * 64
 _MAX_HEADER = 1 << 24  # 16 MiB: room for a million short class names
-_PLAIN_HEADER = 1 << 16  # 64 KiB; more only with as many bytes of arrays: a small file is refused at small cost
+_PLAIN_HEADER = 1 << 20  # 1 MiB and 32,768 values; more only with as much data: a small file is refused at small cost
+_PLAIN_VALUES = 1 << 15
 _MAX_DEPTH = 32
 _MAX_NDIM = 8
 
@@ -148,10 +149,11 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
 
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-len(text) % 8)
+    if len(text) > _MAX_HEADER:
+        raise parameter("metadata", f"at most {_MAX_HEADER:,} bytes as JSON", f"{len(text):,} bytes")
     # A checkpoint names every file of its source, and its curator has made it: it may have a large header.
-    most = _MAX_HEADER if kind == "checkpoint" else min(_MAX_HEADER, _PLAIN_HEADER + end)
-    if len(text) > most:
-        raise parameter("metadata", f"at most {most:,} bytes as JSON", f"{len(text):,} bytes")
+    if kind != "checkpoint" and _too_large(text, end):
+        raise parameter("metadata", f"small beside the arrays ({end:,} bytes)", f"{len(text):,} bytes")
     parts = [len(text).to_bytes(8, "little"), text, *parts]
     digest = hashlib.sha256()
     for part in parts:
@@ -169,24 +171,42 @@ def _metadata_text(metadata: dict[str, Any]) -> str:
     return json.dumps(metadata, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 
-def _not_plain(value: object, depth: int = 0) -> str:
+def _not_plain(value: object) -> str:
     """Says why a value cannot go through JSON unchanged, by type and never by content; '' if it can."""
-    if depth > _MAX_DEPTH:
-        return f"more than {_MAX_DEPTH} levels"
-    if value is None or isinstance(value, bool | str):
-        return ""
-    if isinstance(value, int):
-        # Python refuses to read integers of more than 4,300 digits (a guard against slow parsing).
-        return "" if value.bit_length() <= 8192 else "an integer of more than 8192 bits"
-    if isinstance(value, float):
-        return "" if math.isfinite(value) else "a number that is not finite"
-    if isinstance(value, list | tuple):
-        return next((problem for item in value if (problem := _not_plain(item, depth + 1))), "")
-    if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
-            return "a key that is not text"
-        return next((problem for item in value.values() if (problem := _not_plain(item, depth + 1))), "")
-    return f"a {type(value).__name__}"
+    level: list[Any] = [value]
+    for _ in range(_MAX_DEPTH + 1):  # one level of nesting after the other
+        inner: list[Any] = []
+        for item in level:
+            if item is None or isinstance(item, _TEXT):
+                continue
+            if isinstance(item, dict):
+                for key in item:
+                    if not isinstance(key, str):
+                        return "a key that is not text"
+                inner += item.values()
+            elif isinstance(item, _LISTS):
+                inner += item
+            elif isinstance(item, int):
+                # Python refuses to read integers of more than 4,300 digits (a guard against slow parsing).
+                if item.bit_length() > 8192:
+                    return "an integer of more than 8192 bits"
+            elif not isinstance(item, float):
+                return f"a {type(item).__name__}"
+            elif not math.isfinite(item):
+                return "a number that is not finite"
+        if not inner:
+            return ""
+        level = inner
+    return f"more than {_MAX_DEPTH} levels"
+
+
+_TEXT, _LISTS = (str, bool), (list, tuple)
+
+
+def _too_large(header: bytes, data: int) -> bool:
+    """Whether a header would cost far more to read than the file it belongs to."""
+    values = header.count(b",") + header.count(b"[") + header.count(b"{")
+    return len(header) > _PLAIN_HEADER + data or values > _PLAIN_VALUES + data // 8
 
 
 # -------------------------------------------------------------- from bytes
@@ -196,7 +216,7 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
     """Reads what ``to_bytes`` wrote, or refuses. The arrays are read-only views of ``data``."""
     data = bytes(data)  # a copy only of what is not bytes already: nobody may change it afterwards
     version, at, start = _preamble(data, len(data), source)
-    if start > 8 + _PLAIN_HEADER + len(data) - start and "checkpoint" not in expect:
+    if "checkpoint" not in expect and _too_large(data[8:start], len(data) - start):
         raise CorruptFileError(f"Cannot read {source}: its header is too large for what it holds.")
 
     digest = hashlib.sha256(data[:at])
