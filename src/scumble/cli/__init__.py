@@ -29,6 +29,8 @@ VERBS = {
     "info": "the privacy card of a released file",
     "query": "densities with error bars at points of your choice",
     "modes": "where the records crowd",
+    "fit": "a table to a fitted model",
+    "predict": "a fitted model's answers for the rows of a table",
     "sample": "synthetic records from a released file",
     "plot": "pictures of a released file",
     "ledger": "what has been spent on each dataset, and what is left",

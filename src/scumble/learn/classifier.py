@@ -24,7 +24,7 @@ from scumble.privacy.exact import as_fraction
 from scumble.release import Release
 
 RULES = ("ferns", "ml", "map")
-ROWS, BUCKETS = 21, 256
+ROWS, BUCKETS = 30, 512
 """Rows of all kernels together, at δ = 0: the noise grows with their number, the knowledge only at first."""
 GAUSSIAN_ROWS = 60
 COUNT_SHARE = Fraction(1, 10)
@@ -44,9 +44,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     ``"map"``
         the same times the class's prior: maximum a posteriori.
 
-    Without a `kernel`, three are used, each with a third of the budget: single columns in steps of a twentieth of
-    their bounds, three columns together in steps of 0.15, eight in halves. Columns as they are suit ferns far better
-    than directions.
+    Without a `kernel`, two are used, each with half the budget: single columns in steps of a twentieth of their
+    bounds, and eight columns together in halves. Columns as they are suit ferns far better than random directions.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
     probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
@@ -355,10 +354,10 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
 
 
 def default_kernels(bounds: Any, *, gaussian: bool) -> list[Kernel]:
-    """Single columns finely, three together, and eight together coarsely; under Gaussian noise, where shares of a
-    budget cost more and rows cost less, three columns together alone."""
+    """Single columns finely, and eight together coarsely; under Gaussian noise, where shares of a budget cost more and
+    rows cost less, three columns together alone."""
     low, high = bounds
-    sizes = [(0.15, 3)] if gaussian else [(0.05, 1), (0.15, 3), (0.5, 8)]
+    sizes = [(0.15, 3)] if gaussian else [(0.05, 1), (0.5, 8)]
     scale, origin = (high - low).tolist(), low.tolist()
     return [ColumnKernel(width, power, scale=scale, origin=origin) for width, power in sizes]
 

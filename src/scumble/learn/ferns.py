@@ -10,7 +10,7 @@ know little, some know nearly all. A row's own counters show how much it knows,
 
     I_r = Σ_buckets Σ_c S_c log(P_c / π_c)     (records times bits, as far as the noise lets it be seen),
 
-and it is heard in proportion to w_r = I_r^1.5. Independent opinions would add up; those of rows of one table are far
+and it is heard in proportion to w_r = I_r. Independent opinions would add up; those of rows of one table are far
 from independent, so that the sum is divided by √Σ w². All this is post-processing.
 """
 
@@ -26,7 +26,7 @@ from scumble.errors import DataError
 from scumble.layout import HashedRows
 from scumble.release import Release
 
-SHARPNESS = 1.5
+SHARPNESS = 1.0
 """The power of the information in a row's weight: 0 hears all rows alike, 4 nearly the best row alone."""
 TILE = 2048
 
@@ -35,7 +35,7 @@ class Ferns:
     """Scores of classes from one bundle of releases, or from several with different kernels."""
 
     def __init__(self, bundles: Sequence[Bundle], counts: np.ndarray, priors: np.ndarray) -> None:
-        self.counts, self.priors = counts, priors
+        self.counts, self.shares, self.priors = counts, counts / counts.sum(), priors
         evidence, information = zip(*(self._experts(bundle) for bundle in bundles), strict=True)
         weights = [np.maximum(one, 0.0) ** SHARPNESS for one in information]
         length = np.sqrt(sum(float(np.sum(weight**2)) for weight in weights)) or 1.0
@@ -47,7 +47,7 @@ class Ferns:
         """Evidence of every bucket of every row, (classes, rows, buckets), and each row's information."""
         seen = np.stack([_cleaned(release, n) for release, n in zip(bundle.values(), self.counts, strict=True)])
         deviation = np.sqrt(max(release._counter_variance for release in bundle.values()))
-        alpha, shares = 2.0 + deviation, self.priors[:, None, None]
+        alpha, shares = 2.0 + deviation, self.shares[:, None, None]
         posterior = (seen + alpha * shares) / (seen.sum(axis=0) + alpha)
         evidence = np.log(posterior / shares)
         return evidence, np.sum(seen.sum(axis=0) * np.sum(posterior * evidence, axis=0), axis=1)
@@ -68,6 +68,8 @@ class Ferns:
 
 def _cleaned(release: Release, total: float) -> np.ndarray:
     """Counters freed of their row's common noise (every row sums to the class's total), and of negative numbers."""
+    if total < 2.0 * np.sqrt(release._counter_variance):
+        return np.zeros(release.counts.shape)  # a class that drowns in one counter's noise: nothing is to be seen of it
     hasher = _layout(release.spec.layout).hasher
     used = hasher.used if hasher.direct else release.buckets
     counts = release.counts.astype(float)

@@ -28,7 +28,7 @@ CAUTION = (2.0, 10.0)
 GAUSSIAN_ROWS, WIDE_ROWS, LAPLACE_ROWS = 20_000, 10_000, 240
 """Gaussian noise bears any number of rows, so that hashing can be made as exact as time allows (fewer for tables of
 more than 40 columns); Laplace noise does not."""
-LARGEST = 3.0
+LARGEST = 1.5
 """The longest θ, in units of the bounds, that the surrogate's lift has room for."""
 
 
@@ -48,7 +48,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     ``method="surrogate"``
         the paper's way: ask the sketch at θ̃ = c[θ, −1/a, 0, rest]. The answer, Σ (1 − τ)ᵐ + τᵐ with τ =
         acos(c·residual)/π, is convex in the residual and least where it is zero; a search that bears noise finds the
-        best θ.
+        best θ. It reads one counter a row where the closed form uses them all: it needs many rows and stays behind.
 
     With δ > 0 rows are free and their number is large. With δ = 0 noise grows with the rows: there are few, and
     unless there are very many records the answer leans to the mean of the target, for which a fifth of ε then buys a

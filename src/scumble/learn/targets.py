@@ -18,6 +18,8 @@ def require_target(model: Any, y: Any) -> None:
 
 def public_classes(model: Any, y: np.ndarray | None) -> np.ndarray:
     """The class list that was given, or that of the data if the caller declared it public; sorted."""
+    if y is not None:
+        check_classification_targets(y)
     if model.classes is not None:
         return np.unique(np.asarray(model.classes))
     if y is not None and "classes" in model._public():
@@ -30,7 +32,6 @@ def public_classes(model: Any, y: np.ndarray | None) -> np.ndarray:
 
 def labelled(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Records whose labels are among `classes_`; the others are refused or dropped, as `unknown` says."""
-    check_classification_targets(y)
     known = np.isin(y, model.classes_)
     if not known.all() and model.unknown == "error":
         raise DataError(

@@ -1,0 +1,56 @@
+"""``scumble predict``: a fitted model's answers for the rows of a table."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
+scumble predict income.scumble points.csv --columns age --out -
+scumble predict income.scumble points.csv --columns age --out answers.parquet
+"""  # noqa: E501  command lines that run as they stand
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli.arguments import json_flag, names, reading
+
+    parser.add_argument("model", help="a model made by scumble fit")
+    parser.add_argument("table", help="a table with the columns that the model was fitted to; '-' for standard input")
+    parser.add_argument("--columns", type=names, metavar="A,B", help="those columns, in the order of the fit")
+    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    reading(parser)
+    json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    import pyarrow as pa
+
+    from scumble import learn
+    from scumble.cli.fit import read
+    from scumble.cli.modes import free
+    from scumble.cli.output import TABLES, TableWriter, check_out, say
+    from scumble.errors import DataError
+
+    check_out(args.out, like=tuple(TABLES))
+    model = learn.load(args.model)
+    if not hasattr(model, "predict"):
+        raise DataError(
+            f"{args.model} is a {type(model).__name__}, which predicts nothing. Hint: scumble fit makes one."
+        )
+    columns, X, _ = read(args, target=None, columns=args.columns, number=True)
+    if X.shape[1] != model.n_features_in_:
+        raise DataError(
+            f"The model was fitted to {model.n_features_in_} columns, the table gives {X.shape[1]}. "
+            "Hint: --columns names them, in the order of the fit."
+        )
+    answers, names = [model.predict(X)], ["prediction"]
+    if hasattr(model, "predict_proba"):
+        answers += list(model.predict_proba(X).T)
+        names += [f"probability_{label}" for label in model.classes_]
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(column) for column in [*X.T, *answers]], names=[*columns, *free(names, columns)]
+    )
+    with TableWriter(args.out, args.json) as writer:
+        writer.write(batch)
+    if args.out != "-":
+        say(args, f"Wrote {args.out}.")

@@ -1,0 +1,77 @@
+"""PrivateLinearClassifier: the margin loss, bad input, files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import scumble
+from scumble.learn import PrivateLinearClassifier, load
+from scumble.learn.moments import first_moment
+
+NOISE = "the noise has no seed: two fits differ"
+
+
+@pytest.fixture
+def halves(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    X = rng.uniform(0.0, 1.0, (5000, 3))
+    return X, np.where(X[:, 0] - X[:, 1] + 0.2 * rng.normal(size=5000) > 0.0, "yes", "no")
+
+
+def fitted(X: np.ndarray, y: np.ndarray, **options: object) -> PrivateLinearClassifier:
+    return PrivateLinearClassifier(**{"bounds": (0, 1), "classes": ["no", "yes"], **options}).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::scumble.learn.RepeatedReleaseWarning")
+@parametrize_with_checks(
+    [PrivateLinearClassifier(epsilon=1e4, public=("bounds", "classes"))],
+    expected_failed_checks=lambda model: {
+        "check_fit_idempotent": NOISE,
+        "check_supervised_y_2d": NOISE,
+        "check_classifier_data_not_an_array": NOISE,
+    },
+    xfail_strict=False,  # at so large a budget they sometimes agree
+)
+def test_scikit_learn_is_content(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_it_finds_the_plane(halves, delta: float) -> None:
+    """The best plane is right at 0.85."""
+    X, y = halves
+    assert fitted(X, y, delta=delta).score(X, y) > 0.8
+
+
+def test_the_first_moment_is_that_of_the_records(rng) -> None:
+    Z = rng.normal([1.0, 0.5, 0.0], 1.0, (2000, 3))
+    sketch = scumble.Sketch(scumble.AngularKernel(power=3), 3, rows=4000, buckets=8, design="orthogonal").update(Z)
+    truth = (Z / np.linalg.norm(Z, axis=1, keepdims=True)).sum(axis=0)
+    np.testing.assert_allclose(first_moment(sketch.release(epsilon=1e4, delta=1e-3)), truth, atol=0.03 * len(Z))
+
+
+def test_a_file_alone_is_enough(halves, tmp_path) -> None:
+    X, y = halves
+    model = fitted(X, y)
+    model.release_.save(tmp_path / "halves.scumble")
+    again = PrivateLinearClassifier.from_release(tmp_path / "halves.scumble", bounds=(0, 1), classes=["no", "yes"])
+    np.testing.assert_allclose(again.coef_, model.coef_)
+    model.save(tmp_path / "model.scumble")
+    np.testing.assert_array_equal(load(tmp_path / "model.scumble").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"classes": None}, scumble.PrivacyError, r"pass classes=\[...\]"),
+        ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
+        ({"classes": ["no"]}, scumble.ParameterError, "two classes, got 1 class"),
+        ({"classes": ["no", "yes", "perhaps"]}, scumble.ParameterError, "PrivateKDEClassifier takes more"),
+        ({"classes": ["no", "never"]}, scumble.DataError, "unknown='drop'"),
+        ({"kernel": scumble.EuclideanKernel(1.0)}, scumble.DataError, "AngularKernel"),
+    ],
+)
+def test_bad_input_names_the_remedy(halves, options: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        fitted(*halves, **options)
