@@ -27,8 +27,8 @@ from scumble.learn.linear import PrivateLinearClassifier as PrivateLinearClassif
 from scumble.learn.modes import PrivateModes as PrivateModes
 from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
 from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
-from scumble.people import PersonLimit as PersonLimit
 from scumble.learn.regression import PrivateLinearRegression as PrivateLinearRegression
+from scumble.people import PersonLimit as PersonLimit
 from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim

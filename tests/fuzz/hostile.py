@@ -299,6 +299,8 @@ def campaign(count: int, seed: int, report: Callable[[bytes, str], None]) -> tup
     for k in range(count):
         data = mutate(sound[k % len(sound)], rng)
         verdict, why, spent = judge(data)
+        if spent > SECONDS / 2:  # a busy machine has slow moments: the better of two counts
+            verdict, why, spent = min((verdict, why, spent), judge(data), key=lambda found: found[2])
         if verdict != "hole":
             again, reason, _ = judge(data, memory=True)
             verdict, why = (again, reason) if again == "hole" else (verdict, why)
