@@ -420,8 +420,10 @@ class Ledger:
     # ---- the file ----
 
     def _look(self) -> int:
-        """Refuse what cannot be a ledger; gives its mode. (By `stat` alone: to open and close the file here would drop the locks that
-        another thread holds on it, as POSIX has it.)"""
+        """Refuse what cannot be a ledger; gives its mode.
+
+        By `stat` alone: to open and close the file here would drop the locks that another thread holds on it (POSIX).
+        """
         shown = repr(self.path)
         try:
             about = os.stat(self.path)
