@@ -226,7 +226,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
             query,
             start,
             penalty=lambda models: curvature * self.penalty_ * np.sum(models[:, :-1] ** 2, axis=1),
-            spread=0.2,
+            spread=0.1,
             rounds=40,
         )
 
