@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
@@ -17,12 +16,11 @@ from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterE
 from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, calibrate
-from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
 from scumble.privacy.exact import Number
-from scumble.privacy.noise import require_backend
 from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
 from scumble.release import Release, merge_releases
+from scumble.releasing import NoiseFirst, begin_with_noise, release_disjoint
 from scumble.share import Share
 from scumble.spec import Spec
 from scumble.spending import charging, spend
@@ -107,7 +105,7 @@ class Sketch(Answers):
         self._lineage = {str(uuid.uuid4())}
         self._closed = ""
         self._touched = False
-        self._noise: _NoiseFirst | None = None
+        self._noise: NoiseFirst | None = None
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
         spec.layout  # noqa: B018  make the hash functions now, so that bad parameters fail before the first record
@@ -322,7 +320,7 @@ class Sketch(Answers):
             count = total
         return Share(self._spec, noise, count, claim, identity)
 
-    def _wrap(self, noise: _NoiseFirst) -> Release:
+    def _wrap(self, noise: NoiseFirst) -> Release:
         self._closed = "This sketch has been released, and a sketch is released once."
         counts, self._counts = self._counts, np.zeros((0, 0), np.int64)
         return Release(
@@ -406,7 +404,7 @@ class Sketch(Answers):
         sketch._lineage = {str(part) for part in lineage}
         sketch._drops |= container.metadata.get("drops") is not False  # a file that does not say may have
         if "noise_first" in container.metadata:
-            sketch._noise = _NoiseFirst.from_dict(container.metadata["noise_first"], spec.rows)
+            sketch._noise = NoiseFirst.from_dict(container.metadata["noise_first"], spec.rows)
         return sketch
 
     # ---- keeping the secret ----
@@ -421,162 +419,6 @@ class Sketch(Answers):
         spec = self._spec
         state = "closed" if self._closed else "secret"
         return f"<Sketch ({state}): {spec.rows} x {spec.buckets} counters, {spec.design}, {spec.kernel!r}>"
-
-
-@dataclass
-class _NoiseFirst:
-    """What is known of a sketch whose noise was drawn first. `count` is the noisy count so far; None: there is none."""
-
-    claim: PrivacyClaim
-    identity: str
-    count: int | None
-    counter_variance: float
-    count_variance: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "claim": self.claim.to_dict()}
-
-    @staticmethod
-    def from_dict(data: Any, rows: int) -> _NoiseFirst:
-        try:
-            found = _NoiseFirst(**{**data, "claim": PrivacyClaim.from_dict(data["claim"])})
-            if not all(
-                type(v) in (int, float) and 0 <= v < 1e300 for v in (found.counter_variance, found.count_variance)
-            ):
-                raise TypeError
-            if found.count is not None and (type(found.count) is not int or abs(found.count) >= 2**62):
-                raise TypeError
-            if type(found.identity) is not str or found.claim.rows != rows:
-                raise TypeError
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None
-        return found
-
-
-def begin_with_noise(
-    sketches: Sequence[Sketch],
-    epsilon: Number | None = None,
-    delta: Number = 0.0,
-    neighbors: str = "add-remove",
-    records_per_person: int = 1,
-    *,
-    count_share: Number | None = None,
-    backend: str = "exact",
-    ledger: Ledger | str | os.PathLike[str] | None = None,
-    dataset: str | None = None,
-    part: str | None = None,
-) -> None:
-    """`Sketch.start_with_noise` for sketches of disjoint records, one a class, for the price of one."""
-    calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
-    for sketch in sketches:
-        sketch._require_open("start_with_noise")
-        if sketch._noise is not None or sketch._touched or len(sketch._lineage) != 1:
-            raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
-    identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "start_with_noise")
-    try:
-        for k, sketch in enumerate(sketches):
-            # Into the one array that the records will be added to, and nowhere else.
-            sketch._counts += calibration.draw_counters(sketch._counts.shape, backend=backend)
-            hidden = calibration.count_scale is not None
-            count = calibration.draw_count(backend=backend) if hidden else (0 if neighbors == "replace" else None)
-            sketch._noise = _NoiseFirst(
-                calibration.claim,
-                _identity(identity, k, len(sketches)),
-                count,
-                calibration.counter_variance,
-                calibration.count_variance or 0.0,
-            )
-    except BaseException:
-        for sketch in sketches:
-            sketch._give_up("Drawing its noise failed.")
-        raise
-    for sketch in sketches:
-        sketch._closed = ""
-
-
-def release_disjoint(
-    sketches: Sequence[Sketch],
-    epsilon: Number | None = None,
-    delta: Number = 0.0,
-    neighbors: str = "add-remove",
-    records_per_person: int = 1,
-    *,
-    count_share: Number | None = None,
-    backend: str = "exact",
-    ledger: Ledger | str | os.PathLike[str] | None = None,
-    dataset: str | None = None,
-    part: str | None = None,
-    keep: bool = False,
-) -> list[Release]:
-    """Release sketches of disjoint records, one a class, for the price of one (parallel composition).
-
-    One person's records may be spread over several of the sketches: together there are at most `records_per_person`.
-    All sketches have equal specs, so that all releases have one claim, which is charged once. Arguments as of
-    `Sketch.release`.
-    """
-    if keep and ledger is None:
-        raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
-    calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
-    identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "release")
-    try:
-        drawn = []
-        for sketch in sketches:
-            noise = calibration.draw_counters(sketch._counts.shape, backend=backend)
-            drawn.append((noise, calibration.draw_count(backend=backend) if calibration.count_scale else None))
-    except BaseException:
-        for sketch in sketches:
-            sketch._give_up("Its release failed after the budget was spent.")
-        raise
-    releases = []
-    for k, (sketch, (noise, count)) in enumerate(zip(sketches, drawn, strict=True)):
-        total = sketch._add_to(noise, keep=keep)
-        releases.append(
-            Release(
-                sketch._spec,
-                noise,
-                calibration.claim,
-                noisy_count=total if neighbors == "replace" else (None if count is None else total + count),
-                counter_variance=calibration.counter_variance,
-                count_variance=calibration.count_variance or 0.0,
-                identity=_identity(identity, k, len(sketches)),
-            )
-        )
-    return releases
-
-
-def _calibration(
-    sketches: Sequence[Sketch],
-    epsilon: Number | None,
-    delta: Number,
-    neighbors: str,
-    records_per_person: int,
-    count_share: Number | None,
-    backend: str,
-) -> Calibration:
-    """The noise for disjoint sketches, everything that can be refused looked at."""
-    first = sketches[0]
-    for other in sketches[1:]:
-        first._spec.require_equal(other._spec)
-    if sum(len(sketch._lineage) for sketch in sketches) > len({one for each in sketches for one in each._lineage}):
-        raise MergeError("Cannot release as disjoint: two of the sketches hold the same records.")
-    if len(sketches) > 1 and neighbors == "replace":
-        raise PrivacyError("Classes do not go with neighbors='replace': a changed record may change its class.")
-    if epsilon is None:
-        raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 10.")
-    require_backend(backend)
-    return calibrate(
-        first._spec.rows,
-        epsilon=epsilon,
-        delta=delta,
-        neighbors=neighbors,
-        records_per_person=records_per_person,
-        count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
-    )
-
-
-def _identity(charged: str, place: int, of: int) -> str:
-    """The identity that was charged; of several releases for one charge, each has its own, derived from it."""
-    return charged if of == 1 else str(uuid.uuid5(uuid.UUID(charged), f"class {place}"))
 
 
 @overload

@@ -14,7 +14,7 @@ from scumble.people import DEFAULT_MEMORY, PersonLimit
 from scumble.planning import DEFAULT_RECORDS, Bounds, plan
 from scumble.privacy.calibration import calibrate
 from scumble.release import Release
-from scumble.sketch import release_disjoint
+from scumble.releasing import release_disjoint
 from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import open_source

@@ -11,7 +11,8 @@ import pyarrow as pa
 from scumble.bundle import Label
 from scumble.errors import DataError
 from scumble.people import PersonLimit
-from scumble.sketch import Sketch, begin_with_noise
+from scumble.releasing import begin_with_noise
+from scumble.sketch import Sketch
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
 
