@@ -54,7 +54,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 1, (4000, 3))
     >>> y = (X[:, 0] > X[:, 1]).astype(int)
-    >>> model = PrivateLinearClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1]).fit(X, y)
+    >>> model = PrivateLinearClassifier(epsilon=5.0, bounds=(0, 1), classes=[0, 1]).fit(X, y)
     >>> bool(model.score(X, y) > 0.85)
     True
     """
