@@ -239,3 +239,17 @@ def test_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert scumble.load(tmp_path / "a").columns == ("age",)
     assert main(["sketch", *words, "--quiet", "--out", str(tmp_path / "b")]) == 0
     assert scumble.load_secret(tmp_path / "b").count == 2
+
+
+def test_a_column_of_persons_does_not_go_with_replacement() -> None:
+    """How many records are counted would depend on whose they are, and N is public under replacement."""
+    table = {"age": [1.0, 2.0], "who": ["ann", "bob"]}
+    with pytest.raises(scumble.PrivacyError, match="column of persons"):
+        scumble.build(
+            table,
+            scumble.EuclideanKernel(1.0, columns=["age"]),
+            columns=["age"],
+            epsilon=1.0,
+            person_column="who",
+            neighbors="replace",
+        )

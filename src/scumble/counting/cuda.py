@@ -328,7 +328,7 @@ def _share(factor: Factor, x: list[str], *, exact: bool) -> str:
 _COUNT_PROJECTED = r"""
 // From ready projections T (rows x HASHES numbers a record, row by row): hash and count.
 extern "C" __global__ void __launch_bounds__(THREADS)
-count(const double* __restrict__ T, long long n, const double* __restrict__ offsets,
+count(const double* __restrict__ T, long long n, long long width, const double* __restrict__ offsets,
       const u64* __restrict__ start, const u64* __restrict__ multipliers, u64* __restrict__ counts, int rows, int first)
 {
     extern __shared__ u32 table[];
@@ -339,7 +339,7 @@ count(const double* __restrict__ T, long long n, const double* __restrict__ offs
     for (long long i = (long long)blockIdx.y * THREADS + threadIdx.x; i < n; i += stride) {
         u64 total = start[r];
         for (int h = 0; h < HASHES; h++) {
-            double t = T[((long long)r * HASHES + h) * n + i];
+            double t = T[((long long)r * HASHES + h) * width + i];
             u64 m = multipliers[(long long)r * HASHES + h];
             STEP
         }

@@ -32,6 +32,8 @@ MOST_ROWS = 8
 """Rows a block counts at once, if their tables fit."""
 CHUNK_BYTES = 64 << 20
 """Records sent to a device at a time."""
+WIDTH = 1 << 16
+"""Records projected at a time, where records are long."""
 TILE_BYTES = 1 << 30
 """Projections held on a device at a time, where records are long."""
 COPIES_FILL = 1024
@@ -254,20 +256,31 @@ class CudaDevice:
         skip = 1 if factor.family == "floor" else 0
         directions = hasher.parameters[0][:, :, skip:].reshape(hasher.rows * hashes, -1)
         offsets = cupy.asarray(hasher.parameters[0][:, :, 0])
-        height = max(1, min(hasher.rows, TILE_BYTES // (8 * hashes * min(len(X), 1 << 18))))
-        width = max(1, min(len(X), TILE_BYTES // (8 * hashes * height)))
-        space = cupy.empty(height * hashes * width, np.float64)
+        # Every product has the same shape, whatever the number of records: rounding must not depend on how many others
+        # there are, or one record more could move another across an edge.
+        height = max(1, min(hasher.rows, TILE_BYTES // (8 * hashes * WIDTH)))
+        space = cupy.empty((height * hashes, WIDTH), np.float64)
+        padded = cupy.zeros((WIDTH, X.shape[1]), np.float64)
         for top in range(0, hasher.rows, height):
             rows = slice(top, min(top + height, hasher.rows))
-            A = cupy.asarray(directions[rows.start * hashes : rows.stop * hashes])
-            for first in range(0, len(X), width):
-                part = X[first : first + width]
-                T = space[: len(A) * len(part)].reshape(len(A), len(part))
-                cupy.matmul(A, part.T, out=T)
+            A = cupy.zeros((height * hashes, X.shape[1]), np.float64)
+            A[: (rows.stop - top) * hashes] = cupy.asarray(directions[top * hashes : rows.stop * hashes])
+            for first in range(0, len(X), WIDTH):
+                part = X[first : first + WIDTH]
+                padded[: len(part)] = part
+                T = cupy.matmul(A, padded.T, out=space)
                 n = rows.stop - rows.start
                 division = Division.of(shape, n, len(part), self.processors)
                 kernel = self._program(shape, division, "count")
-                arguments = (T, np.int64(len(part)), offsets[rows], start[rows], multipliers[rows], counts)
+                arguments = (
+                    T,
+                    np.int64(len(part)),
+                    np.int64(WIDTH),
+                    offsets[rows],
+                    start[rows],
+                    multipliers[rows],
+                    counts,
+                )
                 kernel(
                     (n, division.stripes),
                     (division.threads,),

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +152,7 @@ def calibrate(
     return Calibration(mechanism, counters, count, claim)
 
 
+@lru_cache(maxsize=256)
 def _gaussian_scales(
     rows: int, epsilon: float, delta: float, neighbors: str, people: int, share: Fraction
 ) -> tuple[Fraction, Fraction | None]:

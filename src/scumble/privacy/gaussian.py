@@ -145,7 +145,8 @@ def smoothing_delta(epsilon: float, shift: Shift) -> float:
     c = ln((1 + 2κ)/(1 − 2κ)), κ = Σⱼ exp(−2π²τ²j²). Rounding cannot harm privacy. τ² near 1.3 makes n·c
     negligible even for thousands of coordinates n. (The convolution of discrete Gaussians: Peikert 2010.)
     """
-    coordinates = shift.cells + (1 if shift.count else 0)
+    # A person with records in several classes may touch as many counts; there are never more than touched cells.
+    coordinates = 2 * shift.cells if shift.count else shift.cells
     slack = 1e-7 * min(1.0, epsilon)  # n·c
     less = math.log(5 * coordinates / slack) / (2 * math.pi**2)
     if less >= 0.9 * min(shift.sigma, shift.count_sigma if shift.count else math.inf) ** 2:

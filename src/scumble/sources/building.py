@@ -88,6 +88,11 @@ class Build:
         self._charging = {"ledger": ledger, "dataset": dataset, "part": part}
         self._noise_first = noise_first
         self._allow_empty = allow_empty
+        if person_column is not None and neighbors == "replace":
+            raise PrivacyError(
+                "A column of persons does not go with neighbors='replace': how many records are counted then depends "
+                "on whose they are, and that number would be public. Hint: use neighbors='add-remove'."
+            )
         if noise_first and person_column is not None:
             raise PrivacyError(
                 "Noise first and a column of persons do not go together: the table of persons would be there to steal. "
