@@ -11,7 +11,7 @@ import numpy as np
 import scumble
 from benchmarks.data import load
 
-QUERIES, DRAWS = 2000, 5
+QUERIES, DRAWS = 2000, 10
 BOUNDS = {"nyc": (0.0, 250_000.0), "sf": (0.0, 400_000.0), "skin": (0.0, 255.0), "codrna": None}
 """Public: what a salary or a colour can be."""
 BANDWIDTH = {"nyc": 5000.0, "sf": 5000.0, "skin": 5.0, "codrna": 0.5}
