@@ -387,8 +387,18 @@ class Sketch(Answers):
         return metadata, {"counts": self._counts}
 
     @staticmethod
+    def write_used_up(path: str | os.PathLike[str], release: Release) -> None:
+        """Put a note in place of a secret file whose counters have been released: which release it was, no more."""
+        files.write(path, "secret", {"released": release.identity}, {}, secret=True)
+
+    @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
         """A sketch out of a secret file's content."""
+        if "released" in container.metadata:
+            raise BudgetError(
+                f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
+                "A sketch is released once. Hint: query the release you have; that is free."
+            )
         try:
             spec = Spec.from_dict(container.metadata["spec"])
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]

@@ -22,20 +22,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-secret",
         action="store_true",
-        help="do not delete the part. Each further release of it adds to the budget: use a --ledger",
+        help="do not empty the part. Each further release of it adds to the budget: use a --ledger",
     )
     shared.json_flag(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    import contextlib
     import os
 
     from scumble.cli.arguments import require
     from scumble.cli.card import facts
     from scumble.cli.output import check_out, human_bytes, print_json, say, write_release
     from scumble.errors import ParameterError
-    from scumble.sketch import load_secret
+    from scumble.sketch import Sketch, load_secret
 
     require(
         args,
@@ -59,12 +58,11 @@ def run(args: argparse.Namespace) -> None:
     )
 
     def use_up() -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(args.secret)
+        Sketch.write_used_up(args.secret, release)
 
     size = write_release(release, args.out, first=None if args.keep_secret else use_up)
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
-        gone = "" if args.keep_secret else f" {args.secret} is used up and deleted."
+        gone = "" if args.keep_secret else f" {args.secret} is used up: its exact counters are gone."
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{gone}")
