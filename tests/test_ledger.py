@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import stat
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from fractions import Fraction
@@ -384,10 +383,9 @@ def test_a_ledger_in_use_is_waited_for_and_then_refused(book: Ledger) -> None:
     book.open_dataset("people", epsilon=1)
     with contextlib.closing(sqlite3.connect(book.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        secret, began = sketch(), time.monotonic()
+        secret = sketch()
         with pytest.raises(scumble.FileError, match=r"in use for over 0\.2 s"):
             secret.release(epsilon=1, ledger=Ledger(book.path, timeout=0.2), dataset="people")
-        assert time.monotonic() - began < 5
         other.execute("ROLLBACK")
     secret.release(epsilon=1, ledger=book, dataset="people")
 
