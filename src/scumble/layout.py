@@ -150,10 +150,10 @@ class HashedReader(Reader):
         n, hasher = len(parts[0]), self.layout.hasher
         moments = RowMoments(self.layout.blocks, groups)
         chosen = engine("auto", n * hasher.multipliers.size)
-        on_gpu = (
-            chosen.moments(hasher, parts, self._table(), self.layout.blocks) if hasattr(chosen, "moments") else None
-        )
-        if on_gpu is not None and groups is None:
+        on_gpu = None
+        if groups is None and hasattr(chosen, "moments"):
+            on_gpu = chosen.moments(hasher, parts, self._table(), self.layout.blocks)
+        if on_gpu is not None:
             value, spread = on_gpu
         else:
             value, spread = np.empty(n), np.empty(n)
