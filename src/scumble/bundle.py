@@ -101,6 +101,11 @@ class Bundle(Mapping[Label, Release]):
     def __repr__(self) -> str:
         return f"<Bundle of {len(self)} releases: {', '.join(map(repr, self.classes[:10]))}; {self._one.privacy}>"
 
+    def _repr_html_(self) -> str:
+        from scumble import display
+
+        return display.release_html(self)
+
     @property
     def _one(self) -> Release:
         return next(iter(self._releases.values()))

@@ -23,7 +23,7 @@ LINES = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#8d96a3")
 _POINTS_1D, _POINTS_2D, _POINTS_PAIRS = 401, 121, 61
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -53,12 +53,12 @@ def density(
     One free column: a curve with its interval as a band. Two: a heat map with contours. More: all pairs, each a cut
     through the middle of the others. `at` fixes columns, `ranges` says what to draw (the release's bounds by default).
     """
-    view = _View(release, ranges or {}, at or {}, units or {})
+    view = View(release, ranges or {}, at or {}, units or {})
     if len(view.free) == 1:
-        figure = _figure(7.0, 4.2)
+        figure = new_figure(7.0, 4.2)
         draw_curve(figure.subplots(), view, view.free[0], confidence)
     elif len(view.free) == 2:
-        figure = _figure(7.6, 5.8)
+        figure = new_figure(7.6, 5.8)
         axes = figure.subplots()
         image = draw_map(axes, view, *view.free, points=_POINTS_2D)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
@@ -68,8 +68,8 @@ def density(
     return figure
 
 
-class _View:
-    """A release with names, ranges and fixed values for its columns."""
+class View:
+    """A release, or a model of the same look, with names, ranges and fixed values for its columns."""
 
     def __init__(self, release: Release, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
         from scumble.sources.roles import roles_of
@@ -80,7 +80,7 @@ class _View:
             for name in given:
                 if name not in self.names:
                     raise ParameterError(f"--{what} names {name!r}; the release has {', '.join(self.names)}.")
-        roles = roles_of(release.kernel, self.names) if release.columns else {}
+        roles = roles_of(release.kernel, self.names) if release.columns and release.kernel else {}
         self.ranges: dict[str, tuple[float, float]] = {}
         self.fixed: dict[str, Any] = dict(at)
         for j, name in enumerate(self.names):
@@ -94,8 +94,8 @@ class _View:
                 low, high = release.bounds[0][j], release.bounds[1][j]
             else:
                 raise ParameterError(
-                    f"Give --range {name}=LOW:HIGH: what to draw. A release of hashed rows does not know where its "
-                    "data is; guesses cost nothing."
+                    f"Give --range {name}=LOW:HIGH (ranges={{{name!r}: (low, high)}}): what to draw. A release of "
+                    "hashed rows does not know where its data is; guesses cost nothing."
                 )
             if not low < high:
                 raise ParameterError(f"--range {name} must have its low end below its high end, got {low:g}:{high:g}.")
@@ -147,8 +147,8 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> Non
     axes.set(xlabel=view.label(name), ylabel="density (mean kernel value)", xlim=view.ranges[name])
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=9)
-    _thousands(axes.xaxis)
-    _plain(axes)
+    thousands(axes.xaxis)
+    plain(axes)
 
 
 def draw_map(axes: Any, view: Any, first: str, second: str, *, points: int, contours: bool = True) -> Any:
@@ -164,14 +164,14 @@ def draw_map(axes: Any, view: Any, first: str, second: str, *, points: int, cont
     if contours and levels:
         axes.contour(x, y, values, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
-    _thousands(axes.xaxis, axes.yaxis)
-    _plain(axes, grid=False)
+    thousands(axes.xaxis, axes.yaxis)
+    plain(axes, grid=False)
     return image
 
 
 def _pairs(view: Any, confidence: float) -> Any:
     names = view.free
-    figure = _figure(2.4 * len(names) + 0.6, 2.3 * len(names) + 0.6)
+    figure = new_figure(2.4 * len(names) + 0.6, 2.3 * len(names) + 0.6)
     all_axes = figure.subplots(len(names), len(names))
     for i, j in np.ndindex(len(names), len(names)):
         axes = all_axes[i, j]
@@ -199,7 +199,7 @@ def plan_errors(
 
     `plans` maps each ε to plans of growing rows.
     """
-    figure = _figure(7.0, 4.6)
+    figure = new_figure(7.0, 4.6)
     axes = figure.subplots()
     for colour, (epsilon, line) in zip(_cycle(LINES), plans.items(), strict=False):
         rows, errors = [plan.rows for plan in line], [plan.relative_error for plan in line]
@@ -220,7 +220,7 @@ def plan_errors(
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False, fontsize=9, ncols=2)
-    _plain(axes)
+    plain(axes)
     return figure
 
 
@@ -229,14 +229,14 @@ def _cycle(colours: Sequence[str]) -> Any:
         yield from colours
 
 
-def _thousands(*sides: Any) -> None:
+def thousands(*sides: Any) -> None:
     from matplotlib.ticker import StrMethodFormatter
 
     for side in sides:
         side.set_major_formatter(StrMethodFormatter("{x:,g}"))
 
 
-def _plain(axes: Any, *, grid: bool = True) -> None:
+def plain(axes: Any, *, grid: bool = True) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if grid:
@@ -258,9 +258,9 @@ def town_map(
     """The private table beside what was released of it, with the town centres that were found."""
     from matplotlib.patheffects import withStroke
 
-    figure = _figure(11.5, 4.3)
+    figure = new_figure(11.5, 4.3)
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    view = _View(release, {}, {}, units)
+    view = View(release, {}, {}, units)
     first, second = view.names
     left.hist2d(*homes.T, bins=(120, 80), range=list(view.ranges.values()), cmap="Greys", norm="asinh", rasterized=True)
     left.set(xlabel=view.label(first), ylabel=view.label(second))
@@ -278,7 +278,7 @@ def town_map(
     figure.colorbar(image, ax=right, label="density (mean kernel value)", shrink=0.9)
     for axes in (left, right):
         axes.set_aspect("equal")
-    _plain(left, grid=False)
+    plain(left, grid=False)
     return figure
 
 
@@ -286,7 +286,7 @@ def line_cut(
     x: np.ndarray, truth: np.ndarray, value: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, xlabel: str
 ) -> Any:
     """Kernel sums along a line: the release and the truth; below, their difference in the error band."""
-    figure = _figure(8.0, 5.6)
+    figure = new_figure(8.0, 5.6)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
     top.plot(x, value, color=SECOND, linewidth=2.4, alpha=0.8, label="release")
     top.plot(x, truth, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), label="truth (brute force)")
@@ -300,5 +300,5 @@ def line_cut(
     bottom.set_ylim(-most, most)
     for axes in (top, bottom):
         axes.legend(frameon=False, fontsize=9, loc="upper right", ncols=2 if axes is bottom else 1)
-        _plain(axes)
+        plain(axes)
     return figure

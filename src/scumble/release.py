@@ -193,6 +193,23 @@ class Release(Answers):
     def _reader(self) -> Reader:
         return self._answering
 
+    # ---- to look at ----
+
+    def plot(self, **options: Any) -> Any:
+        """A picture of the density, a matplotlib Figure: a curve with its band, a map, or all pairs of columns.
+
+        Options: `ranges={"age": (0, 100)}` says what to draw (the bounds by default), `at={"town": "Ulm"}` fixes
+        columns; see :func:`scumble.plots.density`. Needs ``pip install 'scumble[plot]'``.
+        """
+        from scumble import plots
+
+        return plots.density(self, **options)
+
+    def _repr_html_(self) -> str:
+        from scumble import display
+
+        return display.release_html(self)
+
     def __repr__(self) -> str:
         spec = self._spec
         return (

@@ -38,9 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
-    from scumble.cli.card import facts
     from scumble.cli.output import check_out, human_bytes, print_json, say, write_release
     from scumble.cli.preparing import count, prepare
+    from scumble.display import facts
     from scumble.errors import ParameterError
 
     require(

@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow.parquet as pq
 
     import scumble
-    from scumble.cli.card import card
     from scumble.cli.output import human_bytes
+    from scumble.display import card
 
     began = time.monotonic()
     os.makedirs(args.out, exist_ok=True)

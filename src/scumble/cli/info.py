@@ -19,8 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.cli.card import card, facts
     from scumble.cli.output import load_release, print_json
+    from scumble.display import card, facts
 
     found = load_release(args.release)
     if args.json:

@@ -31,8 +31,8 @@ def run(args: argparse.Namespace) -> None:
     import os
 
     from scumble.cli.arguments import require
-    from scumble.cli.card import facts
     from scumble.cli.output import check_out, human_bytes, print_json, say, write_release
+    from scumble.display import facts
     from scumble.errors import ParameterError
     from scumble.sketch import Sketch, load_secret
 

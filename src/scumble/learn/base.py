@@ -319,6 +319,33 @@ class PrivateEstimator(BaseEstimator):
         check_is_fitted(self)
         models.save(self, path)
 
+    # ---- to look at ----
+
+    def plot(self, **options: Any) -> Any:
+        """A picture of what was learnt, a matplotlib Figure: densities, classes or predictions over the columns.
+
+        Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.learn.pictures.draw`. Needs
+        ``pip install 'scumble[plot]'``.
+        """
+        from scumble.learn import pictures
+
+        check_is_fitted(self)
+        return pictures.draw(self, **options)
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._card()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        out = super()._repr_mimebundle_(**options)
+        if "text/html" in out:
+            out["text/html"] += self._card()
+        return out
+
+    def _card(self) -> str:
+        from scumble import display
+
+        return display.estimator_html(self) if self.__sklearn_is_fitted__() else ""
+
     def __getstate__(self) -> dict[str, Any]:
         # What only the curator may know does not travel.
         return {name: value for name, value in super().__getstate__().items() if name not in ("clipped_", "_fits")}

@@ -1,7 +1,12 @@
-"""The privacy card: what a release is and what it promises, for people who do not program."""
+"""The privacy card: what a release is and what it promises, for people who do not program.
+
+One set of facts and lines, shown three ways: `facts` for programs, `card` for terminals, `html` for notebooks. A card
+is post-processing of a release, so that it may be shown to anybody.
+"""
 
 from __future__ import annotations
 
+import html as markup
 import textwrap
 from typing import Any
 
@@ -98,47 +103,104 @@ def expected_error(release: Release) -> dict[str, float]:
 
 def card(found: Release | Bundle, title: str) -> str:
     """The card as text."""
-    data = facts(found)
-    lines = [f"{title}: a private release", "─" * WIDTH]
-
-    def line(name: str, text: str) -> None:
+    out = [f"{title}: a private release", "─" * WIDTH]
+    for name, text in lines(found):
         wrapped = textwrap.wrap(text, WIDTH - 16) or [""]
-        lines.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
+        out.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
+    return "\n".join([*out, "─" * WIDTH])
 
+
+_STYLE = (
+    "border:1px solid #8aa1ad;border-radius:6px;padding:.6em .9em;margin:.3em 0;max-width:52em;font-size:.92em;"
+    "line-height:1.35"
+)
+
+
+def html(title: str, rows: list[tuple[str, str]]) -> str:
+    """A card for notebooks. Every text is escaped: column names and classes may come from anybody's file."""
+    cells = "".join(
+        f'<div style="font-weight:600;white-space:nowrap">{markup.escape(name)}</div><div>{markup.escape(text)}</div>'
+        for name, text in rows
+    )
+    return (
+        f'<div class="scumble-card" style="{_STYLE}"><div style="font-weight:700;margin-bottom:.4em">'
+        f'{markup.escape(title)}</div><div style="display:grid;grid-template-columns:auto 1fr;gap:.15em 1em;'
+        f'text-align:left">{cells}</div></div>'
+    )
+
+
+def release_html(found: Release | Bundle) -> str:
+    """The card of a release or a bundle."""
+    return html("A private release" if isinstance(found, Release) else "Private releases, one a class", lines(found))
+
+
+def estimator_html(model: Any) -> str:
+    """What a fitted estimator promises and where its answers come from."""
+    claim = model.privacy_
+    releases = vars(model).get("releases_", [vars(model).get("release_")])
+    files = sum(len(one) if isinstance(one, Bundle) else 1 for one in releases)
+    spec = releases[0].spec
+    rows = [
+        ("Promise", _promise(claim.epsilon, claim.delta) + ", the whole fit"),
+        ("Protects", _protected(claim.neighbors, claim.unit, claim.records_per_person)),
+        ("Meaning", claim.sentence()),
+        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_size(spec.to_dict())}"),
+        ("Kernel", _kernel_text(spec.kernel.to_dict())),
+    ]
+    if "classes_" in vars(model):
+        rows.append(("Classes", ", ".join(map(str, model.classes_))))
+    return html(f"{type(model).__name__}: fitted, and holds no record", rows)
+
+
+def lines(found: Release | Bundle) -> list[tuple[str, str]]:
+    """The card, line by line: a name, and what there is to say."""
+    data = facts(found)
     columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
-    line("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")
+    out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
     if data["kind"] == "bundle":
-        line("Classes", f"{', '.join(map(str, data['classes']))}: each has its own part; each record is in one only.")
-    delta = f"δ = {data['delta']:.3g}" if data["delta"] else "δ = 0 (no exceptions)"
-    line("Promise", f"ε = {data['epsilon']:.6g}, {delta}")
+        classes = ", ".join(map(str, data["classes"]))
+        out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
+    out.append(("Promise", _promise(data["epsilon"], data["delta"])))
     equivalent = data["equivalent"]
     if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
-        line("", f"also: ε = {equivalent['epsilon']:.3g} at δ = 1e-6")
-    hidden = "whether it is in the table at all" if data["neighbors"] == "add-remove" else "what it says"
-    people = data["records_per_person"]
-    unit = "every record" if data["unit"] == "record" else f"every person with up to {people} records"
-    line("Protects", f"{unit}: {hidden} (neighbors: {data['neighbors']}; unit: {data['unit']})")
-    line("Meaning", data["meaning"])
+        out.append(("", f"also: ε = {equivalent['epsilon']:.3g} at δ = 1e-6"))
+    out.append(("Protects", _protected(data["neighbors"], data["unit"], data["records_per_person"])))
+    out.append(("Meaning", data["meaning"]))
+    out.append(("Mechanism", _mechanism(data)))
+    out.append(("Size", _size(data)))
+    out.append(("Kernel", _kernel_text(data["kernel"])))
+    error = data["count_standard_error"]
+    out.append(
+        ("Records", f"about {data['count']:,.0f}" + (f" ± {1.96 * error:,.0f} (95 %)" if error else " (public)"))
+    )
+    expected = data["expected_error"]
+    queries = (
+        f"a kernel sum comes out with a standard error of about {expected['kernel_sum']:,.3g} records; "
+        f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar."
+    )
+    return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]
+
+
+def _promise(epsilon: float, delta: float) -> str:
+    return f"ε = {epsilon:.6g}, " + (f"δ = {delta:.3g}" if delta else "δ = 0 (no exceptions)")
+
+
+def _protected(neighbors: str, unit: str, people: int) -> str:
+    hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
+    who = "every record" if unit == "record" else f"every person with up to {people} records"
+    return f"{who}: {hidden} (neighbors: {neighbors}; unit: {unit})"
+
+
+def _mechanism(data: dict[str, Any]) -> str:
     scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
     count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
-    line(
-        "Mechanism",
-        f"{_NOISE.get(data['mechanism'], data['mechanism'])}{scale}{count}; exact, from the system's entropy",
-    )
+    return f"{_NOISE.get(data['mechanism'], data['mechanism'])}{scale}{count}; exact, from the system's entropy"
+
+
+def _size(data: dict[str, Any]) -> str:
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
     rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
-    line("Size", f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}")
-    line("Kernel", _kernel_text(data["kernel"]))
-    error = data["count_standard_error"]
-    line("Records", f"about {data['count']:,.0f}" + (f" ± {1.96 * error:,.0f} (95 %)" if error else " (public)"))
-    expected = data["expected_error"]
-    line(
-        "Queries",
-        f"a kernel sum comes out with a standard error of about {expected['kernel_sum']:,.3g} records; "
-        f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar.",
-    )
-    line("Use", "Ask as often as you like: answers cost no further privacy.")
-    return "\n".join([*lines, "─" * WIDTH])
+    return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
 
 
 def _kernel_text(kernel: dict[str, Any]) -> str:

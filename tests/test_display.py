@@ -1,0 +1,112 @@
+"""Cards for notebooks and pictures of releases and estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scumble
+from scumble import learn
+from scumble.display import facts, lines
+
+HOSTILE = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def town() -> np.ndarray:
+    rng = np.random.default_rng(3)
+    return np.vstack([rng.normal([2, 2], 0.5, (1500, 2)), rng.normal([7, 6], 0.7, (1500, 2))])
+
+
+@pytest.fixture(scope="module")
+def sides() -> np.ndarray:
+    return np.repeat(["near", "far"], 1500)
+
+
+def release(columns: list[str], X: np.ndarray, **options: Any) -> scumble.Release:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=columns, rows=16, buckets=64, **options)
+    return sketch.update(X).release(epsilon=1.0)
+
+
+def test_a_release_shows_its_card(town: np.ndarray) -> None:
+    one = release(["east", "north"], town)
+    html = one._repr_html_()
+    for name, text in lines(one):
+        assert name in html and text.replace("'", "&#x27;") in html
+    assert "ε = 1, δ = 0" in html and "Release of about" in repr(one)
+
+
+def test_whoever_names_columns_writes_no_markup(town: np.ndarray) -> None:
+    one = release([HOSTILE, "north"], town)
+    bundle = scumble.Bundle({HOSTILE: one, "b": release([HOSTILE, "north"], town)})
+    for html in (one._repr_html_(), bundle._repr_html_()):
+        assert "<script" not in html and "&lt;script&gt;" in html
+
+
+def test_a_bundle_shows_its_classes(town: np.ndarray) -> None:
+    bundle = scumble.Bundle({name: release(["x", "y"], town) for name in ("bus", "car")})
+    assert "bus, car" in bundle._repr_html_()
+    assert facts(bundle)["counts"][1]["class"] == "car"
+
+
+def test_an_estimator_shows_its_promise_once_it_is_fitted(town: np.ndarray, sides: np.ndarray) -> None:
+    model = learn.PrivateKDEClassifier(bounds=(0, 9), classes=["far", "near"])
+    assert "scumble-card" not in model._repr_html_()
+    model.fit(town, sides)
+    for html in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
+        assert "scumble-card" in html and "far, near" in html and "ε = 1, δ = 0" in html
+    assert repr(model).startswith("PrivateKDEClassifier(bounds=(0, 9)")
+
+
+# ---- pictures ----
+
+
+def texts(figure: Any) -> str:
+    found = [figure._suptitle.get_text()]
+    for axes in figure.axes:
+        found += [axes.get_xlabel(), axes.get_ylabel()]
+        found += [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []
+    return " | ".join(found)
+
+
+def test_a_release_draws_itself(town: np.ndarray) -> None:
+    one = release(["east", "north"], town)
+    assert texts(one.plot(ranges={"east": (0, 9)}, at={"north": 2.0})).startswith("cut at north = 2")
+    assert "east | north" in texts(one.plot(ranges={"east": (0, 9), "north": (0, 9)}))
+    with pytest.raises(scumble.ParameterError, match=r"ranges={'north': \(low, high\)}"):
+        one.plot(ranges={"east": (0, 9)})
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (learn.PrivateKDE(bounds=(0, 9)), "density"),
+        (learn.PrivateModes(bounds=(0, 9), starts=20), "mode"),
+        (learn.PrivateOutlierDetector(bounds=(0, 9)), "outliers"),
+        (learn.PrivateNeighbors(bounds=(0, 9)), "density"),
+        (learn.DiversitySampler(bounds=(0, 9)), "density"),
+        (learn.PrivateKDEClassifier(bounds=(0, 9), classes=["far", "near"]), "far | near"),
+        (learn.PrivateLinearClassifier(bounds=(0, 9), classes=["far", "near"], rows=50), "far | near"),
+        (learn.PrivateLinearRegression(bounds=(0, 9), target_bounds=(0, 2), rows=50), "prediction"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_every_estimator_draws_itself(model: Any, words: str, town: np.ndarray, sides: np.ndarray) -> None:
+    y = (sides == "near").astype(float) if "Regression" in type(model).__name__ else sides
+    frame = pd.DataFrame(town, columns=["east", "north"])
+    model.fit(frame, y)
+    assert words in texts(model.plot())
+    assert "east | north" in texts(model.plot())
+    cut = texts(model.plot(at={"north": 3.0}, units={"east": "km"}))
+    assert "north = 3" in cut and "east (km)" in cut
+
+
+def test_more_columns_than_a_picture_has(town: np.ndarray, sides: np.ndarray) -> None:
+    X = np.hstack([town, town[:, :1]])
+    model = learn.PrivateKDEClassifier(bounds=(0, 9), classes=["far", "near"]).fit(X, sides)
+    with pytest.raises(scumble.ParameterError, match=r"at={'column 2': 4.5}"):
+        model.plot()
+    assert "column 2 = 4.5" in texts(model.plot(at={"column 2": 4.5}))
