@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import scumble
-from benchmarks.data import load
+from benchmarks.paper.data import load
 
 QUERIES, DRAWS = 2000, 10
 BOUNDS = {"nyc": (0.0, 250_000.0), "sf": (0.0, 400_000.0), "skin": (0.0, 255.0), "codrna": None}

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.data import load
+from benchmarks.paper.data import load
 
 BOUNDS = {
     "pulsar": {

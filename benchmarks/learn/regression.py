@@ -17,7 +17,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.data import load
+from benchmarks.paper.data import load
 
 TARGETS = {"airfoil": "target", "naval": "compressor_decay", "gas": "concentration"}
 OTHERS = ("target", "compressor_decay", "turbine_decay", "concentration", "gas", "batch")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import scumble
-from benchmarks.data import load
+from benchmarks.paper.data import load
 from scumble.bundle import Bundle
 from scumble.learn import sample
 
