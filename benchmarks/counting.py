@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import scumble
-from benchmarks.data import load
+from benchmarks.paper.data import load
 from scumble.counting import Hasher, cpu
 from scumble.design import Design
 from scumble.kernels import Records
