@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo postgresql test check bench clean
+.PHONY: setup demo postgresql test check fuzz bench clean
 
 setup: $(STAMP)
 
@@ -36,6 +36,12 @@ postgresql:
 
 test: check postgresql
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Whatever reads a file, against hostile ones, guided by coverage. What it has learnt stays in .fuzz, for the next time.
+FUZZ_SECONDS ?= 600
+fuzz: setup
+	@sh tests/fuzz/atheris.sh $(BIN)/python
+	$(BIN)/python tests/fuzz/guided.py $(FUZZ_SECONDS) .fuzz
 
 bench: setup
 	$(BIN)/python -m benchmarks

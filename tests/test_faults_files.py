@@ -1,4 +1,7 @@
-"""Hostile files are refused, quickly and cheaply. `python tests/fuzz/hostile.py 10000` runs the long version."""
+"""Hostile files are refused, quickly and cheaply.
+
+The long versions: `python tests/fuzz/hostile.py 10000`, and `make fuzz`, which is guided by coverage.
+"""
 
 from __future__ import annotations
 
@@ -124,10 +127,29 @@ def test_a_claim_about_other_rows_is_refused() -> None:
         scumble.Release.from_bytes(hostile.together(header, arrays))
 
 
+@pytest.mark.parametrize(
+    ("estimator", "name", "value"),
+    [
+        ("PrivateKDE", "release_", "text"),
+        ("PrivateKDE", "n_features_in_", 2**40),
+        ("PrivateKDE", "bounds_", {"@tuple": ["a", "b"]}),
+        ("PrivateOutlierDetector", "offset_", [1, 2, 3]),
+        ("PrivateLinearRegression", "coef_", 7),
+        ("PrivateKDEClassifier", "calibration_", True),
+    ],
+)
+def test_a_model_that_cannot_answer_is_refused(estimator: str, name: str, value: object) -> None:
+    header, arrays = hostile.apart(SEEDS[estimator])
+    learnt = header["__metadata__"]["scumble"]["learnt"]
+    assert name in learnt
+    learnt[name] = value
+    assert hostile.judge(hostile.together(header, arrays))[:2] == ("refused", "CorruptFileError")
+
+
 def test_the_seeds_are_sound_and_cover_every_kind() -> None:
     kinds = {
         json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["kind"] for data in SEEDS.values()
     }
-    assert kinds == {"release", "bundle", "secret", "share"}
+    assert kinds == {"release", "bundle", "model", "secret", "share"}
     for data in SEEDS.values():
         assert hostile.judge(data)[:2] == ("sound", "")

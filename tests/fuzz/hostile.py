@@ -1,7 +1,8 @@
 """Hostile files: made from sound ones by damage and by malice, and what became of the reader.
 
-    python tests/fuzz/hostile.py 10000        # so many files; prints a table
-    python tests/fuzz/hostile.py --atheris    # coverage-guided and endless, where atheris is installed
+    python tests/fuzz/hostile.py 10000    # so many files; prints a table
+
+Coverage-guided fuzzing with the same judge is in `guided.py`.
 
 A file counts as *refused* if reading it raises one of scumble's own errors. Some changes are harmless (another seed,
 another noisy counter, signed anew): these files are *sound*, and then every use of them must work or be refused, too.
@@ -24,14 +25,17 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble import files
+from scumble import files, learn
 from scumble.bundle import Bundle
 from scumble.errors import ScumbleError
+from scumble.learn import models
+from scumble.learn.base import PrivateEstimator
 from scumble.release import Release
 from scumble.share import Share
 from scumble.sketch import Sketch
 
 SECONDS, BYTES = 0.1, 50 * 10**6
+ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
 def seeds() -> dict[str, bytes]:
@@ -55,7 +59,21 @@ def seeds() -> dict[str, bytes]:
     share = sketch().release_share(1.0, custodians=2)
     metadata = {"spec": share.spec.to_dict(), "count": 3, "privacy": share.privacy.to_dict(), "identity": "x"}
     found["share"] = files.to_bytes("share", metadata, {"counts": share._counts})
-    return found
+    return found | {type(model).__name__: models.to_bytes(model) for model in fitted(X)}
+
+
+def fitted(X: np.ndarray) -> Iterator[PrivateEstimator]:
+    """An estimator of each kind, on tiny sketches."""
+    common: dict[str, Any] = {"bounds": (-3, 3), "rows": 6, "buckets": 8}
+    y = (X[:, 0] > 0.0).astype(int)
+    for kind in (learn.PrivateKDE, learn.PrivateModes, learn.PrivateOutlierDetector, learn.PrivateNeighbors):
+        yield kind(**common).fit(X)
+    yield learn.DiversitySampler(**common).fit(X)
+    yield learn.PrivateKDEClassifier(classes=[0, 1], **common).fit(X, y)
+    yield learn.PrivateLinearClassifier(classes=["no", "yes"], **common | {"buckets": None}).fit(
+        X, np.where(y, "yes", "no")
+    )
+    yield learn.PrivateLinearRegression(target_bounds=(-3, 3), **common | {"buckets": None}).fit(X, X[:, 1])
 
 
 def sketch_first(X: np.ndarray) -> Sketch:
@@ -104,10 +122,11 @@ def apart(data: bytes) -> tuple[dict[str, Any], bytes]:
     return header, data[8 + length :]
 
 
-def together(header: dict[str, Any], arrays: bytes) -> bytes:
-    """A file with a valid checksum, whatever is in it."""
+def together(header: dict[str, Any], arrays: bytes, *, parsed: bool = True) -> bytes:
+    """A file with a valid checksum, whatever is in it; the metadata as `apart` gives them, or as text already."""
     about = header["__metadata__"]
-    about = about | {"scumble": json.dumps(about["scumble"], separators=(",", ":"))}
+    if parsed:
+        about = about | {"scumble": json.dumps(about["scumble"], separators=(",", ":"))}
     header = header | {"__metadata__": about}
     text = json.dumps(header, separators=(",", ":")).encode("ascii", "replace")
     return signed(len(text + b" " * (-len(text) % 8)).to_bytes(8, "little") + text + b" " * (-len(text) % 8) + arrays)
@@ -226,10 +245,11 @@ def mutate(data: bytes, rng: np.random.Generator) -> bytes:
 
 def read(data: bytes) -> Any:
     """Read whatever it is, as a user would who trusts the name of the file."""
-    box = files.from_bytes(data, expect=("release", "bundle", "secret", "share"))
+    box = files.from_bytes(data, expect=("release", "bundle", "model", "secret", "share"))
     makers: dict[str, Callable[[Any], Any]] = {
         "release": Release.from_container,
         "bundle": Bundle.from_container,
+        "model": models.from_container,
         "secret": Sketch.from_container,
         "share": Share.from_container,
     }
@@ -245,6 +265,14 @@ def use(found: Any) -> None:
         return
     if isinstance(found, Share):
         found.payload.sum()
+        return
+    if isinstance(found, PrivateEstimator):
+        found.privacy_.sentence()
+        models.to_bytes(found)
+        query = np.zeros((2, found.n_features_in_))
+        for name in ANSWERS:
+            if hasattr(found, name):
+                getattr(found, name)(query)
         return
     if isinstance(found, Sketch) and found.noisy:
         found = found.release()
@@ -311,25 +339,7 @@ def campaign(count: int, seed: int, report: Callable[[bytes, str], None]) -> tup
     return tally, slowest
 
 
-def fuzz_with_atheris() -> None:
-    """Coverage-guided: atheris changes the bytes, we sign them. It runs until it finds a hole."""
-    import atheris
-
-    atheris.instrument_all()
-
-    def one(data: bytes) -> None:
-        for candidate in (data, signed(data)):
-            verdict, why, _ = judge(candidate)
-            if verdict == "hole":
-                raise AssertionError(why)
-
-    atheris.Setup(sys.argv[:1], one)
-    atheris.Fuzz()
-
-
 if __name__ == "__main__":
-    if "--atheris" in sys.argv:
-        fuzz_with_atheris()
     holes: list[str] = []
     began = time.monotonic()
     total, longest = campaign(

@@ -16,6 +16,7 @@ stand in it as an object with one key, its kind::
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ from scumble import files
 from scumble.bundle import Bundle
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator
+from scumble.learn.base import PrivateEstimator, per_column
 from scumble.release import Release
 
 _ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_")
+_ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
 def save(model: PrivateEstimator, path: str | os.PathLike[str]) -> None:
@@ -75,11 +77,45 @@ def from_container(container: files.Container) -> Any:
         model = kind(**parameters)
         for attribute, value in learnt.items():
             setattr(model, attribute, value)
-        return model
+        _require_whole(model)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         if isinstance(problem, CorruptFileError | ForeignFileError):
             raise
         raise CorruptFileError(f"The file lacks a part of a model: {problem}.") from problem
+    _require_answers(model)
+    return model
+
+
+def _require_whole(model: PrivateEstimator) -> None:
+    """Releases that are releases, as many columns as these can have, and bounds for each."""
+    held = vars(model)
+    releases = [*([held["release_"]] if "release_" in held else []), *held.get("releases_", [])]
+    if not releases or not all(isinstance(release, Release | Bundle) for release in releases):
+        raise ValueError("no release")
+    widths = [release.spec.dimensions for release in releases]
+    if type(held["n_features_in_"]) is not int or not 1 <= held["n_features_in_"] <= max(widths):
+        raise ValueError("columns")
+    if held["bounds_"] is not None:
+        model.bounds_ = per_column(held["bounds_"], held["n_features_in_"])
+
+
+def _require_answers(model: PrivateEstimator) -> None:
+    """One answer of each kind. Whoever can write a file can put anything into it: better refused now than later."""
+    try:
+        middle = np.zeros(model.n_features_in_) if model.bounds_ is None else np.mean(model.bounds_, axis=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of columns without names
+            for rows in (2, 3):  # what fits one number of records only is no answer
+                for name in _ANSWERS:
+                    if hasattr(model, name):
+                        getattr(model, name)(np.tile(middle, (rows, 1)))
+            model.privacy_.to_dict()
+            _contents(model)
+    except Exception as problem:
+        raise CorruptFileError(
+            f"The model in the file cannot answer: {type(problem).__name__}. "
+            "Hint: save it again from where it was fitted."
+        ) from problem
 
 
 def _class_of(name: Any) -> type[PrivateEstimator]:
