@@ -1,0 +1,26 @@
+"""Ours, as anyone would use it: the estimator with its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.paper.method import APPROXIMATE, PURE, Method
+from scumble.learn import PrivateLinearRegression
+
+PUBLIC = {"bounds": (-1, 1), "target_bounds": (-1, 1)}
+
+
+def fit(X: np.ndarray, y: np.ndarray, epsilon: float, delta: float, seed: int) -> Callable[[np.ndarray], np.ndarray]:
+    """X and y within [−1, 1]. Returns the model."""
+    return PrivateLinearRegression(epsilon=epsilon, delta=delta, random_state=seed, **PUBLIC).fit(X, y).predict
+
+
+METHOD = Method("scumble", "PrivateLinearRegression, discrete Gaussian noise", APPROXIMATE, fit)
+PURE_METHOD = Method(
+    "scumble, δ = 0",
+    "PrivateLinearRegression, discrete Laplace noise",
+    PURE,
+    lambda X, y, epsilon, delta, seed: fit(X, y, epsilon, 0.0, seed),
+)
