@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo postgresql test check fuzz bench clean
+.PHONY: setup demo docs postgresql test check fuzz bench clean
 
 setup: $(STAMP)
 
@@ -22,6 +22,10 @@ $(VENV)/.demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
 	@touch $@
+
+# The site, in site/: open site/index.html. Its theme's notices are not about this project.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Formatting, lint, types and import direction; then every test.
 check: setup
@@ -47,4 +51,4 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis demo-output
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis demo-output site

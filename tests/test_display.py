@@ -104,6 +104,10 @@ def test_every_estimator_draws_itself(model: Any, words: str, town: np.ndarray, 
     assert "north = 3" in cut and "east (km)" in cut
 
 
+def test_columns_without_names_are_numbered(town: np.ndarray) -> None:
+    assert "column 0 | column 1" in texts(learn.PrivateOutlierDetector(bounds=(0, 9)).fit(town).plot())
+
+
 def test_more_columns_than_a_picture_has(town: np.ndarray, sides: np.ndarray) -> None:
     X = np.hstack([town, town[:, :1]])
     model = learn.PrivateKDEClassifier(bounds=(0, 9), classes=["far", "near"]).fit(X, sides)

@@ -1,14 +1,32 @@
-"""Every example in the README, the docs and the help texts runs as it stands."""
+"""Every example in the README, the docs and the help texts runs as it stands, and the site is whole.
+
+What the pages' blocks mean:
+
+``python``
+    run in order, all blocks of a page in one script; a ``text`` block right after one is what it prints.
+``console``
+    commands after ``$ ``, run by bash (plain `scumble` lines in this process: it is quicker); lines below a command are
+    what it prints. ``# exit code 3`` after a command says that it fails, and how.
+a block with a title
+    is a file of that name.
+
+Printed words must agree, numbers may differ: the noise is fresh each time. ``...`` stands for anything.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import doctest
 import importlib
+import io
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,82 +37,165 @@ import scumble
 from scumble.cli import VERBS, main
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+RUN, SHOWN, FILES = ("python", "console"), ("text",), ("toml", "csv", "python", "json")
+BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def blocks(page: str, *languages: str) -> list[tuple[str, str]]:
-    return [(kind, text) for kind, text in BLOCK.findall((ROOT / page).read_text()) if kind in languages]
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    title: str | None
+    text: str
+
+
+def blocks(page: str) -> list[Block]:
+    text = (ROOT / page).read_text()
+    found = [Block(kind, title or None, body) for kind, title, body in BLOCK.findall(text)]
+    assert len(re.findall(r"^\s*```", text, re.MULTILINE)) == 2 * len(found), f"{page}: a block that is not understood"
+    return found
+
+
+# ---- what the examples find where they run ----
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    with contextlib.chdir(folder):
+        rng = np.random.default_rng(6)
+        frame = pl.DataFrame(
+            {
+                "age": rng.normal(45, 12, 4000),
+                "income": rng.normal(50_000, 9_000, 4000),
+                "mode": rng.choice(["bus", "car", "bike"], 4000),
+                "town": rng.choice(["Ulm", "Köln"], 4000),
+            }
+        )
+        frame.write_parquet("people.parquet")
+        frame[:2000].write_csv("people.csv")
+        frame[2000:].write_csv("more.csv")
+        os.mkdir("parts")
+        frame.write_parquet("parts/1.parquet")
+        frame[:2000].write_parquet("parts/2.parquet")
+        with sqlite3.connect("people.db") as database:
+            database.execute("CREATE TABLE people (age REAL, income REAL)")
+            database.executemany("INSERT INTO people VALUES (?, ?)", frame[:500].select("age", "income").rows())
+        database.close()
+        Path("points.csv").write_text("age,income\n45,50000\n20,10000\n")
+        for block in blocks("docs/command-line.md"):
+            if block.kind == "toml":
+                Path("people.toml").write_text(block.text)
+        kernel = scumble.EuclideanKernel(1.0, 2, scale={"age": 10.0, "income": 20_000.0})
+        scumble.build("people.parquet", kernel, ["age", "income"], rows=16, buckets=64).save("people.scumble")
+        for name in ("north", "south", "monday", "tuesday"):
+            scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
+        for name in ("part1", "part2"):
+            sketch = scumble.Sketch(kernel, columns=["age", "income"], rows=16, buckets=64)
+            sketch.update(frame.select("age", "income")).save(f"{name}.secret")
+    return folder
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the examples find where they run."""
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(6)
-    frame = pl.DataFrame(
-        {
-            "age": rng.normal(45, 12, 4000),
-            "income": rng.normal(50_000, 9_000, 4000),
-            "mode": rng.choice(["bus", "car", "bike"], 4000),
-            "town": rng.choice(["Ulm", "Köln"], 4000),
-        }
-    )
-    frame.write_parquet("people.parquet")
-    frame[:2000].write_csv("people.csv")
-    frame[2000:].write_csv("more.csv")
-    os.mkdir("parts")
-    frame.write_parquet("parts/1.parquet")
-    frame[:2000].write_parquet("parts/2.parquet")
-    with sqlite3.connect("people.db") as database:
-        database.execute("CREATE TABLE people (age REAL, income REAL)")
-        database.executemany("INSERT INTO people VALUES (?, ?)", frame[:500].select("age", "income").rows())
-    database.close()
-    Path("points.csv").write_text("age,income\n45,50000\n20,10000\n")
-    for _, text in blocks("docs/command-line.md", "toml"):
-        Path("people.toml").write_text(text)
-    kernel = scumble.EuclideanKernel(1.0, 2, scale={"age": 10.0, "income": 20_000.0})
-    scumble.build("people.parquet", kernel, ["age", "income"], rows=16, buckets=64).save("people.scumble")
-    for names in (("north", "south"), ("monday", "tuesday")):
-        for name in names:
-            scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
-    for name in ("part1", "part2"):
-        sketch = scumble.Sketch(kernel, columns=["age", "income"], rows=16, buckets=64)
-        sketch.update(frame.select("age", "income")).save(f"{name}.secret")
+    monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
 
-def run(line: str) -> None:
-    """One command line: in this process, or by a shell where it needs one."""
-    if line.startswith("scumble ") and not set(line) & set("|;&<>"):
-        assert main(shlex.split(line)[1:]) == 0, line
-        return
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(line, shell=True, env={**os.environ, "PATH": path}, capture_output=True)
-    assert done.returncode == 0, (line, done.stderr)
+# ---- running ----
+
+
+def run(line: str) -> tuple[str, str]:
+    """One command; what it said on standard output and on standard error."""
+    code = re.search(r"# exit code (\d+)$", line)
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    if line.startswith("scumble ") and not set(line.split(" #")[0]) & set("|;&<>$\n"):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            returned = main(shlex.split(line, comments=True)[1:])
+    else:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        command = ["bash", "-e", "-o", "pipefail", "-c", line]
+        done = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        returned = done.returncode
+        out.write(done.stdout)
+        err.write(done.stderr)
+    said, complained = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    assert returned == (int(code[1]) if code else 0), (line, returned, complained)
+    return said, complained
+
+
+def commands(text: str) -> list[tuple[str, str]]:
+    """(command, what it prints) of a console block; a command goes on after a backslash."""
+    assert text.startswith("$ "), f"a console block begins with a command: {text[:60]}"
+    found = []
+    for piece in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = piece.splitlines()
+        end = next(k for k, line in enumerate(lines) if not line.endswith("\\"))
+        command = " ".join(line.rstrip("\\").strip() for line in lines[: end + 1])
+        found.append((command, "\n".join(lines[end + 1 :])))
+    return found
+
+
+def words(text: str) -> str:
+    """What is left when names made by chance, numbers and spaces are put aside."""
+    text = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "IDENTITY", text)
+    text = re.sub(r"[-−+]?\d([\d,.−+-]|e[-+]?\d)*", "#", text)
+    return " ".join(re.sub(r"\s*([][])\s*", r" \1 ", text).split())
+
+
+def agree(expected: str, *seen: str) -> bool:
+    check = doctest.OutputChecker().check_output
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return any(check(words(expected) + "\n", words(one) + "\n", flags) for one in seen)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_pages_examples_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, object] = {}
-    ran = 0
-    for kind, text in blocks(page, "python", "console"):
-        if kind == "python":
-            exec(compile(text, page, "exec"), names)
-            ran += 1
-        else:
-            for line in text.splitlines():
-                assert line.startswith("$ "), "an example is a command line"
-                run(line[2:])
+def test_the_pages_examples_run(page: str, folder: Path) -> None:
+    names: dict[str, object] = {"__name__": "__main__"}
+    ran, printed = 0, ""
+    for block in blocks(page):
+        if block.title is not None:
+            assert block.kind in FILES, (page, block.title)
+            Path(block.title).write_text(block.text)
+        elif block.kind == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(block.text, page, "exec"), names)
+            printed, ran = out.getvalue(), ran + 1
+            if page == "README.md" and "people; near" in printed:
+                check_the_first_example(printed)
+        elif block.kind == "console":
+            for line, expected in commands(block.text):
+                out, err = run(line)
+                assert not expected or agree(expected, out, err, out + err, err + out), (page, line, out, err)
                 ran += 1
-    assert ran >= 3 or page not in ("README.md", "docs/command-line.md")
-    if page == "README.md":
-        found = re.search(
-            r"about ([\d,]+) people; near .*: ([\d,]+) to ([\d,]+); truly ([\d,]+)", capsys.readouterr().out
-        )
-        assert found is not None
-        count, low, high, exact = (int(number.replace(",", "")) for number in found.groups())
-        assert abs(count - 100_000) < 500 and low - (high - low) < exact < high + (high - low)
+        elif block.kind == "text":
+            assert agree(block.text, printed), (page, block.text, printed)
+        elif block.kind in ("sh", ""):
+            assert all(re.match(r"(pip install|make) ", line) for line in block.text.splitlines()), (page, block.text)
+        else:
+            assert block.kind == "toml", f"{page}: nobody runs a block of {block.kind}"
+    assert ran >= 3 or page not in ("README.md", "docs/command-line.md", "docs/tutorials/curator.md")
+
+
+def check_the_first_example(printed: str) -> None:
+    found = re.search(r"about ([\d,]+) people; near .*: ([\d,]+) to ([\d,]+); truly ([\d,]+)", printed)
+    assert found is not None
+    count, low, high, exact = (int(number.replace(",", "")) for number in found.groups())
+    assert abs(count - 100_000) < 500 and low - (high - low) < exact < high + (high - low)
+
+
+def test_the_harness_tells_right_from_wrong(folder: Path) -> None:
+    assert agree("Wrote a.scumble (1.2 MB): ε = 1", "Wrote a.scumble (7.9 MB): ε = 3\n")
+    assert agree("a\n...\nz", "a\nb\nc\nz\n")
+    assert not agree("Wrote a.scumble", "Wrote b.scumble")
+    assert commands("$ one \\\n   two\nsaid\n$ three\n") == [("one two", "said"), ("three", "")]
+    assert run("echo $((1 + 1)) | cat")[0] == "2\n"
+    with pytest.raises(AssertionError):
+        run("scumble info missing.scumble")
+    assert "no such file" in run("scumble info missing.scumble   # exit code 4")[1]
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "demo"])

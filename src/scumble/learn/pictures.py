@@ -75,7 +75,8 @@ def _ask(question: Callable[[Any], np.ndarray], table: Any) -> np.ndarray:
 
 
 def _table(view: View, values: Mapping[str, np.ndarray]) -> np.ndarray:
-    return np.column_stack(list(view.table(values).values())).astype(float)
+    found = view.table(values)
+    return np.column_stack(list(found.values()) if isinstance(found, dict) else found.T).astype(float)
 
 
 def _curve_table(view: View) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,140 @@
+"""The site: built without a warning, whole, and sufficient to itself."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import zlib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import scumble
+
+ROOT = Path(__file__).parent.parent
+MODULES = ("scumble", "scumble.learn", "scumble.kernels", "scumble.privacy", "scumble.privacy.audit", "scumble.sources")
+FETCHES = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
+
+
+class Page(HTMLParser):
+    """The anchors, links and fetched addresses of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attributes}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        if tag in FETCHES and FETCHES[tag] in found and found.get("rel") not in ("canonical", "next", "prev"):
+            self.fetched.append(found[FETCHES[tag]])
+
+
+def dead_links(site: Path) -> list[tuple[str, str]]:
+    """(page, link) for every link into the site that leads nowhere."""
+    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
+    dead = []
+    for path, page in pages.items():
+        for link in [*page.links, *page.fetched]:
+            where = urlsplit(link)
+            if where.scheme or where.netloc:
+                continue
+            target = (path.parent / unquote(where.path)).resolve() if where.path else path
+            anchor = unquote(where.fragment)
+            if not target.exists() or (anchor and target in pages and anchor not in pages[target].anchors):
+                dead.append((path.relative_to(site).as_posix(), link))
+    return dead
+
+
+def documented(site: Path) -> set[str]:
+    """Every name that the site describes: mkdocstrings lists them in an inventory."""
+    data = (site / "objects.inv").read_bytes()
+    lines = zlib.decompress(data[data.index(b"x\x9c") if b"x\x9c" in data else data.index(b"x\xda") :]).decode()
+    return {line.split(" ")[0] for line in lines.splitlines()}
+
+
+def homes_of(module: str, name: str, value: Any) -> set[str]:
+    """The names under which a public thing may be described."""
+    home, own = getattr(value, "__module__", None), getattr(value, "__qualname__", name)
+    return {f"{module}.{name}", f"{home}.{own}"}
+
+
+DOCSTRING = """Adds; see :class:`~scumble.sketch.Sketch`.
+
+    Parameters
+    ----------
+    a, b : two numbers,
+        of any size.
+    others : see elsewhere.
+
+    ``"fast"``
+        in no time.
+
+    =====  =====
+    ``a``  first
+    =====  =====
+
+    >>> 1 + 1
+    2
+    """
+MARKDOWN = """Adds; see `Sketch`.
+
+**Parameters**
+
+- `a, b`: two numbers, of any size.
+- `others`: see elsewhere.
+
+- ``"fast"``: in no time.
+
+
+| | |
+|---|---|
+| ``a`` | first |
+
+
+```pycon
+>>> 1 + 1
+2
+```"""
+
+
+def test_docstrings_become_markdown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "making"))
+    assert importlib.import_module("docstrings").markdown(DOCSTRING) == MARKDOWN
+
+
+def test_the_site_is_whole(tmp_path: Path) -> None:
+    """One test, for the site is built once: no warning, no dead link, nothing from outside, every name described."""
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr and "ERROR" not in done.stderr, done.stderr
+
+    assert dead_links(site) == []
+    for path in site.rglob("*.html"):
+        outside = [address for address in Page(path).fetched if urlsplit(address).netloc]
+        assert not outside, (path.name, outside)
+    for path in site.rglob("*.css"):
+        assert "url(http" not in path.read_text().replace('"', "").replace("'", ""), path.name
+
+    known = documented(site)
+    for module in MODULES:
+        for name in importlib.import_module(module).__all__:
+            value = getattr(importlib.import_module(module), name)
+            if name != "__version__":
+                assert homes_of(module, name, value) & known, f"{module}.{name} is nowhere in the site"
+    for proof in (ROOT / "src").rglob("*.proof.md"):
+        assert (site / "proofs" / proof.name.replace(".md", ".html")).exists(), proof
+    assert scumble.__version__ in (site / "changelog.html").read_text()
