@@ -154,7 +154,7 @@ class Build:
     def count(self, progress: Report | None = None) -> Tally:
         """Count every row of the source once."""
         try:
-            one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
+            self._pass(progress)
         finally:
             self.source.close()
         if self.tally.rows == 0 and not self._allow_empty:
@@ -163,6 +163,9 @@ class Build:
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         return self.tally
+
+    def _pass(self, progress: Any) -> None:
+        one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
 
     def discard_checkpoint(self) -> None:
         """Before a release is given out: its counters must not be there for a second one."""
