@@ -184,6 +184,21 @@ def running(parser: Parser) -> None:
     group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here win")
 
 
+def cluster(parser: Parser) -> None:
+    group = parser.add_argument_group("where to count")
+    group.add_argument(
+        "--engine",
+        choices=["auto", "cpu", "gpu", "spark"],
+        default="auto",
+        help="this machine (auto: a GPU where it is worth it), or a Spark cluster",
+    )
+    group.add_argument(
+        "--master",
+        metavar="URL",
+        help="of the cluster: local[4], spark://host:7077, yarn, k8s://... (default: its own)",
+    )
+
+
 def json_flag(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table for people")
 

@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shared.ledger(parser)
     shared.size(parser)
     shared.running(parser)
+    shared.cluster(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="the released file, such as people.scumble; '-' for standard output"
     )
@@ -43,9 +44,12 @@ def run(args: argparse.Namespace) -> None:
     from scumble.display import facts
     from scumble.errors import ParameterError
 
+    if args.engine != "spark" or not (args.table or args.query):
+        require(args, source="the table to read, such as people.parquet")
+    if args.master is not None and args.engine != "spark":
+        raise ParameterError("--master goes with --engine spark.")
     require(
         args,
-        source="the table to read, such as people.parquet",
         epsilon="the privacy budget; typical are 0.1 to 10, and 1 is a good start",
         out="the released file to write, such as people.scumble",
     )

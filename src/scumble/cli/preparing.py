@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scumble.cli.arguments import bounds_for
@@ -12,7 +14,7 @@ from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
 from scumble.errors import ParameterError
-from scumble.sources import Build, open_source
+from scumble.sources import Build, Source, open_source
 from scumble.sources.roles import roles_of
 
 
@@ -23,15 +25,19 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         if os.path.realpath(args.checkpoint) == os.path.realpath(args.out):
             raise ParameterError("--checkpoint and --out are the same file. Hint: name the checkpoint c.secret.")
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
-    source = open_source(args.source, **reading)
+    make: Callable[..., Build]
+    if getattr(args, "engine", "auto") == "spark":
+        source, make = _on_spark(args, reading)
+    else:
+        source = open_source(args.source, **reading)
+        make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
         label = options.get("label")
         columns = args.columns or [name for name in source.names if name not in (label, args.person_column)]
         source.require(columns)
         kernel = kernel_from(args, columns)
         roles = roles_of(kernel, columns)
-        return Build(
-            source,
+        return make(
             kernel,
             columns,
             rows=args.rows,
@@ -60,6 +66,15 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     except BaseException:
         source.close()
         raise
+
+
+def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source, Callable[..., Build]]:
+    from scumble.cluster.spark import session
+    from scumble.cluster.spark.building import ClusterBuild, columns_of
+    from scumble.cluster.spark.reading import read
+
+    df, text = read(session(args.master), args.source, **reading)
+    return open_source(columns_of(df)), partial(ClusterBuild, df, text=text)
 
 
 def count(args: argparse.Namespace, job: Build) -> None:

@@ -19,18 +19,30 @@ class ProgressLine:
         if not self._on or now - self._last < 0.2:
             return
         self._last = now
-        parts = [f"{state.rows:,} rows", f"{state.rows_per_second:,.0f} rows/s"]
-        if state.done is not None:
-            parts.insert(0, f"{state.done:4.0%}")
-        if state.seconds_left is not None:
-            parts.append(f"{_clock(state.seconds_left)} left")
-        sys.stderr.write("\r\x1b[K" + "  ".join(parts))
+        sys.stderr.write("\r\x1b[K" + words(state))
         sys.stderr.flush()
 
     def close(self) -> None:
         if self._on and self._last:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def words(state: Any) -> str:
+    """How far a pass is, in a line; on a cluster, by partitions.
+
+    >>> from scumble.sources import Progress
+    >>> words(Progress(1200, 400.0, 0.25, 9.0))
+    ' 25%  1,200 rows  400 rows/s  0:09 left'
+    """
+    if hasattr(state, "of"):
+        return f"{state.done / state.of:4.0%}  {state.done:,} of {state.of:,} partitions"
+    parts = [f"{state.rows:,} rows", f"{state.rows_per_second:,.0f} rows/s"]
+    if state.done is not None:
+        parts.insert(0, f"{state.done:4.0%}")
+    if state.seconds_left is not None:
+        parts.append(f"{_clock(state.seconds_left)} left")
+    return "  ".join(parts)
 
 
 def _clock(seconds: float) -> str:

@@ -1,0 +1,23 @@
+"""Sketches of Spark DataFrames of any source and any size::
+
+    from scumble.cluster import spark
+
+    spark.sketch(df, kernel, columns=["age", "income"])                   a secret Sketch, like any other
+    spark.build(df, kernel, columns=["age", "income"], epsilon=1.0)       a Release
+    spark.build_by(df, "town", kernel, classes=[...], epsilon=1.0)        a Bundle, one release a key
+    spark.register(session, kernel, columns=["age", "income"])            scumble_sketch and scumble_merge in SQL
+    spark.Stream(kernel, columns=["age"], checkpoint="state.secret")      for foreachBatch
+    spark.session("local[4]")                                             a session, where there is none yet
+
+Each partition is counted where it is, with the same engine as on one machine (``task.py``). The partial sketches travel
+in pieces (``wire.py``) through Spark's own shuffle and are added up by a tree (``tree.py``); the driver gets one
+sketch, and noise is drawn there, once. ``engine.py`` alone imports PySpark.
+"""
+
+from scumble.cluster.spark.building import build, build_by, sketch
+from scumble.cluster.spark.engine import session
+from scumble.cluster.spark.progress import Partitions
+from scumble.cluster.spark.sql import register, sketch_from
+from scumble.cluster.spark.streaming import Stream
+
+__all__ = ["Partitions", "Stream", "build", "build_by", "register", "session", "sketch", "sketch_from"]

@@ -1,0 +1,130 @@
+"""From a DataFrame to a sketch, a release, or one release a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scumble.bundle import Bundle
+from scumble.cluster.spark.counting import count
+from scumble.cluster.spark.engine import require_frame
+from scumble.cluster.spark.progress import Report
+from scumble.errors import ParameterError, PrivacyError
+from scumble.kernels import Kernel
+from scumble.release import Release
+from scumble.sketch import Sketch
+from scumble.sources import Build
+from scumble.sources.tally import Tally
+
+
+def sketch(
+    df: Any,
+    kernel: Kernel,
+    columns: Sequence[str] | None = None,
+    *,
+    invalid: str = "error",
+    engine: str = "auto",
+    threads: int | None = None,
+    progress: Report | None = None,
+    **size: Any,
+) -> Sketch:
+    """The exact sketch of a Spark DataFrame: secret, and equal to the one that a single machine would make.
+
+    Parameters
+    ----------
+    df : a DataFrame of any source.
+    kernel : what "near" means.
+    columns : the columns to read, in order; None reads all.
+    invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
+    engine, threads : how each task counts; left out, with the cores that Spark gives it.
+    progress : a function that is told :class:`Partitions` now and then.
+    size : `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
+    """
+    empty = columns_of(df)
+    options: dict[str, Any] = {"invalid": invalid, "engine": engine, "threads": threads}
+    made = Sketch(kernel, columns=list(empty.column_names if columns is None else columns), **size, **options)
+    made.update(empty)  # a column that is missing or of a wrong type shows here
+    tally = Tally(made.spec, **options)
+    count(df, tally, progress=progress)
+    return tally.sketches[0]
+
+
+def build(
+    df: Any, kernel: Kernel, columns: Sequence[str] | None = None, *, progress: Report | None = None, **options: Any
+) -> Release:
+    """A Spark DataFrame to a release. Noise is drawn once, on the driver; no exact counter is written to a file.
+
+    The options are those of :func:`scumble.build`: `epsilon`, `delta`, `neighbors`, `records_per_person`, `rows`,
+    `buckets`, `design`, `bounds`, `n`, `seed`, `invalid`, `person_column`, `ledger`, `dataset`, `part`, `allow_empty`,
+    `engine`, `threads` (of each task). Of each person, other records may be counted than a single machine would choose.
+    Spark itself does again what was lost: there is no `checkpoint`.
+    """
+    if "label" in options or "classes" in options:
+        raise ParameterError("`build` makes one release. Hint: `scumble.cluster.spark.build_by` makes one a key.")
+    job = ClusterBuild(df, kernel, columns, **options)
+    job.count(progress)  # type: ignore[arg-type]
+    release = job.release()
+    assert isinstance(release, Release)
+    return release
+
+
+def build_by(
+    df: Any,
+    key: str,
+    kernel: Kernel,
+    columns: Sequence[str] | None = None,
+    *,
+    classes: Sequence[Any],
+    progress: Report | None = None,
+    **options: Any,
+) -> Bundle:
+    """One release a key, in one pass: like `build`, with the column `key` telling each record's class.
+
+    `classes` lists all keys and is public: each gets a release, empty ones too. Each record has one key, so that the
+    whole bundle costs one budget. A record of no such key is refused or dropped, as `invalid` says.
+    """
+    job = ClusterBuild(df, kernel, columns, label=key, classes=classes, **options)
+    job.count(progress)  # type: ignore[arg-type]
+    bundle = job.release()
+    assert isinstance(bundle, Bundle)
+    return bundle
+
+
+class ClusterBuild(Build):
+    """A pass over a DataFrame, ready to run: everything that can be refused has been looked at.
+
+    `text` has columns of text read as numbers where the kernel needs numbers, as files of text are.
+    """
+
+    def __init__(
+        self, df: Any, kernel: Kernel, columns: Sequence[str] | None = None, *, text: bool = False, **options: Any
+    ) -> None:
+        if options.get("checkpoint") is not None:
+            raise ParameterError("A cluster has no `checkpoint`: Spark itself does again what was lost.")
+        if options.get("noise_first"):
+            raise PrivacyError(
+                "Noise first does not go with a cluster: there the counters of partitions are exact until they are "
+                "merged. Hint: leave it out, or build on one machine."
+            )
+        empty = columns_of(df)
+        super().__init__(empty, kernel, columns, **options)
+        self._df, self._text = df, text
+        self._person = options.get("person_column")
+        if not text:
+            Sketch.from_spec(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here
+
+    def _pass(self, progress: Any) -> None:
+        count(
+            self._df,
+            self.tally,
+            person=self._person,
+            records_per_person=self._budget["records_per_person"],  # type: ignore[arg-type]
+            roles=self.roles if self._text else None,
+            progress=progress,
+        )
+
+
+def columns_of(df: Any) -> Any:
+    """The DataFrame's columns without rows, as an Arrow table: Spark need not run for it."""
+    require_frame(df)
+    return df.limit(0).toArrow()

@@ -1,0 +1,183 @@
+"""The only file that imports PySpark, and only when it is needed: what scumble asks of Spark, in a few verbs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from scumble.errors import ParameterError, PrivacyError, ScumbleError, parameter
+
+_LOCALS = "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled"
+_CLEAN_UP = "spark.sql.classic.shuffleDependency.fileCleanup.enabled"
+
+
+def _pyspark() -> Any:
+    try:
+        with _calm():
+            import pyspark.sql
+    except ImportError:
+        raise ScumbleError(
+            "PySpark is not installed. Hint: pip install 'scumble[spark]', here and on every worker, and Java 17."
+        ) from None
+    return pyspark
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") or (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)):
+        return
+    raise ScumbleError(
+        "Spark needs Java 17, and there is no `java` here. Hint: apt-get install openjdk-17-jre-headless (Debian), "
+        "brew install openjdk@17 (macOS), or set JAVA_HOME."
+    )
+
+
+@contextlib.contextmanager
+def _calm() -> Iterator[None]:
+    """Without PySpark's warning of new pandas: scumble hands Arrow batches to Spark, never frames."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        yield
+
+
+def session(master: str | None = None, *, name: str = "scumble", settings: Mapping[str, str] | None = None) -> Any:
+    """The Spark session that is there, or a new one.
+
+    A new one encrypts what it spills and shuffles to disks, shows no web page, and runs this same Python on local
+    workers. `settings` are Spark's own and win.
+
+    Parameters
+    ----------
+    master : where to run: "local[4]", "spark://host:7077", "yarn", "k8s://..."; None takes what Spark is set up with.
+    name : what the cluster calls the application.
+    """
+    pyspark = _pyspark()
+    active = pyspark.sql.SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    if not str(master or "").startswith("sc://"):
+        _require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    maker = pyspark.sql.SparkSession.builder.appName(name)
+    if master is not None:
+        maker = maker.remote(master) if master.startswith("sc://") else maker.master(master)
+    plain = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.io.encryption.enabled": "true",
+    }
+    for key, value in {**plain, **(settings or {})}.items():
+        maker = maker.config(key, value)
+    with _calm():
+        return maker.getOrCreate()
+
+
+def require_frame(df: Any) -> None:
+    """Refuse what is no DataFrame, and a session whose settings would write cells of the table into its logs."""
+    if type(df).__module__.split(".")[0] != "pyspark" or not hasattr(df, "mapInArrow"):
+        raise parameter("df", "a Spark DataFrame", type(df).__name__, "scumble.build takes files and tables in memory.")
+    if df.isStreaming:
+        raise ParameterError("`df` is a stream. Hint: df.writeStream.foreachBatch(scumble.cluster.spark.Stream(...)).")
+    if df.sparkSession.conf.get(_LOCALS, "false") == "true":
+        raise PrivacyError(
+            f"{_LOCALS} is on: cells of the table would stand in Spark's logs if a task failed. Hint: set it to false."
+        )
+
+
+def require_same_again(df: Any) -> None:
+    """Refuse a table that a task which runs again could find changed: then no record's place would be certain."""
+    plan = getattr(df, "_jdf", None)  # Spark Connect keeps its plans to itself
+    if plan is not None and not plan.queryExecution().optimizedPlan().deterministic():
+        raise ParameterError(
+            "`df` is made with rand(), uuid() or the like, so that a task which is run again would count other "
+            "records than the first time. Hint: df.checkpoint() first, or write it to a table and read that."
+        )
+
+
+@contextlib.contextmanager
+def tidy(spark: Any) -> Iterator[None]:
+    """Have Spark remove the shuffle files of the queries made here as soon as they have run."""
+    try:
+        before = spark.conf.get(_CLEAN_UP)
+    except Exception:  # a Spark that does not know it removes them at the end of the application
+        yield
+        return
+    spark.conf.set(_CLEAN_UP, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(_CLEAN_UP, before)
+
+
+def map_batches(df: Any, work: Callable[..., Any], schema: str) -> Any:
+    """Each partition's Arrow batches through `work`."""
+    with _calm():
+        return df.mapInArrow(work, schema)
+
+
+def aggregate(spark: Any, name: str, work: Callable[..., bytes]) -> None:
+    """Make `work`, from an iterator of batches of arrays to bytes, an aggregate function of SQL."""
+    functions = _pyspark().sql.functions
+    if not hasattr(functions, "arrow_udf"):
+        raise ScumbleError("SQL aggregates need PySpark 4.2 or newer. Hint: pip install --upgrade pyspark.")
+    with _calm():
+        spark.udf.register(name, functions.arrow_udf(work, "binary"))
+
+
+def whole_lines(reader: Any, paths: list[str]) -> Any:
+    """CSV files as text. A line with too few or too many cells becomes a row without any: a bad one, not half a row."""
+    functions = _pyspark().sql.functions
+    names = reader.csv(paths).columns
+    broken = "__scumble_broken_line"
+    schema = ", ".join(f"{quoted(name)} string" for name in [*names, broken])
+    strict = reader.options(columnNameOfCorruptRecord=broken, enforceSchema=False, columnPruning=False).schema(schema)
+    whole = functions.col(broken).isNull()
+    return strict.csv(paths).select(*[functions.when(whole, functions.col(quoted(name))).alias(name) for name in names])
+
+
+def first_of_each(df: Any, person: str, columns: list[str], most: int) -> Any:
+    """At most `most` rows of each person, and all rows without one (to be refused or dropped like other bad rows).
+
+    Which rows pass depends on the person's own rows alone, and on nothing that could differ when a task runs again:
+    those whose hash comes first.
+    """
+    functions, window = _pyspark().sql.functions, _pyspark().sql.Window
+    cells = [functions.col(quoted(name)) for name in columns]
+    owner = functions.col(quoted(person))
+    place = functions.row_number().over(window.partitionBy(owner).orderBy(functions.xxhash64(*cells), *cells))
+    rank = "__scumble_rank"
+    return df.withColumn(rank, place).where(owner.isNull() | (functions.col(rank) <= most)).drop(rank)
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's expressions want it, dots and all."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def task() -> tuple[int, int]:
+    """In a task: the partition's number, and how many cores the task has."""
+    from pyspark import TaskContext
+
+    here = TaskContext.get()
+    return (0, 1) if here is None else (here.partitionId(), here.cpus())
+
+
+def query_of(df: Any) -> str:
+    """In `foreachBatch`: the identity of the stream's query, which its Spark checkpoint keeps for ever."""
+    return df.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+
+
+def parallelism(df: Any) -> int:
+    """How many tasks the cluster runs at once, as far as Spark says."""
+    context = context_of(df)
+    return 8 if context is None else max(1, context.defaultParallelism)
+
+
+def context_of(df: Any) -> Any:
+    """The session's context; None with Spark Connect, which has none."""
+    return getattr(df.sparkSession, "sparkContext", None) if getattr(df, "_jdf", None) is not None else None
