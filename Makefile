@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo docs postgresql test check fuzz bench clean
+.PHONY: setup demo docs postgresql spark test check fuzz bench clean
 
 setup: $(STAMP)
 
@@ -38,7 +38,11 @@ check: setup
 postgresql:
 	@sh tests/postgresql.sh
 
-test: check postgresql
+# The tests of Spark start a cluster on this machine; Java must be there.
+spark:
+	@sh tests/spark.sh
+
+test: check postgresql spark
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Whatever reads a file, against hostile ones, guided by coverage. What it has learnt stays in .fuzz, for the next time.
