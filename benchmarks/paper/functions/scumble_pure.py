@@ -1,0 +1,43 @@
+"""scumble as it comes: `plan` chooses from public facts alone, discrete Laplace noise, δ = 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import scumble
+from benchmarks.paper.functions.memo import remember
+from benchmarks.paper.functions.method import Answer, Bounds, Method, Setting
+
+
+@dataclass(frozen=True)
+class Scumble(Method):
+    """Nothing to choose: there is one setting, what `plan` says for this budget."""
+
+    delta: float = 0.0
+
+    def settings(self, n: int, d: int, epsilon: float) -> tuple[Setting, ...]:
+        return ((("epsilon", epsilon),),)
+
+    def summarize(
+        self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, setting: Setting, seed: int
+    ) -> Any:
+        n, d = X.shape
+        plan = scumble.plan(n, d, dict(setting)["epsilon"], self.delta, kernel, bounds=bounds)
+        return _counted(X, kernel, seed, tuple(plan.parameters().items()))
+
+    def publish(self, summary: scumble.Sketch, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
+        """The noise comes from the operating system and cannot be seeded: `rng` plays no part."""
+        sketch = scumble.Sketch.from_spec(summary.spec)
+        sketch._counts += summary._counts  # as if counted anew: a sketch is released once, and here are many draws
+        return sketch.release(epsilon, self.delta).density
+
+
+@remember(4)
+def _counted(X: np.ndarray, kernel: scumble.EuclideanKernel, seed: int, parameters: Any) -> scumble.Sketch:
+    return scumble.Sketch(kernel, X.shape[1], seed=seed, **dict(parameters)).update(X)
+
+
+METHOD = Scumble("scumble, δ = 0", "this project", "pure")
