@@ -111,6 +111,18 @@ def test_a_bundle_alone_is_enough(blobs, tmp_path) -> None:
         assert PrivateKDEClassifier.from_release(paths[0], rule=rule).score(X, y) > 0.6
 
 
+@pytest.mark.parametrize("rule", ["ferns", "map"])
+def test_a_bundle_may_hold_its_classes_in_any_order(rule: str, blobs: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = blobs
+    kernel = scumble.EuclideanKernel(0.2)
+    parts = {
+        name: scumble.Sketch(kernel, 4, rows=30, buckets=256, design="sobol").update(X[y == k]).release(epsilon=10.0)
+        for k, name in ((0, "zero"), (1, "one"))
+    }
+    model = PrivateKDEClassifier.from_release(Bundle(parts), rule=rule)
+    assert np.mean(model.predict(X) == np.array(["zero", "one"])[y]) > 0.8
+
+
 def test_a_saved_model_answers_the_same(blobs, tmp_path) -> None:
     X, y = blobs
     model = fitted(X, y)

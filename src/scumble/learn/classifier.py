@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,12 @@ from scumble.privacy.exact import as_fraction
 from scumble.release import Release
 
 RULES = ("ferns", "ml", "map")
-ROWS, BUCKETS = 30, 512
-"""Rows of all kernels together, at δ = 0: the noise grows with their number, the knowledge only at first."""
-GAUSSIAN_ROWS = 60
+ROWS, GAUSSIAN_ROWS = 15, 30
+"""Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
+BUCKETS, MOST_BUCKETS = 512, 4096
+"""Buckets, unless all codes of a row are at most so many and each can have its own."""
+TOGETHER = 4
+"""Columns that a row looks at together."""
 COUNT_SHARE = Fraction(1, 10)
 """Part of the budget for the classes' counts: the priors and the rows' totals hang on them."""
 
@@ -44,8 +48,9 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     ``"map"``
         the same times the class's prior: maximum a posteriori.
 
-    Without a `kernel`, two are used, each with half the budget: single columns in steps of a twentieth of their
-    bounds, and eight columns together in halves. Columns as they are suit ferns far better than random directions.
+    Without a `kernel`, each row looks at four columns together, drawn at random, each cut into quarters of its bounds
+    (at ε = 1; into thirds at a tenth of that, where finer cells would drown). Columns as they are suit ferns far
+    better than random directions.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
     probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
@@ -148,7 +153,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         for place, kernel in enumerate(kernels):
             # One kernel's sketches pay for the counts of all; under the other rules each answers with its own.
             counting = COUNT_SHARE * len(kernels) * (place == 0) if self.rule == "ferns" else None
-            options = {**self._size(len(kernels)), "seed": self._seed() + place}
+            options = {**self._size(kernel, len(kernels)), "seed": self._seed() + place}
             parts = {}
             for c in self.classes_:
                 mine = X[y == c]
@@ -194,7 +199,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             return kernels, Fraction(0)
         epsilon = as_fraction("epsilon", self.epsilon) * share
         self.selection_epsilon_ = str(epsilon)
-        size = self._size(1)
+        size = self._size(kernels[0], 1)
         best = choose_kernel(
             kernels,
             [X[y == c] for c in self.classes_],
@@ -215,13 +220,15 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             return list(self.kernel)
         if self.kernel is not None or self.rule != "ferns":
             return [self._kernel()]
-        return default_kernels(self.bounds_, gaussian=self.delta > 0.0)
+        return [ferns_kernel(self.bounds_, self.epsilon)]
 
-    def _size(self, kernels: int) -> dict[str, Any]:
+    def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
         if self.rule != "ferns":
             return {"rows": self.rows, "buckets": self.buckets}
         rows = (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS) // kernels if self.rows is None else self.rows
-        return {"rows": max(rows, 1), "buckets": self.buckets or BUCKETS, "design": "sobol"}
+        codes = prod(float(factor.radix or inf) ** factor.power for factor in kernel.factors)
+        buckets = int(codes) if codes <= MOST_BUCKETS else BUCKETS
+        return {"rows": max(rows, 1), "buckets": self.buckets or buckets, "design": "sobol"}
 
     def _calibrated(self) -> bool:
         return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
@@ -336,7 +343,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         model.classes_ = np.unique(np.asarray(first.classes))
         if len(model.classes_) < 2:
             raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release a class.")
-        model.releases_ = bundles
+        # A bundle keeps the order it was given, and `classes_` is sorted: the releases follow `classes_`, as after a fit.
+        model.releases_ = [Bundle({plain(c): bundle[plain(c)] for c in model.classes_}) for bundle in bundles]
         model.calibration_ = model.selection_epsilon_ = None
         model._learn()
         return model
@@ -353,13 +361,11 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         return overlapping(claims)
 
 
-def default_kernels(bounds: Any, *, gaussian: bool) -> list[Kernel]:
-    """Single columns finely, and eight together coarsely; under Gaussian noise, where shares of a budget cost more and
-    rows cost less, three columns together alone."""
+def ferns_kernel(bounds: Any, epsilon: float) -> Kernel:
+    """Four columns together, each in 4 steps at ε = 1, one more for ten times the budget, one less for a tenth."""
     low, high = bounds
-    sizes = [(0.15, 3)] if gaussian else [(0.05, 1), (0.5, 8)]
-    scale, origin = (high - low).tolist(), low.tolist()
-    return [ColumnKernel(width, power, scale=scale, origin=origin) for width, power in sizes]
+    steps = int(np.clip(np.round(4.0 + np.log10(epsilon)), 2, 6))
+    return ColumnKernel(1.0 / steps, TOGETHER, scale=(high - low).tolist(), origin=low.tolist())
 
 
 def bundle_of(release: Any) -> Bundle:
