@@ -48,7 +48,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     ``"map"``
         the same times the class's prior: maximum a posteriori.
 
-    Without a `kernel`, each row looks at four columns together, drawn at random, each cut into quarters of its bounds
+    Without a `kernel`, each row looks at four columns together, drawn at random, each cut into fifths of its bounds
     (at ε = 1; into thirds at a tenth of that, where finer cells would drown). Columns as they are suit ferns far
     better than random directions.
 
@@ -170,6 +170,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         if self.rule not in RULES:
             raise parameter("rule", f"one of {', '.join(RULES)}", self.rule)
         require_rule_for_unknown(self)
+        if not 0.0 < self.epsilon < inf:
+            raise parameter("epsilon", "positive and finite", self.epsilon)
         for name in ("calibration_share", "selection_share"):
             if not 0.0 <= getattr(self, name) <= 0.5:
                 raise parameter(name, "between 0 and 0.5", getattr(self, name))
@@ -343,7 +345,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         model.classes_ = np.unique(np.asarray(first.classes))
         if len(model.classes_) < 2:
             raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release a class.")
-        # A bundle keeps the order it was given, and `classes_` is sorted: the releases follow `classes_`, as after a fit.
+        # A bundle keeps the order it was given; `classes_` is sorted, and the releases follow it, as after a fit.
         model.releases_ = [Bundle({plain(c): bundle[plain(c)] for c in model.classes_}) for bundle in bundles]
         model.calibration_ = model.selection_epsilon_ = None
         model._learn()
@@ -362,9 +364,9 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
 
 
 def ferns_kernel(bounds: Any, epsilon: float) -> Kernel:
-    """Four columns together, each in 4 steps at ε = 1, one more for ten times the budget, one less for a tenth."""
+    """Four columns together, each in 5 steps at ε = 1; two more for ten times the budget, two less for a tenth."""
     low, high = bounds
-    steps = int(np.clip(np.round(4.0 + np.log10(epsilon)), 2, 6))
+    steps = int(np.clip(np.round(5.0 + 2.0 * np.log10(epsilon)), 2, 7))
     return ColumnKernel(1.0 / steps, TOGETHER, scale=(high - low).tolist(), origin=low.tolist())
 
 
