@@ -60,6 +60,8 @@ __all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
+    if name == "cluster":  # a room of its own, imported when first entered
+        return import_module("scumble.cluster")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value
