@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo docs postgresql spark test check fuzz bench clean
+.PHONY: setup demo docs postgresql spark chromium page test check fuzz bench clean
 
 setup: $(STAMP)
 
@@ -42,7 +42,15 @@ postgresql:
 spark:
 	@sh tests/spark.sh
 
-test: check postgresql spark
+# The tests of the explorer page drive a browser.
+chromium:
+	@sh tests/chromium.sh
+
+# The explorer page, from web/ into the package: for who changes it. Needs Node.
+page:
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+test: check postgresql spark chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Whatever reads a file, against hostile ones, guided by coverage. What it has learnt stays in .fuzz, for the next time.

@@ -33,6 +33,7 @@ VERBS = {
     "predict": "a fitted model's answers for the rows of a table",
     "sample": "synthetic records from a released file",
     "plot": "pictures of a released file",
+    "explore": "a web page to look at a released file and to ask it",
     "ledger": "what has been spent on each dataset, and what is left",
     "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",
     "demo": "all of it, on a made-up town",

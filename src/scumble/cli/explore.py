@@ -1,0 +1,80 @@
+"""``scumble explore``: a web page to look at a released file and to ask it."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli import arguments as shared
+
+    parser.add_argument("release", help="a released file, a bundle of classes, or a model of scumble fit")
+    parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that works by a double-click")
+    parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
+    group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
+    group.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="of numbers")
+    group.add_argument("--values", type=values, metavar="B=bus|car", help="of categories, to choose from")
+    group.add_argument("--units", type=shared.values, metavar="A=years", help="for the axes")
+    group.add_argument("--title", help="above the page (default: the file's name)")
+    group = parser.add_argument_group("serving")
+    group.add_argument("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1, this machine alone)")
+    group.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    group.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a name under which others reach --host"
+    )
+
+
+def values(text: str) -> dict[str, list[str]]:
+    """town=Ulm|Bonn,mode=bus|car"""
+    from scumble.cli.arguments import _pairs
+
+    return {name: value.split("|") for name, value in _pairs(text, "town=Ulm|Bonn,mode=bus|car").items()}
+
+
+def run(args: argparse.Namespace) -> None:
+    import os
+
+    from scumble.cli.output import check_out, human_bytes, say
+    from scumble.explore import Exhibit, export, read
+
+    if args.export:
+        check_out(args.export, like=(".html", ".htm"))
+    units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
+    exhibit = Exhibit(
+        read(args.release),
+        args.title or os.path.basename(args.release),
+        ranges=args.range,
+        values=args.values,
+        units=units,
+    )
+    if args.export:
+        size = export(exhibit, args.export)
+        say(args, f"Wrote {args.export} ({human_bytes(size)}). It holds the release and needs nothing else.")
+        return
+    serve(args, exhibit)
+
+
+def serve(args: argparse.Namespace, exhibit: object) -> None:
+    """Until Ctrl-C."""
+    import sys
+    import webbrowser
+
+    from scumble.cli.output import say
+    from scumble.explore import Server
+
+    with Server(exhibit, args.host, args.port, args.allow_host) as server:  # type: ignore[arg-type]
+        what = "The API is described at " + server.url + "openapi.json" if args.api else "The page is at " + server.url
+        print(server.url)
+        sys.stdout.flush()
+        say(args, f"{what}. Stop it with Ctrl-C.")
+        if not args.api:
+            server.html()  # made before anybody waits for it in a browser
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            say(args, "Stopped.")

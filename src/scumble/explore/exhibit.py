@@ -1,0 +1,301 @@
+"""A release, a bundle or a fitted model, as the page and the API show it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scumble import display, files
+from scumble.bundle import Bundle, Label
+from scumble.errors import CorruptFileError, DataError, ParameterError, parameter
+from scumble.explore import points
+from scumble.explore import ranges as ranging
+from scumble.explore.payload import Content, drawable
+from scumble.release import Release
+
+STARTS = 40
+"""Of the search for modes: people wait for the page."""
+
+LEARN = "Hint: pip install 'scumble[learn]'."
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what it is called, what it holds, and what of it to draw."""
+
+    name: str
+    role: str
+    range: tuple[float, float] | None
+    values: tuple[str, ...]
+    unit: str
+
+
+class Exhibit:
+    """What is shown, and what it answers.
+
+    Parameters
+    ----------
+    found : a Release, a Bundle with one release a class, or a fitted estimator.
+    title : how to call it.
+    ranges, values, units : for columns by name: what to draw of numbers, the known categories, the units.
+
+    >>> import numpy as np, scumble
+    >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=50, buckets=64)
+    >>> exhibit = Exhibit(sketch.update(np.full((1000, 1), 30.0)).release(epsilon=1.0), "ages")
+    >>> sorted(exhibit.density([[30.0], [90.0]]))
+    ['density', 'kernel_sum', 'lower', 'upper']
+    """
+
+    def __init__(
+        self,
+        found: Any,
+        title: str = "A private release",
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        values: Mapping[str, Sequence[str]] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        self.title = title
+        self.model = None if isinstance(found, (Release, Bundle)) else found
+        self.shown = _shown(found)
+        self.names = ranging.column_names(self._one)
+        self._given = dict(ranges or {}), dict(values or {}), dict(units or {})
+        told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
+        for what, given in told.items():
+            unknown = [name for name in given if name not in self.names]
+            if unknown:
+                raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
+        for name, (low, high) in self._given[0].items():
+            if not (np.isfinite([low, high]).all() and low < high):
+                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", (low, high))
+
+    @property
+    def _one(self) -> Release:
+        return self.shown if isinstance(self.shown, Release) else next(iter(self.shown.values()))
+
+    @property
+    def releases(self) -> dict[Label | None, Release]:
+        """Class → release; a release without classes stands under None."""
+        return {None: self.shown} if isinstance(self.shown, Release) else {**self.shown}  # type: ignore[dict-item]
+
+    @property
+    def drawable(self) -> bool:
+        """Whether the page can answer by itself: a kernel written in Python it cannot run."""
+        linear = self.model is not None and not hasattr(self.model, "predict_proba") and self.shown.spec.columns is None
+        return drawable(self._one) and not (linear and hasattr(self.model, "predict"))
+
+    @property
+    def roles(self) -> list[str]:
+        """For each column: number, category or tokens, or any."""
+        return ranging.roles(self._one)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether there is something to predict."""
+        return self.classifier is not None or hasattr(self.model, "predict")
+
+    # ---- what it is ----
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        given, values, units = self._given
+        kinds = self.roles
+        others: list[Any] = [
+            None if role == "number" else next(iter(values.get(name, ())), None)
+            for name, role in zip(self.names, kinds, strict=True)
+        ]
+        missing = any(role == "number" and name not in given for name, role in zip(self.names, kinds, strict=True))
+        found = self._ranges(others) if missing else [None] * len(kinds)
+        return [
+            Column(name, role, given.get(name, spread), tuple(values.get(name, ())), units.get(name, ""))
+            for name, role, spread in zip(self.names, kinds, found, strict=True)
+        ]
+
+    def _ranges(self, others: list[Any]) -> list[Any]:
+        """What to draw: a model's public bounds; else of all classes together."""
+        bounds = getattr(self.model, "bounds_", None)
+        if bounds is not None:
+            return [(float(low), float(high)) for low, high in zip(*bounds, strict=True)]
+        parts = [ranging.find(release, others) for release in self.releases.values()]
+        return [
+            None if side[0] is None else (min(s[0] for s in side), max(s[1] for s in side))
+            for side in zip(*parts, strict=True)
+        ]
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """The facts on the privacy card."""
+        out = display.facts(self.shown)
+        if self.model is not None:
+            claim = self.model.privacy_
+            out |= {"kind": "model", "estimator": type(self.model).__name__, "meaning": claim.sentence()}
+            out |= {
+                name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
+            }
+        return {"title": self.title, **out}
+
+    def card(self) -> list[tuple[str, str]]:
+        """The privacy card, line by line."""
+        lines = display.lines(self.shown)
+        if self.model is None:
+            return lines
+        claim = self.model.privacy_
+        told = {"Promise": str(claim), "Meaning": claim.sentence()}
+        model = (
+            "Model",
+            f"{type(self.model).__name__}, learnt from releases alone. The promise is for all of it together.",
+        )
+        return [model, *((name, told.get(name, text)) for name, text in lines if name != "")]
+
+    # ---- what it answers ----
+
+    @cached_property
+    def classifier(self) -> Any:
+        """What tells classes apart, or None."""
+        if self.model is not None:
+            return self.model if hasattr(self.model, "predict_proba") else None
+        if not isinstance(self.shown, Bundle) or len(self.shown) < 2:
+            return None
+        try:
+            from scumble.learn import PrivateKDEClassifier
+        except ImportError:
+            return None
+        rule = "map" if self.shown.spec.design == "grid" else "ferns"
+        if any(role != "number" for role in self.roles):
+            return None
+        return PrivateKDEClassifier.from_release(self.shown, rule=rule)
+
+    def density(self, asked: Any, *, label: Any = None, confidence: float = 0.95) -> dict[str, list[float]]:
+        """Kernel sums, densities and intervals at the points, as `scumble query` gives them."""
+        release = self._release_of(label)
+        table = self._table(asked)
+        lower, upper = release.interval(table, confidence)
+        answers = (release.kernel_sum(table), release.density(table), lower, upper)
+        return {
+            name: values.tolist()
+            for name, values in zip(("kernel_sum", "density", "lower", "upper"), answers, strict=True)
+        }
+
+    def predict(self, asked: Any) -> dict[str, Any]:
+        """A class or a number for each point, as `scumble predict` gives them; of classes the probabilities, too."""
+        model = self.classifier or self.model
+        if model is None or not hasattr(model, "predict"):
+            raise DataError(
+                "Nothing to predict: this file holds densities alone. Hint: bundles of classes and fitted models do."
+            )
+        X = np.asarray(self._table(asked, numbers=True), dtype=np.float64)
+        out: dict[str, Any] = {"prediction": model.predict(X).tolist()}
+        if hasattr(model, "predict_proba"):
+            out |= {"classes": model.classes_.tolist(), "probability": model.predict_proba(X).tolist()}
+        return out
+
+    def _release_of(self, label: Any) -> Release:
+        found = self.releases
+        if None in found:
+            if label is not None:
+                raise DataError("`class` must be left out: this release has no classes.")
+            return found[None]
+        by_text = {str(name): release for name, release in found.items()}
+        if label is None or str(label) not in by_text:
+            raise DataError(f"`class` must be one of {', '.join(by_text)}, got {label!r}.")
+        return by_text[str(label)]
+
+    def _table(self, asked: Any, *, numbers: bool = False) -> Any:
+        """Points as JSON brings them, as a table that a release or a model reads."""
+        names, kinds = self.names, self.roles
+        if numbers:
+            wide = len(names) if self.model is None else self.model.n_features_in_
+            names, kinds = names if wide == len(names) else [f"x{j}" for j in range(wide)], ["number"] * wide
+        columns = points.columns(asked, names, kinds)
+        if numbers or self._one.columns is None:
+            return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
+        return columns
+
+    # ---- where records crowd ----
+
+    def modes(self) -> list[dict[str, Any]]:
+        """The modes of each class, the highest first: post-processing, made once."""
+        spreads = [column.range for column in self.columns]
+        if any(column.role != "number" for column in self.columns) or not self.drawable:
+            return []
+        try:
+            from scumble.learn import PrivateModes
+        except ImportError:
+            return []
+        out: list[dict[str, Any]] = []
+        bounds = tuple([side[k] for side in spreads if side is not None] for k in (0, 1))
+        for k, release in enumerate(self.releases.values()):
+            if not all(factor.family in ("floor", "sign") for factor in release.kernel.factors):
+                continue
+            found = PrivateModes.from_release(release, bounds=bounds, starts=STARTS)
+            out += [
+                {"release": k, "point": point, "density": density, "lower": side[0], "upper": side[1]}
+                for point, density, side in zip(
+                    found.modes_.tolist(), found.densities_.tolist(), found.intervals_.tolist(), strict=True
+                )
+            ]
+        return out
+
+    # ---- for the page ----
+
+    def content(self) -> tuple[dict[str, Any], str]:
+        """All that the page needs: JSON, and the arrays as base64."""
+        content = Content()
+        info = self.info
+        description: dict[str, Any] = {
+            "title": self.title,
+            "card": self.card(),
+            "info": {k: info[k] for k in ("epsilon", "delta", "count", "count_standard_error", "meaning", "kind")},
+            "columns": [asdict(column) for column in self.columns] if self.drawable else self._plain_columns(),
+            "classes": [str(name) for name in self.releases if name is not None],
+            "classifier": None,
+            "modes": [],
+            "drawable": self.drawable,
+        }
+        if self.drawable:
+            numbers = {name: content.release(release) for name, release in self.releases.items()}
+            if self.classifier is not None:
+                description["classifier"] = self._classifier(content, numbers)
+            description["modes"] = self.modes()
+        description |= {"hashers": content.hashers, "releases": content.releases, "arrays": content.arrays.index}
+        return description, content.arrays.to_base64()
+
+    def _plain_columns(self) -> list[dict[str, Any]]:
+        return [asdict(Column(name, "any", None, (), "")) for name in self.names]
+
+    def _classifier(self, content: Content, numbers: Mapping[Any, int]) -> dict[str, Any]:
+        others = self.classifier.releases_[1:]
+        known = [numbers, *({name: content.release(part) for name, part in bundle.items()} for bundle in others)]
+        return content.classifier(self.classifier, known)
+
+
+def _shown(found: Any) -> Release | Bundle:
+    if isinstance(found, (Release, Bundle)):
+        return found
+    releases = vars(found).get("releases_") if hasattr(found, "privacy_") else None
+    release = releases[0] if releases else getattr(found, "release_", None)
+    if not isinstance(release, (Release, Bundle)):
+        raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
+    return release
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """A release, a bundle or a fitted model, by what the file holds."""
+    container = files.read(path, expect=("release", "bundle", "model"))
+    if container.kind == "model":
+        try:
+            from scumble.learn import models
+        except ImportError:
+            raise ParameterError(
+                f"{os.fspath(path)!r} holds a fitted model, which needs scikit-learn. {LEARN}"
+            ) from None
+        return models.from_container(container)
+    try:
+        return (Release if container.kind == "release" else Bundle).from_container(container)
+    except ParameterError as problem:
+        raise CorruptFileError(f"Cannot read {os.fspath(path)!r}: {problem}") from problem

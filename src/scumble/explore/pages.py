@@ -1,0 +1,86 @@
+"""The page: one file of HTML with everything in it, so that it works by a double-click and asks nobody for anything.
+
+The very same bytes are served and exported. Script and style stand in the file and are allowed by their digests alone;
+the release stands in it as data, which no browser runs. Whatever comes from the release is set as text by the script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import secrets
+from importlib import resources
+from typing import Any
+
+from scumble.errors import FileError
+from scumble.explore.exhibit import Exhibit
+
+PARTS = ("page.html", "page.css", "engine.js", "page.js")
+
+
+def part(name: str) -> str:
+    """A built part of the page, as it lies in the package; ``make page`` builds them from ``web/``."""
+    return resources.files("scumble.explore").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def page(exhibit: Exhibit) -> str:
+    """The whole page."""
+    frame, style, engine, script = (part(name) for name in PARTS)
+    description, arrays = exhibit.content()
+    slots = {
+        "policy": policy(style, engine, script),
+        "title": html.escape(exhibit.title),
+        "style": style,
+        "release": data(description),
+        "arrays": arrays,
+        "engine": engine,
+        "script": script,
+    }
+    before, *pieces = frame.split("{{")
+    out = [before]
+    for piece in pieces:
+        name, after = piece.split("}}", 1)
+        out += [slots[name], after]
+    return "".join(out)
+
+
+def policy(style: str, *scripts: str) -> str:
+    """The Content-Security-Policy: these scripts and this style, pictures made by them, and nothing else at all."""
+    allowed = " ".join(digest(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {digest(style)}; img-src data: blob:; worker-src blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def data(value: Any) -> str:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return (
+        text.replace("&", "\\u0026")
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
+
+
+def export(exhibit: Exhibit, path: str | os.PathLike[str]) -> int:
+    """Write the page to a file, which gets its name when it is complete; gives its size in bytes."""
+    content = page(exhibit).encode("utf-8", "replace")
+    name = os.fspath(path)
+    ready = f"{name}.{secrets.token_hex(4)}.part"
+    try:
+        with open(ready, "wb") as file:
+            file.write(content)
+        os.replace(ready, name)
+    except OSError as problem:
+        raise FileError(f"Cannot write {name!r}: {problem.strerror}. Hint: choose a folder that is there.") from None
+    return len(content)

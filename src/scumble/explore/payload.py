@@ -1,0 +1,198 @@
+"""What a page needs to answer questions about a release: its hash functions and counters, as JSON and plain arrays.
+
+Everything here is public: a release, and what its public seed makes. The page hashes points and reads counters in
+JavaScript (``web/src/engine``), each file the twin of one of Python's.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scumble.counting import Hasher
+from scumble.errors import ParameterError
+from scumble.layout import CAUTION, GridReader, HashedReader, HashedRows
+from scumble.release import Release
+
+FAMILIES = ("floor", "sign", "folded", "column", "pick", "minimum")
+"""The hashes that the page knows. A kernel of your own is Python, which no page runs."""
+
+MOST_BYTES = 256 << 20
+"""A page beyond this is more than a browser likes to open."""
+
+
+class Arrays:
+    """Arrays by name, one after the other in one block of bytes."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, dict[str, Any]] = {}
+        self._blocks: list[bytes] = []
+        self._size = 0
+
+    def add(self, values: np.ndarray) -> str:
+        """Keep an array in the smallest kind that holds it exactly; gives its name."""
+        values = np.ascontiguousarray(values)
+        kind, stored = _stored(values)
+        name = f"a{len(self.index)}"
+        self.index[name] = {"kind": kind, "first": self._size, "size": stored.size}
+        data = stored.tobytes()
+        self._blocks.append(data + bytes(-len(data) % 8))
+        self._size += len(self._blocks[-1])
+        if self._size > MOST_BYTES:
+            raise ParameterError(
+                f"The release is too large for a page (more than {MOST_BYTES >> 20} MB). "
+                "Hint: scumble explore --api serves it to programs; fewer cells or rows make a smaller one."
+            )
+        return name
+
+    def to_base64(self) -> str:
+        return base64.b64encode(b"".join(self._blocks)).decode("ascii")
+
+
+def _stored(values: np.ndarray) -> tuple[str, np.ndarray]:
+    if values.dtype == np.uint64:  # two halves of 32 bits, the low one first
+        return "u4", values.astype("<u8").view("<u4")
+    if values.dtype.kind == "i":
+        most = max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0))))
+        kind = "i2" if most < 2**15 else "i4" if most < 2**31 else "f8"
+        return kind, values.astype(f"<{kind}")
+    return "f8", values.astype("<f8")
+
+
+class Content:
+    """The hash functions, releases and arrays of one page, each stored once."""
+
+    def __init__(self) -> None:
+        self.arrays = Arrays()
+        self.hashers: list[dict[str, Any]] = []
+        self.releases: list[dict[str, Any]] = []
+        self._numbers: dict[str, int] = {}
+
+    def hasher(self, release: Release) -> int:
+        """The number of the release's hash functions; equal specs share them."""
+        name = json.dumps(release.spec.to_dict(), sort_keys=True)
+        if name not in self._numbers:
+            layout = release.spec.layout
+            assert isinstance(layout, HashedRows)
+            self._numbers[name] = len(self.hashers)
+            self.hashers.append(self._hasher(layout.hasher, layout))
+        return self._numbers[name]
+
+    def _hasher(self, hasher: Hasher, layout: HashedRows) -> dict[str, Any]:
+        factors = [
+            {
+                "family": factor.family,
+                "which": list(which),
+                "hashes": parameters.shape[1],
+                "width": parameters.shape[2],
+                "parameters": self.arrays.add(parameters),
+            }
+            for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
+        ]
+        return {
+            "rows": hasher.rows,
+            "buckets": hasher.buckets,
+            "direct": hasher.direct,
+            "used": hasher.used if hasher.direct else hasher.buckets,
+            "factors": factors,
+            "start": self.arrays.add(hasher.start),
+            "multipliers": self.arrays.add(hasher.multipliers),
+            "starts": np.flatnonzero(np.diff(layout.blocks, prepend=-1)).tolist(),
+            "caution": layout.caution,
+        }
+
+    def release(self, release: Release) -> int:
+        """The number of a release: its counters and how to read them."""
+        reader = release._reader()
+        if isinstance(reader, GridReader):
+            found: dict[str, Any] = {"grid": self._grid(reader)}
+        else:
+            assert isinstance(reader, HashedReader)
+            found = {
+                "hasher": self.hasher(release),
+                "counts": self.arrays.add(reader.counts),
+                "width": reader.counts.shape[1],
+                "shift": self.arrays.add(np.asarray(reader.shift, np.float64)),
+                "gain": reader.gain,
+                "noiseVariance": reader.noise_variance,
+            }
+        self.releases.append({"count": release.count, **found})
+        return len(self.releases) - 1
+
+    def _grid(self, reader: GridReader) -> dict[str, Any]:
+        field, grid, add = reader.field, reader.layout.grid, self.arrays.add
+        factors = [
+            {
+                "kernel": factor.name,
+                "bandwidth": factor.bandwidth,
+                "power": factor.power,
+                "columns": columns,
+                "scales": scales.tolist(),
+            }
+            for factor, columns, scales in grid.profile._factors
+        ]
+        return {
+            "which": list(reader.layout.which),
+            "factors": factors,
+            "shape": list(grid.shape),
+            "start": grid.start.tolist(),
+            "step": grid.step.tolist(),
+            "spread": grid.spread.tolist(),
+            "margin": field._margin.tolist(),
+            "cells": grid.cells,
+            "variance": field._variance,
+            "countVariance": field._count_variance,
+            "excess": field._excess,
+            "projected": field._projected,
+            "caution": CAUTION["grid"],
+            "total": add(field._total),
+            "ones": add(field._ones),
+            "squares": add(field._squares),
+            "places": add(field._places),
+            "sharp": add(field._sharp),
+            "rough": add(field._rough),
+            "nearTable": add(field._near_table),
+            "nearSharp": add(field._near_sharp),
+            "nearSquare": add(field._near_square),
+        }
+
+    def classifier(self, model: Any, numbers: Sequence[Mapping[Any, int]]) -> dict[str, Any]:
+        """A classifier whose bundles' releases have these numbers, class by class."""
+        from scumble.bundle import plain
+
+        classes = [plain(label) for label in model.classes_]
+        slope, shift = model._fit_of_scores()
+        ferns = model.rule == "ferns"
+        bundles = []
+        for bundle, known in zip(model.releases_, numbers, strict=True):
+            parts = [bundle[label] for label in classes]
+            bundles.append(
+                {
+                    "releases": [known[label] for label in classes],
+                    "hasher": self.hasher(parts[0]) if ferns else None,
+                    "released": [self.arrays.add(part.counts) for part in parts] if ferns else None,
+                    "deviation": [float(np.sqrt(part._counter_variance)) for part in parts],
+                }
+            )
+        bounds = None if model.bounds_ is None else [side.tolist() for side in model.bounds_]
+        return {
+            "rule": model.rule,
+            "classes": classes,
+            "counts": model._counts().tolist(),
+            "priors": model._shares().tolist(),
+            "slope": slope,
+            "shift": shift,
+            "bounds": bounds,
+            "bundles": bundles,
+        }
+
+
+def drawable(release: Release) -> bool:
+    """Whether a page can hash for this release by itself."""
+    if release.spec.design == "grid":
+        return all(factor.name in ("euclidean", "manhattan") for factor in release.kernel.factors)
+    return all(factor.family in FAMILIES for factor in release.kernel.factors)

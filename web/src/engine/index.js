@@ -1,0 +1,159 @@
+// The engine: answers questions about a release, on the page and in its workers. It sees no document and no network.
+
+import { Classifier } from "./classifier.js";
+import { GridReader } from "./grid.js";
+import { Hasher } from "./hasher.js";
+import { RowsReader } from "./rows.js";
+import { studentQuantile } from "./special.js";
+import { READ, Table } from "./table.js";
+
+export { READ, Table };
+
+// A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.explore.payload` writes them.
+export class Engine {
+  constructor(description, arrays) {
+    this.roles = description.columns.map((column) => column.role);
+    this.hashers = description.hashers.map((hasher) => hasherOf(hasher, arrays));
+    this.releases = description.releases.map((release) => this.#reader(release, arrays));
+    this.classifier = description.classifier && this.#classifier(description.classifier, arrays);
+  }
+
+  table(n, cells) {
+    return Table.of(n, this.roles, cells);
+  }
+
+  // Kernel sums with what is known of their errors, of one release.
+  estimate(release, table) {
+    return this.releases[release].read(table);
+  }
+
+  // What `scumble query` gives: kernel_sum, density, lower, upper, and the standard error.
+  answers(release, table, confidence = 0.95) {
+    const { count } = this.releases[release];
+    const estimate = this.estimate(release, table);
+    const { value, noise, hashing, degrees, caution } = estimate;
+    const n = value.length;
+    const out = { kernelSum: value, density: new Float64Array(n), lower: new Float64Array(n), upper: new Float64Array(n), error: new Float64Array(n) };
+    for (let i = 0; i < n; i++) {
+      const wide = caution * caution * hashing[i];
+      const variance = noise[i] + wide;
+      const effective = degrees * (variance / wide) ** 2;
+      const quantile = studentQuantile(Number.isFinite(effective) ? Math.min(effective, 1e6) : 1e6, 0.5 + confidence / 2);
+      const half = quantile * Math.sqrt(variance);
+      out.density[i] = densityOf(value[i], count);
+      out.lower[i] = value[i] - half;
+      out.upper[i] = value[i] + half;
+      out.error[i] = Math.sqrt(noise[i] + hashing[i]);
+    }
+    return out;
+  }
+
+  // A map, or a strip of one: densities and relative standard errors over x, then y. `cells` hold the other columns.
+  map(release, x, y, cells) {
+    const { count, lines } = this.releases[release];
+    const found = lines(x, y, this.table(1, cells)) ?? this.estimate(release, this.mesh(x, y, cells));
+    const { value, noise, hashing } = found;
+    const density = value.map((v) => densityOf(v, count));
+    const relative = value.map((v, i) => Math.sqrt(noise[i] + hashing[i]) / Math.max(v, 1e-300));
+    return { density, relative };
+  }
+
+  // All points of a map as a table, x changing first.
+  mesh(x, y, cells) {
+    const n = x.values.length * y.values.length;
+    const spread = (values, every) => {
+      const all = ArrayBuffer.isView(values) ? new Float64Array(n) : new Array(n);
+      for (let i = 0; i < n; i++) all[i] = values[Math.floor(i / every) % values.length];
+      return all;
+    };
+    const full = [...cells];
+    full[x.column] = spread(x.values, 1);
+    full[y.column] = spread(y.values, x.values.length);
+    return this.table(n, full);
+  }
+
+  probabilities(table) {
+    return this.classifier.probabilities(table);
+  }
+
+  #reader(release, arrays) {
+    const inner = release.grid ? gridOf(release.grid, arrays) : rowsOf(release, this.hashers[release.hasher], arrays);
+    const factors = release.grid ? [{ which: release.grid.which }] : this.hashers[release.hasher].factors;
+    return {
+      count: release.count,
+      read: (table) => inner.estimate(table.parts(factors), table.n),
+      lines: (x, y, { columns }) => {
+        if (release.grid || this.roles[x.column] !== "number") return null;
+        const ys = Array.from(y.values, READ[this.roles[y.column]]);
+        return inner.lines(x.column, x.values, y.column, ys.map((value) => columns.with(y.column, { constant: true, value })));
+      },
+    };
+  }
+
+  #classifier(model, arrays) {
+    return new Classifier({
+      ...model,
+      bundles: model.bundles.map(({ releases, hasher, released, deviation }) => ({
+        readers: releases.map((k) => this.releases[k]),
+        counts: releases.map((k) => this.releases[k].count),
+        hasher: hasher === null ? null : this.hashers[hasher],
+        used: hasher === null ? 0 : this.hashers[hasher].used,
+        released: released && released.map((name) => arrays[name]),
+        deviation,
+      })),
+    });
+  }
+}
+
+const densityOf = (sum, count) => Math.min(Math.max(sum / Math.max(count, 1), 0), 1);
+
+function hasherOf(hasher, arrays) {
+  const factors = hasher.factors.map((factor) => ({ ...factor, parameters: arrays[factor.parameters] }));
+  const made = new Hasher({ ...hasher, factors, start: arrays[hasher.start], multipliers: arrays[hasher.multipliers] });
+  return Object.assign(made, { used: hasher.used, starts: hasher.starts, caution: hasher.caution });
+}
+
+function rowsOf(release, hasher, arrays) {
+  const { counts, width, shift, gain, noiseVariance } = release;
+  const { starts, caution } = hasher;
+  return new RowsReader(hasher, { counts: arrays[counts], width, shift: arrays[shift], gain, noiseVariance, starts, caution });
+}
+
+function gridOf(grid, arrays) {
+  const names = ["total", "ones", "squares", "places", "sharp", "rough", "nearTable", "nearSharp", "nearSquare"];
+  return new GridReader({ ...grid, ...Object.fromEntries(names.map((name) => [name, arrays[grid[name]]])) });
+}
+
+// The content as it lies in a page: JSON, and all arrays one after the other as base64.
+export function unpack(text, base64) {
+  const description = JSON.parse(text);
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const kinds = { i2: Int16Array, i4: Int32Array, f8: Float64Array, u4: Uint32Array };
+  const arrays = {};
+  for (const [name, { kind, first, size }] of Object.entries(description.arrays)) {
+    arrays[name] = new kinds[kind](bytes.buffer, first, size);
+  }
+  return { description, arrays };
+}
+
+// One strip of a map, of densities or of classes.
+export function answer(engine, { what, release, x, y, cells }) {
+  return what === "classes" ? { probabilities: engine.probabilities(engine.mesh(x, y, cells)) } : engine.map(release, x, y, cells);
+}
+
+// In a worker: the first message brings the release, each further one asks for a strip.
+function work(scope) {
+  let engine = null;
+  scope.onmessage = ({ data }) => {
+    if (data.description) {
+      engine = new Engine(data.description, data.arrays);
+      return;
+    }
+    const found = answer(engine, data);
+    scope.postMessage({ job: data.job, strip: data.strip, ...found }, Object.values(found).map((array) => array.buffer));
+  };
+}
+
+if (typeof document === "undefined" && typeof importScripts === "function") work(globalThis);

@@ -1,0 +1,78 @@
+// Elements, made with text and attributes only: nothing that comes from a release is ever read as HTML.
+
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function labelled(text, control, hint = null) {
+  return h("label", { class: "field" }, h("span", { class: "name" }, text), control, hint && h("span", { class: "hint" }, hint));
+}
+
+export function choice(options, chosen, onchange) {
+  const select = h("select", { onchange: () => onchange(select.value) });
+  for (const [value, text] of options) {
+    const option = h("option", { value }, text);
+    option.selected = String(value) === String(chosen);
+    select.append(option);
+  }
+  return select;
+}
+
+export function button(text, onclick, attributes = {}) {
+  return h("button", { type: "button", onclick, ...attributes }, text);
+}
+
+// One of a few, always in sight: radio buttons drawn as a bar.
+export function segments(name, legend, options, chosen, onchange) {
+  return h(
+    "fieldset",
+    { class: "segments" },
+    h("legend", {}, legend),
+    h(
+      "div",
+      { class: "bar" },
+      options.map(([value, text]) => {
+        const input = h("input", { type: "radio", name, value, onchange: () => onchange(value) });
+        input.checked = String(value) === String(chosen);
+        return h("label", {}, input, h("span", {}, text));
+      }),
+    ),
+  );
+}
+
+// A table with a caption, a row of headings, and cells of text or elements.
+export function tableOf(caption, headings, rows, numeric = () => true) {
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, headings.map((text, j) => h("th", { scope: "col", class: numeric(j) ? "number" : null }, text)))),
+      h(
+        "tbody",
+        {},
+        rows.map((cells) =>
+          h("tr", {}, cells.map((cell, j) => h(j === 0 ? "th" : "td", { scope: j === 0 ? "row" : null, class: numeric(j) ? "number" : null }, cell))),
+        ),
+      ),
+    ),
+  );
+}
+
+export function download(name, content, type) {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
