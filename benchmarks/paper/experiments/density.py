@@ -3,9 +3,9 @@
 `relative_error` is the mean of |estimate − truth|/truth, `l2_error` the root mean square of estimate − truth. All
 methods hide whether a record is there, with N unknown, and their answers are cut to [0, 1], where densities lie.
 
-scumble has nothing to choose: `plan` does, from public facts. For every other method the best of a list of parameters is
-taken in hindsight for each set and budget, by its error at 500 of the records themselves, and nobody pays for that look:
-a favour that no real user could have.
+scumble has nothing to choose: `plan` does, from public facts. For every other method the best of a list of parameters
+is taken in hindsight for each set and budget, by its error at 500 of the records themselves, and nobody pays for that
+look: a favour that no real user could have.
 """
 
 from __future__ import annotations

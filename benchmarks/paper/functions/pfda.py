@@ -59,23 +59,23 @@ class Pfda(Method):
     def summarize(self, X: np.ndarray, kernel: EuclideanKernel, bounds: Bounds, setting: Setting, seed: int) -> Any:
         covariance, penalty = dict(setting)["covariance"], dict(setting)["penalty"]
         line = Line(bounds, NODES)
-        eigenvalues, vectors, bumps = eigen(kernel, line, covariance)
+        eigenvalues, vectors, squares = eigen(kernel, line, covariance)
         smoothing = eigenvalues / (eigenvalues + penalty * eigenvalues.sum())
-        norms = np.square(smoothing)[:, None] * np.square(bumps) / eigenvalues[:, None]
+        greatest = float(np.sqrt(np.max((np.square(smoothing) / eigenvalues) @ squares)))
         coefficients = smoothing * (vectors.T @ line.sums(kernel, line.shares(X)))
-        return Summary(coefficients, eigenvalues, vectors, len(X), float(np.sqrt(norms.sum(axis=0).max())), line)
+        return Summary(coefficients, eigenvalues, vectors, len(X), greatest, line)
 
     def publish(self, summary: Summary, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
         count = gaussian_count(summary.n, epsilon, delta, rng)
         sigma = gaussian_sigma(summary.sensitivity, epsilon, delta)
-        noise = sigma * np.sqrt(summary.eigenvalues) * rng.normal(size=len(summary.eigenvalues))
+        noise = np.sqrt(summary.eigenvalues) * rng.normal(0.0, sigma, len(summary.eigenvalues))
         values = summary.vectors @ (summary.coefficients + noise)
         return lambda Q: density(summary.line.read(values, Q), count)
 
 
 @remember(6)
 def eigen(kernel: EuclideanKernel, line: Line, covariance: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of C on the nodes, and the coefficients of a record at each node.
+    """Eigenvalues and eigenvectors of C on the nodes, and the squared coefficients of a record at each node.
 
     A stationary covariance on even nodes is the same read backwards, so that its eigenvectors are even or odd: two
     problems of half the size.
@@ -94,7 +94,7 @@ def eigen(kernel: EuclideanKernel, line: Line, covariance: str) -> tuple[np.ndar
     eigenvalues, basis = np.concatenate(values), np.hstack(vectors)
     good = eigenvalues > SMALLEST * eigenvalues.max()
     basis = basis[:, good]
-    return eigenvalues[good], basis, basis.T @ line.bumps(kernel, np.arange(line.nodes))
+    return eigenvalues[good], basis, np.square(basis.T @ line.bumps(kernel, np.arange(line.nodes)))
 
 
 def _covariances(kernel: EuclideanKernel, name: str, distance: np.ndarray) -> np.ndarray:
