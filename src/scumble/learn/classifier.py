@@ -170,8 +170,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         if self.rule not in RULES:
             raise parameter("rule", f"one of {', '.join(RULES)}", self.rule)
         require_rule_for_unknown(self)
-        if not 0.0 < self.epsilon < inf:
-            raise parameter("epsilon", "positive and finite", self.epsilon)
+        if as_fraction("epsilon", self.epsilon) <= 0:
+            raise parameter("epsilon", "positive", self.epsilon)
         for name in ("calibration_share", "selection_share"):
             if not 0.0 <= getattr(self, name) <= 0.5:
                 raise parameter(name, "between 0 and 0.5", getattr(self, name))
@@ -222,7 +222,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             return list(self.kernel)
         if self.kernel is not None or self.rule != "ferns":
             return [self._kernel()]
-        return [ferns_kernel(self.bounds_, self.epsilon)]
+        return [ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)))]
 
     def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
         if self.rule != "ferns":
