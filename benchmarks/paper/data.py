@@ -84,6 +84,11 @@ def load(name: str) -> pd.DataFrame:
     return fetch(name)
 
 
+def known(name: str) -> bool:
+    """Whether `name` is one of the ten."""
+    return name in ORIGINALS or name in ("nyc", "sf")
+
+
 @cache
 def classification(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Columns scaled by their public bounds to [0, 1], and labels 0 and 1."""

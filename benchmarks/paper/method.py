@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-PURE, APPROXIMATE, NONE = "ε", "(ε, δ)", "not private"
+PURE, APPROXIMATE, NONE, FALSE = "pure", "approximate", "none", "not as claimed"
 
 
 def always(n: int, d: int, epsilon: float) -> str | None:

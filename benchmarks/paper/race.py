@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-import scumble
-from scumble.counting import cpu
+from benchmarks.paper.functions.tables import Table
 
 
 def honest(rows: int, n: int, epsilon: float) -> float:
@@ -27,30 +26,21 @@ def as_published(rows: int, n: int, epsilon: float) -> float:
 class Race(NamedTuple):
     """What Algorithm 1 releases, and Algorithm 2, which asks it."""
 
-    sketch: scumble.Sketch
-    counters: np.ndarray
+    table: Table
 
     @property
     def count(self) -> float:
-        """N̂ = R⁻¹ Σ S[i, j]."""
-        return float(self.counters.sum() / len(self.counters))
+        """N̂ = R⁻¹ Σ S[i, j]; at least 1."""
+        return max(1.0, float(self.table.counts.sum() / len(self.table.counts)))
 
     def kernel_sum(self, Q: np.ndarray) -> np.ndarray:
         """The mean of S[r, l_r(q)] over the rows."""
-        layout = self.sketch.spec.layout
-        parts, _ = layout.read(Q, invalid="error")
-        return cpu.lookup(layout.hasher, parts, self.counters, threads=1).mean(axis=0)
+        return self.table.read(Q).mean(axis=0)
 
     def density(self, Q: np.ndarray) -> np.ndarray:
         return self.kernel_sum(Q) / self.count
 
-
-def exact(X: np.ndarray, kernel: scumble.Kernel, rows: int, buckets: int, seed: int) -> Race:
-    """The sketch before its noise: plain RACE."""
-    sketch = scumble.Sketch(kernel, X.shape[1], rows=rows, buckets=buckets, seed=seed, design="iid").update(X)
-    return Race(sketch, sketch._counts.astype(float))
-
-
-def with_noise(race: Race, scale: float, rng: np.random.Generator) -> Race:
-    """⌊S + Z⌋ with Z ~ Lap(scale) on every counter."""
-    return Race(race.sketch, np.floor(race.counters + rng.laplace(0.0, scale, race.counters.shape)))
+    def with_noise(self, scale: float, rng: np.random.Generator) -> Race:
+        """⌊S + Z⌋ with Z ~ Lap(scale) on every counter."""
+        counts = self.table.counts
+        return Race(Table(self.table.hasher, np.floor(counts + rng.laplace(0.0, scale, counts.shape))))

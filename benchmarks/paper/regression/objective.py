@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from benchmarks.paper.method import APPROXIMATE, NONE, Method
+from benchmarks.paper.method import APPROXIMATE, FALSE, Method
 
 GRADIENT = 2.0
 
@@ -56,4 +56,4 @@ def as_published(X: np.ndarray, y: np.ndarray, epsilon: float, delta: float, rng
 
 
 METHOD = Method("objective perturbation", "Kifer, Smith & Thakurta 2012", APPROXIMATE, fit)
-PUBLISHED = Method("objective perturbation, published code", "the code of Wang 2018", NONE, as_published)
+PUBLISHED = Method("objective perturbation, published code", "the code of Wang 2018", FALSE, as_published)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.paper import protocol
 from benchmarks.paper.method import APPROXIMATE, PURE, Method
 from scumble.learn import PrivateLinearRegression
 
@@ -17,7 +18,9 @@ def fit(X: np.ndarray, y: np.ndarray, epsilon: float, delta: float, seed: int) -
     return PrivateLinearRegression(epsilon=epsilon, delta=delta, random_state=seed, **PUBLIC).fit(X, y).predict
 
 
-METHOD = Method("scumble", "PrivateLinearRegression, discrete Gaussian noise", APPROXIMATE, fit)
+METHOD = Method(
+    f"scumble, δ = {protocol.DELTA:g}", "PrivateLinearRegression, discrete Gaussian noise", APPROXIMATE, fit
+)
 PURE_METHOD = Method(
     "scumble, δ = 0",
     "PrivateLinearRegression, discrete Laplace noise",

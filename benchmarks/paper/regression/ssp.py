@@ -10,7 +10,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from benchmarks.paper.method import APPROXIMATE, NONE, Method
+from benchmarks.paper.method import APPROXIMATE, FALSE, Method
 from benchmarks.paper.regression.gaussian import symmetric
 from scumble.privacy.calibration import analytic_gaussian_sigma
 
@@ -32,4 +32,4 @@ def as_published(X: np.ndarray, y: np.ndarray, epsilon: float, delta: float, rng
 
 
 METHOD = Method("SSP", "Vu & Slavković 2009; Foulds et al. 2016", APPROXIMATE, fit)
-PUBLISHED = Method("SSP, published code", "the code of Wang 2018; less noise than ε asks for", NONE, as_published)
+PUBLISHED = Method("SSP, published code", "the code of Wang 2018; less noise than ε asks for", FALSE, as_published)
