@@ -1,9 +1,9 @@
 """The GPU engine: CuPy, one program written for each shape of sketch (:mod:`scumble.counting.cuda`).
 
 Records go to the device in chunks, two in flight; each device has a table of its own, added to the host's at the end.
-Short records are hashed and counted in one fused kernel. Long ones are projected by matrix products in double
-precision, a tile of rows at a time, and counted from the tile. What the device does not cover (token sets, kernels
-of one's own, very wide tables) is counted by the processor, with one line in the log.
+Short records are hashed and counted in one launch. Long ones are projected by matrix products, a tile of rows at a
+time, and counted from the tile. What the device does not cover (token sets, kernels of one's own, very wide tables) is
+counted by the processor, with one line in the log.
 
 The logic is apart from the device: it asks a :class:`Device` to upload, count and download, and tests run it on one
 that works in plain NumPy.
@@ -12,15 +12,16 @@ that works in plain NumPy.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
-from scumble.counting.cuda import FAMILIES, LARGEST_RECORD, Shape, Tuning, numbers_of, source, start_of
+from scumble.counting import cuda
+from scumble.counting.cuda import LARGEST_RECORD, Division, Shape, fused, long
+from scumble.counting.cuda.shape import FAMILIES, MOST_SHARED_BYTES
 from scumble.counting.device import to_host
 from scumble.counting.hasher import Hasher
 from scumble.errors import ScumbleError
@@ -28,19 +29,8 @@ from scumble.kernels import Records
 
 log = logging.getLogger("scumble")
 
-MOST_ROWS = 8
-"""Rows a block counts at once, if their tables fit."""
 CHUNK_BYTES = 64 << 20
 """Records sent to a device at a time."""
-WIDTH = 1 << 16
-"""Records projected at a time, where records are long."""
-TILE_BYTES = 1 << 30
-"""Projections held on a device at a time, where records are long."""
-COPIES_FILL = 1024
-"""Tables of fewer buckets are kept in several copies, so that threads rarely meet in one bucket."""
-SHARED_BYTES = 48 << 10
-"""Shared memory a block may use without asking: several blocks then fit on a processor."""
-MOST_SHARED_BYTES = 200 << 10
 
 
 def available() -> int:
@@ -56,43 +46,13 @@ def reason_against(hasher: Hasher) -> str | None:
     families = {factor.family for factor in hasher.factors}
     if not families <= set(FAMILIES):
         return f"kernels of the family {', '.join(sorted(families - set(FAMILIES)))} are not covered"
-    if 4 * hasher.buckets > MOST_SHARED_BYTES:
-        return f"{hasher.buckets} buckets do not fit into shared memory"
-    if Shape.of(hasher, False).columns > LARGEST_RECORD and (len(hasher.factors) > 1 or families == {"pick"}):
+    shape = Shape.of(hasher)
+    if shape.columns > LARGEST_RECORD and not shape.projects:
         return f"products over more than {LARGEST_RECORD} columns are not covered"
+    room = long.shared(shape) if shape.columns > LARGEST_RECORD else fused.divide(shape, 1, 1, 1).shared
+    if room > MOST_SHARED_BYTES:
+        return f"{hasher.buckets} buckets and {shape.hashes} hashes a row do not fit into shared memory"
     return None
-
-
-@dataclass(frozen=True)
-class Division:
-    """How the work of one launch is divided: rows a block, copies of each table, stripes over the records."""
-
-    group: int
-    copies: int
-    threads: int
-    stripes: int
-    shared: int
-
-    @staticmethod
-    def of(shape: Shape, rows: int, n: int, processors: int) -> Division:
-        tuning = Tuning.of(shape)
-        copies = max(1, min(32, COPIES_FILL // shape.buckets))
-        table = 4 * shape.buckets * copies
-        if shape.by_matrix:
-            # A warp takes eight rows; sets of warps with other rows share the records in the first-level cache.
-            group = 8 * max(1, min(2 if shape.columns > 8 else 1, MOST_SHARED_BYTES // (8 * table)))
-            shared = group * table
-        elif shape.projected:
-            group, shared = 1, table
-        else:
-            fixed = 8 * (shape.numbers + 1 + shape.hashes)
-            group = max(1, min(MOST_ROWS, rows, SHARED_BYTES // (table + fixed)))
-            shared = group * (table + fixed)
-        blocks = -(-rows // group)
-        # Enough blocks for several waves, but no stripe so thin that clearing the tables costs more than counting.
-        wanted = -(-8 * processors // blocks)
-        most = max(1, n // (4 * tuning.threads * tuning.records))
-        return Division(group, copies, tuning.threads, max(1, min(wanted, most)), shared)
 
 
 class Device(Protocol):
@@ -224,9 +184,10 @@ class CudaDevice:
 
     def download(self, table: Any) -> np.ndarray:
         with self._device:
-            # Half the bytes where the numbers are small, as they mostly are.
-            small = int(table.max()) < 2**31
-            return self._cupy.asnumpy(table.astype(np.int32) if small else table.astype(np.int64))
+            # Memory that the device can write to directly; CuPy keeps it for the next time.
+            pinned = self._cupy.cuda.alloc_pinned_memory(table.nbytes)
+            out = np.frombuffer(pinned, np.int64, table.size).reshape(table.shape)
+            return table.view(np.int64).get(out=out)
 
     def count(self, hasher: Hasher, X: Any, counts: Any) -> None:
         with self._device:
@@ -234,106 +195,103 @@ class CudaDevice:
                 X, arrived = X
                 self._cupy.cuda.get_current_stream().wait_event(arrived)
             X = self._cupy.ascontiguousarray(X, dtype=np.float64)
-            if X.shape[1] <= LARGEST_RECORD:
-                self._count_fused(hasher, X, counts)
-            else:
-                self._count_projected(hasher, X, counts)
+            (self._count_short if X.shape[1] <= LARGEST_RECORD else self._count_long)(hasher, X, counts)
 
-    def _count_fused(self, hasher: Hasher, X: Any, counts: Any) -> None:
-        shape = Shape.of(hasher, False)
-        division = Division.of(shape, hasher.rows, len(X), self.processors)
-        numbers, start, multipliers = self._resident(hasher)
-        kernel = self._program(shape, division, "count")
-        blocks = -(-hasher.rows // division.group)
-        arguments = (X, np.int64(len(X)), numbers, start, multipliers, counts, np.int32(hasher.rows), np.int32(0))
-        kernel((blocks, division.stripes), (division.threads,), arguments, shared_mem=division.shared)
+    def _count_short(self, hasher: Hasher, X: Any, counts: Any) -> None:
+        shape = Shape.of(hasher)
+        division = _division(shape, hasher.rows, len(X), self.processors)
+        program = cuda.program(shape)
+        arrays = self._resident(hasher, lambda: program.pack(hasher, division))
+        kernel = _kernel(self._device.id, "count", shape, division)
+        grid = (-(-hasher.rows // division.group), division.stripes)
+        arguments = (X, np.int64(len(X)), counts, np.int32(hasher.rows), *arrays)
+        kernel(grid, (division.threads,), arguments, shared_mem=division.shared)
 
-    def _count_projected(self, hasher: Hasher, X: Any, counts: Any) -> None:
-        cupy = self._cupy
-        shape = Shape.of(hasher, True)
-        (factor,), hashes = shape.factors, shape.hashes
-        _, start, multipliers = self._resident(hasher)
-        skip = 1 if factor.family == "floor" else 0
-        directions = hasher.parameters[0][:, :, skip:].reshape(hasher.rows * hashes, -1)
-        offsets = cupy.asarray(hasher.parameters[0][:, :, 0])
-        # Every product has the same shape, whatever the number of records: rounding must not depend on how many others
-        # there are, or one record more could move another across an edge.
-        height = max(1, min(hasher.rows, TILE_BYTES // (8 * hashes * WIDTH)))
-        space = cupy.empty((height * hashes, WIDTH), np.float64)
-        padded = cupy.zeros((WIDTH, X.shape[1]), np.float64)
-        for top in range(0, hasher.rows, height):
-            rows = slice(top, min(top + height, hasher.rows))
-            A = cupy.zeros((height * hashes, X.shape[1]), np.float64)
-            A[: (rows.stop - top) * hashes] = cupy.asarray(directions[top * hashes : rows.stop * hashes])
-            for first in range(0, len(X), WIDTH):
-                part = X[first : first + WIDTH]
-                padded[: len(part)] = part
-                T = cupy.matmul(A, padded.T, out=space)
-                n = rows.stop - rows.start
-                division = Division.of(shape, n, len(part), self.processors)
-                kernel = self._program(shape, division, "count")
-                arguments = (
-                    T,
-                    np.int64(len(part)),
-                    np.int64(WIDTH),
-                    offsets[rows],
-                    start[rows],
-                    multipliers[rows],
-                    counts,
-                )
-                kernel(
-                    (n, division.stripes),
-                    (division.threads,),
-                    (*arguments, np.int32(n), np.int32(top)),
-                    shared_mem=division.shared,
-                )
+    def _count_long(self, hasher: Hasher, X: Any, counts: Any) -> None:
+        """Records in halves, projections of a tile of rows, increments; tile by tile."""
+        cupy, shape = self._cupy, Shape.of(hasher)
+        directions, *arrays = self._resident(hasher, lambda: long.pack(hasher))
+        scales, parameters, start, begin, hashes = arrays
+        split, count = (_kernel(self._device.id, name, shape, None) for name in ("split", "count"))
+        height, width = long.tile(shape, hasher.rows, len(X))
+        halves = cupy.zeros((width, directions.shape[1]), np.float16)
+        lengths = cupy.zeros(width, np.float32)
+        tile = cupy.empty((height * shape.hashes, width), np.float32)
+        for first in range(0, len(X), width):
+            part = X[first : first + width]
+            split((-(-len(part) // 8),), (256,), (part, np.int64(len(part)), scales, halves, lengths))
+            for top in range(0, hasher.rows, height):
+                rows = slice(top, min(top + height, hasher.rows))
+                self._project(directions[top * shape.hashes : rows.stop * shape.hashes], halves, tile)
+                records = (tile, np.int64(width), part, lengths, np.int64(len(part)))
+                rest = (counts[rows], parameters[rows], start[rows], begin[rows], hashes[rows])
+                grid = (rows.stop - top, long.stripes(rows.stop - top, len(part), self.processors))
+                count(grid, (long.THREADS,), (*records, *rest), shared_mem=long.shared(shape))
 
-    def _resident(self, hasher: Hasher) -> tuple[Any, Any, Any]:
+    def _project(self, directions: Any, halves: Any, tile: Any) -> None:
+        """tile = directions halvesᵀ, added up in single precision."""
+        from cupy.cuda import cublas, device, runtime
+
+        one, zero = np.array(1.0, np.float32), np.array(0.0, np.float32)
+        (m, depth), n = directions.shape, len(halves)
+        half, single = runtime.CUDA_R_16F, runtime.CUDA_R_32F
+        records, rows = (halves.data.ptr, half, depth), (directions.data.ptr, half, depth)
+        cublas.gemmEx(
+            device.get_cublas_handle(), cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N, n, m, depth, one.ctypes.data, *records,
+            *rows, zero.ctypes.data, tile.data.ptr, single, n, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT
+        )  # fmt: skip
+
+    def _resident(self, hasher: Hasher, pack: Callable[[], Sequence[np.ndarray]], name: str = "count") -> list[Any]:
         """The hash functions on the device, kept with the hasher."""
-        kept = getattr(hasher, "_on_device", None)
-        if kept is None or kept[0] is not self:
-            cupy = self._cupy
-            small = Shape.of(hasher, False).columns <= LARGEST_RECORD
-            numbers = cupy.asarray(numbers_of(hasher)) if small else None
-            kept = (self, numbers, cupy.asarray(start_of(hasher)), cupy.asarray(hasher.multipliers))
-            hasher._on_device = kept  # type: ignore[attr-defined]
-        return kept[1:]
-
-    def _program(self, shape: Shape, division: Division, name: str) -> Any:
-        kernel = _program(self._device.id, name, shape, division.group, division.copies)
-        if division.shared > 48 << 10:
-            kernel.max_dynamic_shared_size_bytes = division.shared
-        return kernel
+        kept: dict[tuple[int, str], list[Any]] = hasher.__dict__.setdefault("_on_device", {})
+        if (self._device.id, name) not in kept:
+            kept[self._device.id, name] = [self._cupy.asarray(np.ascontiguousarray(array)) for array in pack()]
+        return kept[self._device.id, name]
 
     def moments(self, hasher: Hasher, X: Any, values: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean over rows and spread of the blocks' means of `values` (rows, buckets), one of each a query."""
         cupy = self._cupy
         with self._device:
-            shape = Shape.of(hasher, False)
-            numbers, start, multipliers = self._resident(hasher)
+            shape = Shape.of(hasher)
+            numbers, start, multipliers = self._resident(hasher, lambda: fused.pack(hasher), "lookup")
             edges = cupy.asarray(np.r_[np.flatnonzero(np.diff(blocks, prepend=-1)), len(blocks)].astype(np.int32))
             table = cupy.asarray(values, dtype=np.float64)
             X = cupy.ascontiguousarray(cupy.asarray(X), dtype=np.float64)
             mean, spread = cupy.empty(len(X)), cupy.empty(len(X))
-            kernel = _program(self._device.id, "lookup", shape, 1, 1)
+            kernel = _kernel(self._device.id, "lookup", shape, None)
             arguments = (X, np.int64(len(X)), numbers, start, multipliers, table, edges, np.int32(len(edges) - 1))
             kernel((-(-len(X) // 128),), (128,), (*arguments, np.int32(hasher.rows), mean, spread))
             return cupy.asnumpy(mean), cupy.asnumpy(spread)
 
 
 @cache
-def _program(device: int, name: str, shape: Shape, group: int, copies: int) -> Any:
+def _division(shape: Shape, rows: int, n: int, processors: int) -> Division:
+    return cuda.program(shape).divide(shape, rows, n, processors)
+
+
+@cache
+def _kernel(device: int, name: str, shape: Shape, division: Division | None) -> Any:
     """Compiled once a process and shape; CuPy also keeps it on disk."""
     import cupy
 
-    return cupy.RawKernel(source(shape, group=group, copies=copies), name, options=("--std=c++17",))
+    if name == "lookup":
+        text = fused.lookup(shape)
+    elif division is None:
+        text = long.source(shape)
+    else:
+        text = cuda.program(shape).source(shape, division)
+    kernel = cupy.RawKernel(text, name, options=("--std=c++17",))
+    shared = long.shared(shape) if division is None else division.shared
+    if name == "count" and shared > 48 << 10:
+        kernel.max_dynamic_shared_size_bytes = shared
+    return kernel
 
 
 def moments(
     hasher: Hasher, records: Sequence[Records], values: np.ndarray, blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Mean over rows and spread of the blocks' means, all on the device; None if it cannot serve."""
-    if reason_against(hasher) is not None or Shape.of(hasher, False).columns > LARGEST_RECORD:
+    if reason_against(hasher) is not None or Shape.of(hasher).columns > LARGEST_RECORD:
         return None
     return _devices()[0].moments(hasher, _matrix(records), values, blocks)
 
@@ -345,4 +303,4 @@ def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threa
     return cpu.lookup(hasher, [Records(to_host(part.values), part.offsets) for part in records], counts, threads)
 
 
-__all__ = ["CudaDevice", "Device", "Division", "available", "count", "lookup", "reason_against"]
+__all__ = ["CudaDevice", "Device", "available", "count", "lookup", "reason_against"]

@@ -1,0 +1,48 @@
+"""The programs that count on a CUDA device, each written for one shape of sketch and compiled at run time.
+
+``steps``   one projection a row, short records: the steps themselves are counted, and hashed at the end;
+``halves``  records of up to 32 columns: projected on the tensor cores, close calls decided in double precision;
+``long``    longer records: projected by large matrix products, close calls as above;
+``fused``   all the rest that fits into registers: products of kernels, categories, several projections of few columns.
+
+All tables lie in shared memory while records stream past, and are added to the global ones at the end. A row's table
+needs no copies where few buckets take all: the hardware adds up the lanes of a warp that meet in one counter, and such
+increments run faster than spread ones, not slower (``benchmarks/speed/gpu.py`` measures both).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from scumble.counting.cuda import fused, halves, steps
+from scumble.counting.cuda.shape import LARGEST_RECORD, Division, Shape
+from scumble.counting.hasher import Hasher
+
+
+class Program(Protocol):
+    """One way to count short records in a single launch."""
+
+    def fits(self, shape: Shape) -> bool:
+        """Whether it can count for this shape, and is the right one for it."""
+
+    def divide(self, shape: Shape, rows: int, n: int, processors: int) -> Division:
+        """How the work is divided among blocks of threads."""
+
+    def source(self, shape: Shape, division: Division) -> str:
+        """The text of its kernel, `count`."""
+
+    def pack(self, hasher: Hasher, division: Division) -> list[np.ndarray]:
+        """The hash functions, as the kernel reads them."""
+
+
+PROGRAMS: tuple[Program, ...] = (steps, halves, fused)
+
+
+def program(shape: Shape) -> Program:
+    """The first program that fits; `fused` fits all short records."""
+    return next(each for each in PROGRAMS if each.fits(shape))
+
+
+__all__ = ["LARGEST_RECORD", "PROGRAMS", "Division", "Program", "Shape", "program"]

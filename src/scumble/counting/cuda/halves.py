@@ -1,0 +1,156 @@
+"""Projections of short records on the tensor cores, in half precision, exact all the same. See ``halves.cu``.
+
+A number z is the sum of its rounding to half precision and of the rounding of the remainder, but for 2⁻²² |z|, or 2⁻²⁵
+where numbers are tiny. The sum of the products is then off by at most
+
+    e = ε ‖x‖ ‖a‖ + β (‖x‖ + ‖a‖),    ε = 2⁻¹⁹,  β = 2⁻²⁴ √d:
+
+2⁻²² from either number, 2⁻²³ of rounding in single precision for each of a few additions, and about as much again to
+spare. A projection farther than e from the nearest edge is decided; the others, about one in ten thousand, are computed
+again in double precision, as the reference does. Values beyond half precision leave no number, and go that way too.
+
+Columns are scaled by powers of two first, so that the directions are near 1 whatever the columns' units.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scumble.counting.cuda import shape as shapes
+from scumble.counting.cuda.shape import Division, Shape
+from scumble.counting.hasher import Hasher
+
+EPSILON, BETA = 2.0**-19, 2.0**-24
+ONE_HALF = 0.5 - 2.0**-22
+"""The farthest a projection can be from an edge, less the rounding of its offset."""
+FEWEST_COLUMNS = 5
+MOST_ROWS = 48
+MAGIC_BITS = 0x4B400000
+"""The bits of 1.5 · 2²³ in single precision: steps still carry them when they are multiplied, so starts make up."""
+
+
+def fits(shape: Shape) -> bool:
+    return (
+        shape.projects
+        and FEWEST_COLUMNS <= shape.columns <= shapes.LARGEST_RECORD
+        and _set_bytes(shape) <= shapes.MOST_SHARED_BYTES
+    )
+
+
+def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:
+    threads, tiles = (640, 3) if _steps(shape) == 1 else (512, 2)
+    sets = min(MOST_ROWS // 8, -(-rows // 8), shapes.MOST_SHARED_BYTES // _set_bytes(shape))
+    return Division.of(
+        rows,
+        n,
+        processors,
+        group=8 * sets,
+        threads=threads,
+        records=tiles,
+        step=threads // 32 * 16 * tiles,
+        resident=1,
+        shared=sets * _set_bytes(shape),
+        table=shape.buckets,
+    )
+
+
+def source(shape: Shape, division: Division) -> str:
+    return shapes.source(
+        "halves.cu",
+        shape,
+        COLUMNS=shape.columns,
+        FLOOR=shape.floor,
+        STEPS=_steps(shape),
+        SETS=division.group // 8,
+        THREADS=division.threads,
+        TILES=division.records,
+        UNROLL=shape.hashes if shape.hashes <= 4 else 1,
+    )
+
+
+def pack(hasher: Hasher, division: Division) -> list[np.ndarray]:
+    """The hash functions as they are, for close calls; the columns' scales; what the lanes read of each set of rows."""
+    shape = Shape.of(hasher)
+    rows = -(-hasher.rows // division.group) * division.group
+    directions, scales = scaled(hasher)
+    directions = _padded(directions, (rows, shape.hashes, 8 * _steps(shape)))
+    multipliers = _padded(hasher.multipliers, (rows, shape.hashes))
+    start = _padded(hasher.start, (rows,))
+    offsets = np.zeros((rows, shape.hashes), np.float32)
+    if shape.floor:
+        offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # so that the nearest whole number is the step
+        start -= multipliers.sum(axis=1, dtype=np.uint64) * np.uint64(MAGIC_BITS)
+    sets = rows // 8
+    weights = np.stack([_by_lane(half) for half in split(directions)], axis=-1).reshape(sets, shape.hashes, -1)
+    two = _words(_by_pair(offsets))
+    aside = np.concatenate([two, two, _words(_by_pair(multipliers))], axis=-1).reshape(sets, shape.hashes, -1)
+    packed = [
+        np.concatenate([weights, aside], axis=-1).reshape(sets, -1),
+        _words(start).reshape(sets, -1),
+        _words(_bands(shape, directions)).reshape(sets, -1),
+    ]
+    return [
+        hasher.parameters[0],
+        hasher.start,
+        hasher.multipliers,
+        _padded(scales, (8 * _steps(shape),)).astype(np.float32),
+        np.ascontiguousarray(np.concatenate(packed, axis=-1)),
+    ]
+
+
+def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    out = np.zeros(shape, array.dtype)
+    out[tuple(slice(n) for n in array.shape)] = array
+    return out
+
+
+def _words(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).view(np.uint32)
+
+
+def _by_lane(half: np.ndarray) -> np.ndarray:
+    """(rows, hashes, columns) → (sets, hashes, steps, 32): two columns a lane, four lanes a row."""
+    rows, hashes, columns = half.shape
+    order = half.reshape(rows // 8, 8, hashes, columns // 8, 4, 2).transpose(0, 2, 3, 1, 4, 5)
+    return _words(order).reshape(rows // 8, hashes, columns // 8, 32)
+
+
+def _by_pair(array: np.ndarray) -> np.ndarray:
+    """(rows, hashes) → (sets, hashes, 4, 2): two rows a lane."""
+    return array.reshape(-1, 4, 2, array.shape[1]).transpose(0, 3, 1, 2)
+
+
+def _bands(shape: Shape, directions: np.ndarray) -> np.ndarray:
+    """(sets, 4, 4): what a record's length is multiplied by and taken from, for the worst of a lane's hashes."""
+    length = _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3))
+    beta = BETA * shape.columns**0.5
+    out = np.zeros((*length.shape, 4), np.float32)
+    out[..., 0] = EPSILON * length + beta
+    out[..., 1] = (ONE_HALF if shape.floor else 0.0) - beta * length
+    return out
+
+
+def scaled(hasher: Hasher) -> tuple[np.ndarray, np.ndarray]:
+    """Directions with every column near 1, none beyond half precision; and the powers of two that the columns take."""
+    shape = Shape.of(hasher)
+    directions = hasher.parameters[0][:, :, shape.floor :]
+    size = np.abs(directions).reshape(-1, shape.columns)
+    usual, largest = np.median(size, axis=0), size.max(axis=0)
+    scales = 2.0 ** np.ceil(np.log2(np.maximum(np.maximum(usual, largest / 2**15), np.finfo(np.float32).tiny)))
+    return directions / scales, scales
+
+
+def split(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Roundings to half precision, and the roundings of what they left."""
+    large = numbers.astype(np.float16)
+    return large, (numbers - large).astype(np.float16)
+
+
+def _steps(shape: Shape) -> int:
+    """Products of eight columns, in two halves each, to go through a record."""
+    return -(-shape.columns // 8)
+
+
+def _set_bytes(shape: Shape) -> int:
+    """Shared memory of eight rows: their hash functions and their tables."""
+    return 4 * (shape.hashes * (64 * _steps(shape) + 32) + 32 + 8 * shape.buckets)

@@ -1,0 +1,109 @@
+"""What a program depends on, and how its work is divided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from scumble.counting.hasher import Hasher
+
+FAMILIES = ("floor", "sign", "pick")
+LARGEST_RECORD = 32
+"""Numbers of a record that fit into registers."""
+MOST_SHARED_BYTES = 224 << 10
+"""Shared memory of a block, less a little for the driver; a block of that size has a processor to itself."""
+FIXED_COST = 4
+"""Clearing and adding up one counter of a block's tables, in increments."""
+MOST_STRIPES = 16
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a program must know of one factor of the kernel."""
+
+    family: str
+    columns: int
+    hashes: int
+    size: int
+    """Numbers a hash has."""
+
+    @property
+    def pairs(self) -> int:
+        """The same, rounded up to an even number: two are read at a time."""
+        return self.size + self.size % 2
+
+
+@dataclass(frozen=True)
+class Shape:
+    """All that a program's text depends on."""
+
+    factors: tuple[Factor, ...]
+    buckets: int
+    direct: bool
+
+    @staticmethod
+    def of(hasher: Hasher) -> Shape:
+        factors = tuple(
+            Factor(factor.family, len(which), parameters.shape[1], parameters.shape[2])
+            for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
+        )
+        return Shape(factors, hasher.buckets, hasher.direct)
+
+    @property
+    def columns(self) -> int:
+        return sum(factor.columns for factor in self.factors)
+
+    @property
+    def hashes(self) -> int:
+        return sum(factor.hashes for factor in self.factors)
+
+    @property
+    def projects(self) -> bool:
+        """Whether every hash is a projection of the whole record."""
+        return len(self.factors) == 1 and self.factors[0].family in ("floor", "sign")
+
+    @property
+    def floor(self) -> int:
+        """1 if the projections are cut into steps and have offsets, 0 if only their signs count."""
+        return int(self.factors[0].family == "floor")
+
+
+@dataclass(frozen=True)
+class Division:
+    """The work of one launch: rows a block, threads, records, bytes of shared memory, stripes of records."""
+
+    group: int
+    threads: int
+    records: int
+    """Records a thread has at a time, or tiles of 16 records a warp."""
+    step: int
+    """Records a block takes at a time."""
+    resident: int
+    """Blocks that share a processor."""
+    shared: int
+    stripes: int
+
+    @staticmethod
+    def of(
+        rows: int, n: int, processors: int, *, table: int, group: int, resident: int, step: int, **rest: int
+    ) -> Division:
+        """With as many stripes as fill whole waves of blocks best, tables of `table` counters counted in."""
+        blocks, slots = -(-rows // group), processors * resident
+        fixed = FIXED_COST * table / n
+        most = max(1, min(MOST_STRIPES, n // step))
+        stripes = min(range(1, most + 1), key=lambda s: -(-blocks * s // slots) * (1 / s + fixed))
+        return Division(group=group, resident=resident, step=step, stripes=stripes, **rest)
+
+
+@cache
+def text(name: str) -> str:
+    """A source file of this folder."""
+    return (Path(__file__).parent / name).read_text()
+
+
+def source(name: str, shape: Shape, **constants: object) -> str:
+    """A program: its constants, what all programs share, and its own text."""
+    known = {"BUCKETS": f"{shape.buckets}u", "HASHES": shape.hashes, "DIRECT": int(shape.direct), **constants}
+    defined = "".join(f"#define {key} {value}\n" for key, value in known.items())
+    return defined + text("common.cu") + text(name)
