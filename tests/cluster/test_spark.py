@@ -7,6 +7,7 @@ import glob
 import io
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -38,7 +39,7 @@ rootLogger.level = info
 rootLogger.appenderRef.file.ref = file
 appender.file.type = File
 appender.file.name = file
-appender.file.fileName = {folder}/log-${{sys:scumble.role}}-${{sys:PID:-0}}.txt
+appender.file.fileName = {folder}/log-${{sys:scumble.role}}.txt
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
 logger.python.name = org.apache.spark.api.python
@@ -73,7 +74,8 @@ def session(folder: Path) -> Iterator:
         patch.setenv("SPARK_HOME", str(home))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        log = f"-Dlog4j2.configurationFile=file:{folder}/log4j2.properties -Dscumble.role="
+        quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short lives do not repay more compiling
+        log = f"{quick} -Dlog4j2.configurationFile=file:{folder}/log4j2.properties -Dscumble.role="
         made = spark.session(
             "local-cluster[2,1,1024]",
             settings={
@@ -86,10 +88,6 @@ def session(folder: Path) -> Iterator:
                 "spark.eventLog.dir": f"file://{folder}/events",
                 "spark.driver.extraJavaOptions": f"{log}driver",
                 "spark.executor.extraJavaOptions": f"{log}executor",
-                "spark.speculation": "true",
-                "spark.speculation.interval": "100ms",
-                "spark.speculation.quantile": "0.5",
-                "spark.speculation.multiplier": "1.5",
             },
         )
         yield made
@@ -139,7 +137,7 @@ def test_any_number_of_partitions_gives_the_sketch_of_one_machine(
     made = spark.sketch(df.repartition(partitions), KERNEL, COLUMNS, invalid="drop", progress=told.append, **SIZE)
     expected = alone(table)
     equal(made, expected)
-    assert made.dropped == 0 or made.dropped == expected.dropped
+    assert made.dropped == expected.dropped > 0
     pieces = -(-SIZE["rows"] * SIZE["buckets"] // wire.PIECE)
     assert sum(received) == pieces + 1, "the driver gets one sketch and the curator's numbers, however many partitions"
     assert all(0 <= state.done <= state.of for state in told)
@@ -164,19 +162,18 @@ def test_a_grid_and_sets_of_tokens_too(session) -> None:
 def test_what_travels_is_a_seed() -> None:
     from pyspark import cloudpickle
 
-    sizes = []
+    orders: list[Order] = []
     for rows in (8, 4096):
         spec = scumble.Sketch(KERNEL, columns=COLUMNS, **{**SIZE, "rows": rows}).spec
         spec.layout  # noqa: B018  the hash functions are made here, and stay here
-        captured: list[Order] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(counting, "Order", lambda *a, **k: captured.append(Order(*a, **k)) or captured[-1])
+            patch.setattr(counting, "Order", lambda *a, **k: orders.append(Order(*a, **k)))
             patch.setattr(engine, "require_same_again", lambda df: None)
             patch.setattr(engine, "parallelism", lambda df: 2)
             patch.setattr(engine, "tidy", lambda df: 1 / 0)  # far enough
             with pytest.raises(ZeroDivisionError):
                 counting.count(_NoFrame(), Tally(spec, invalid="error", engine="auto", threads=None))
-        sizes.append(len(cloudpickle.dumps(captured[0])))
+    sizes = [len(cloudpickle.dumps(order)) for order in orders]
     assert max(sizes) < 2000 and abs(sizes[0] - sizes[1]) < 16
 
 
@@ -191,7 +188,7 @@ class _NoFrame:
 
 
 def troubled(folder: Path) -> Callable:
-    """Partitions that fail after half their rows, hang, or kill their executor: each on its first try."""
+    """Partitions that fail after half their rows, or kill their executor: each on its first try."""
 
     def once(what: str) -> bool:
         try:
@@ -208,8 +205,6 @@ def troubled(folder: Path) -> Callable:
             yield batch.slice(0, batch.num_rows // 2)
             if here == 1 and once("failed"):
                 raise RuntimeError("a task fails on its first try")
-            if here == 4 and once("slow"):
-                time.sleep(4)
             if here == 5 and once("killed"):
                 daemon = os.getppid()
                 jvm = int(Path(f"/proc/{daemon}/stat").read_text().rsplit(")", 1)[1].split()[1])
@@ -220,13 +215,11 @@ def troubled(folder: Path) -> Callable:
     return work
 
 
-def test_failing_hanging_and_killed_tasks_count_every_record_once(
-    df, table: pa.Table, folder: Path, tmp_path: Path
-) -> None:
+def test_failing_and_killed_tasks_count_every_record_once(df, table: pa.Table, folder: Path, tmp_path: Path) -> None:
     upset = df.repartition(7).mapInArrow(troubled(tmp_path), df.schema)
     equal(spark.sketch(upset, KERNEL, COLUMNS, invalid="drop", **SIZE), alone(table))
-    assert sorted(os.listdir(tmp_path)) == ["failed", "killed", "slow"], "all of it happened"
-    assert "Lost executor" in (folder / "log-driver-0.txt").read_text()
+    assert sorted(os.listdir(tmp_path)) == ["failed", "killed"], "all of it happened"
+    assert "Lost executor" in (folder / "log-driver.txt").read_text()
 
 
 def test_a_table_that_changes_when_read_again_is_refused(session) -> None:
@@ -259,7 +252,7 @@ def both_count(table: pa.Table) -> int:
 
 def test_a_release_and_its_ledger(df, tmp_path: Path) -> None:
     ledger = scumble.Ledger.create(tmp_path / "budget.ledger")
-    ledger.add("people", epsilon=1.0)
+    ledger.open_dataset("people", epsilon=1.0)
     charge = {"ledger": ledger, "dataset": "people"}
     release = spark.build(df, KERNEL, COLUMNS, epsilon=1.0, invalid="drop", rows=20, buckets=64, **charge)
     assert isinstance(release, scumble.Release) and abs(release.count - 5980) < 500
@@ -304,17 +297,13 @@ def test_at_most_so_many_records_of_each_person(df, table: pa.Table) -> None:
     made = spark.building.ClusterBuild(
         df.repartition(5), kernel, ["b"], person_column="who", records_per_person=3, rows=8, buckets=64
     )
-    assert made.count().sketches[0].count == wanted
-    assert made.release().privacy.records_per_person == 3
-    twice = spark.building.ClusterBuild(
-        df.repartition(2), kernel, ["b"], person_column="who", records_per_person=3, rows=8, buckets=64
-    )
-    first = scumble.Sketch(kernel, columns=["b"], rows=8, buckets=64)
+    chosen = made.count().sketches[0]
+    assert chosen.count == wanted
     again = spark.building.ClusterBuild(
         df, kernel, ["b"], person_column="who", records_per_person=3, rows=8, buckets=64
     )
-    equal(twice.count().sketches[0], again.count().sketches[0])
-    assert first.count == 0
+    equal(again.count().sketches[0], chosen)  # the same records, however the table is cut
+    assert made.release().privacy.records_per_person == 3
 
 
 # ---- refusals ----
@@ -493,12 +482,31 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
         assert counted[-1].sum() > 0
     assert abs(scumble.load("p.scumble").count - 5980) < 500
     assert "rows were left out" in capsys.readouterr().err
-    session.read.parquet("people.parquet").createOrReplaceTempView("folks")
+    session.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("folks")
     assert main(["build", "--engine", "spark", "--table", "folks", *options.split(), "--out", "p.scumble"]) == 0
     assert main(["build", "people.csv", *options.split(), "--master", "yarn", "--out", "p.scumble"]) == 2
     assert main(["build", "-", "--engine", "spark", *options.split(), "--out", "p.scumble"]) == 2
     assert main(["build", "gone.parquet", "--engine", "spark", *options.split(), "--out", "p.scumble"]) == 4
     assert "Spark cannot read 'gone.parquet'" in capsys.readouterr().err
+
+
+# ---- the page of the docs ----
+
+
+def test_the_pages_examples_run(session, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = pa.table({"age": table["b"], "income": table["who"], "town": table["town"]})
+    pq.write_table(people, "people.parquet")
+    os.mkdir("incoming")
+    pq.write_table(people, "incoming/1.parquet")
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text()
+    page = page.replace('"incoming"', repr(str(tmp_path / "incoming"))).replace("spark-state", str(tmp_path / "state"))
+    names = {"session": session, "df": session.read.parquet(str(tmp_path / "people.parquet"))}
+    examples = re.findall(r"^```py\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(examples) >= 5
+    for example in examples:
+        exec(compile(example, "docs/spark.md", "exec"), names)
+    assert abs(names["release"].count - len(people)) < 500
 
 
 # ---- nothing secret is left behind ----
@@ -515,7 +523,7 @@ def logs(folder: Path) -> Iterator[str]:
 
 def test_logs_and_event_log_hold_no_counter_and_no_record(session, folder: Path) -> None:
     """Counters that would be recognised anywhere, as text and as bytes; records by their cells."""
-    crowds = {"Zwiesel-am-Regen": 7919, "Quakenbruck-West": 13331}
+    crowds = {"Zwiesel-am-Regen": 104_729, "Quakenbruck-West": 130_363}
     number = 271828.18284
     towns = [town for town, size in crowds.items() for _ in range(size)]
     frame = pa.table({"town": towns, "x": np.full(len(towns), number)})
@@ -538,15 +546,14 @@ def test_logs_and_event_log_hold_no_counter_and_no_record(session, folder: Path)
         talk.setLevel(before)
     found = set(counters(made).ravel().tolist()) - {0}
     assert set(crowds.values()) <= found and bundle.privacy.epsilon == 1.0
-    raw = b"".join(size.to_bytes(8, "little") for size in crowds.values())
-    needles = [*map(str, crowds.values()), *crowds, str(number), base64.b64encode(raw)[2:-4].decode(), raw.hex()]
-    needles += [base64.b64encode(size.to_bytes(8, "little"))[:6].decode() for size in crowds.values()]
-    needles += [size.to_bytes(8, "little").hex() for size in crowds.values()]
+    raw = [size.to_bytes(8, "little") for size in crowds.values()]
+    words = [*crowds, str(number), *(one.hex() for one in raw), *(base64.b64encode(one)[:6].decode() for one in raw)]
+    needles = [*map(re.escape, words), *(rf"(?<!\d){size}(?!\d)" for size in crowds.values())]
     time.sleep(1)  # the event log is written behind
     texts = [*logs(folder), stream.getvalue()]
     assert any("SparkListenerTaskEnd" in text for text in texts) and any("command" in text.lower() for text in texts)
     for needle in needles:
-        assert not any(needle in text for text in texts), needle
+        assert not any(re.search(needle, text) for text in texts), needle
 
 
 def test_no_file_outlives_the_job(df, folder: Path) -> None:

@@ -74,7 +74,9 @@ def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source
     from scumble.cluster.spark.reading import read
 
     df, text = read(session(args.master), args.source, **reading)
-    return open_source(columns_of(df)), partial(ClusterBuild, df, text=text)
+    others = [name for name in (args.label, args.person_column) if name is not None]
+    wanted = args.columns and [*args.columns, *others]
+    return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, text=text)
 
 
 def count(args: argparse.Namespace, job: Build) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from scumble.bundle import Bundle
 from scumble.cluster.spark.counting import count
-from scumble.cluster.spark.engine import require_frame
+from scumble.cluster.spark.engine import quoted, require_frame
 from scumble.cluster.spark.progress import Report
 from scumble.errors import ParameterError, PrivacyError
 from scumble.kernels import Kernel
@@ -40,7 +40,7 @@ def sketch(
     progress : a function that is told :class:`Partitions` now and then.
     size : `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
     """
-    empty = columns_of(df)
+    empty = columns_of(df, columns)
     options: dict[str, Any] = {"invalid": invalid, "engine": engine, "threads": threads}
     made = Sketch(kernel, columns=list(empty.column_names if columns is None else columns), **size, **options)
     made.update(empty)  # a column that is missing or of a wrong type shows here
@@ -106,7 +106,8 @@ class ClusterBuild(Build):
                 "Noise first does not go with a cluster: there the counters of partitions are exact until they are "
                 "merged. Hint: leave it out, or build on one machine."
             )
-        empty = columns_of(df)
+        others = [options[name] for name in ("label", "person_column") if options.get(name) is not None]
+        empty = columns_of(df, None if columns is None else [*columns, *others])
         super().__init__(empty, kernel, columns, **options)
         self._df, self._text = df, text
         self._person = options.get("person_column")
@@ -124,7 +125,12 @@ class ClusterBuild(Build):
         )
 
 
-def columns_of(df: Any) -> Any:
-    """The DataFrame's columns without rows, as an Arrow table: Spark need not run for it."""
+def columns_of(df: Any, wanted: Sequence[str] | None = None) -> Any:
+    """The DataFrame's columns without rows, as an Arrow table: Spark need not run for it.
+
+    Only those `wanted`, if all of them are there: others may be of types that Arrow does not know.
+    """
     require_frame(df)
+    if wanted is not None and set(wanted) <= set(df.columns):
+        df = df.select(*map(quoted, dict.fromkeys(wanted)))
     return df.limit(0).toArrow()

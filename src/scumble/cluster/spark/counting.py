@@ -53,10 +53,11 @@ def count(
         roles=roles,
         **tally.options,
     )
+    with engine.tidy(df.sparkSession):
+        pieces = tree.gather(engine.map_batches(df, lambda batches: order(batches), wire.SCHEMA))
     sums = wire.Sums()
-    with engine.tidy(df.sparkSession), watched(engine.context_of(df), progress):
-        partials = engine.map_batches(df, lambda batches: order(batches), wire.SCHEMA)
-        for batch in tree.gather(partials).toArrow().to_batches():
+    with watched(engine.context_of(df), progress):
+        for batch in pieces.toArrow().to_batches():
             sums.add(batch)
     _take(sums, tally)
 
@@ -70,10 +71,13 @@ def _take(sums: wire.Sums, tally: Tally) -> None:
     if sums.refusal is not None:
         said = sums.refusal.decode()
         raise DataError(f"Partition {int(said[:9])}: {said[9:]}")
+    rows, dropped = sums.counters.get((wire.ABOUT, 0), (0, 0))
     for part, mine in enumerate(tally.sketches):
         counted = Sketch.from_spec(mine.spec, **tally.options)
         sums.into(part, counted.contents()[1]["counts"])
         mine.merge(counted)
-    about = sums.counters.get((wire.ABOUT, 0), [0, 0])
-    tally.rows += int(about[0])
-    tally.strangers += int(about[1])
+    tally.rows += int(rows)
+    if tally.classes is None:
+        tally.sketches[0].dropped += int(dropped)
+    else:
+        tally.strangers += int(dropped)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,6 +15,8 @@ from scumble.errors import ParameterError, PrivacyError, ScumbleError, parameter
 
 _LOCALS = "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled"
 _CLEAN_UP = "spark.sql.classic.shuffleDependency.fileCleanup.enabled"
+_SETTING = threading.Lock()
+"""Held while a setting of the session is changed for a moment."""
 
 
 def _pyspark() -> Any:
@@ -101,17 +104,18 @@ def require_same_again(df: Any) -> None:
 
 @contextlib.contextmanager
 def tidy(spark: Any) -> Iterator[None]:
-    """Have Spark remove the shuffle files of the queries made here as soon as they have run."""
-    try:
-        before = spark.conf.get(_CLEAN_UP)
-    except Exception:  # a Spark that does not know it removes them at the end of the application
-        yield
-        return
-    spark.conf.set(_CLEAN_UP, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(_CLEAN_UP, before)
+    """Queries made here have their shuffle files removed as soon as they have run."""
+    with _SETTING:
+        try:
+            before = spark.conf.get(_CLEAN_UP)
+        except Exception:  # a Spark that does not know it removes them at the end of the application
+            yield
+            return
+        spark.conf.set(_CLEAN_UP, "true")
+        try:
+            yield
+        finally:
+            spark.conf.set(_CLEAN_UP, before)
 
 
 def map_batches(df: Any, work: Callable[..., Any], schema: str) -> Any:

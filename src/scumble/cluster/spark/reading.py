@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from scumble.cluster.spark.engine import whole_lines
 from scumble.errors import DataError, ParameterError
 
+_CHARSETS = {"utf8": "UTF-8", "latin-1": "ISO-8859-1", "latin1": "ISO-8859-1", "ascii": "US-ASCII"}
+"""What Spark calls them."""
 _ENDINGS = {
     "csv": (".csv", ".tsv", ".tab", ".txt"),
     "parquet": (".parquet", ".pq"),
@@ -37,11 +41,14 @@ def read(
             )
         return (session.table(table) if query is None else session.sql(query)), False
     kind = _format(paths[0]) if format is None else format
+    # Spark's own folder need not be ours: what lies here is named in full.
+    paths = [os.path.abspath(path) if glob.glob(path) else path for path in paths]
     try:
         if kind == "csv":
             sep = "\t" if delimiter == "tab" or (delimiter is None and ".ts" in paths[0].lower()) else delimiter or ","
-            return whole_lines(session.read.options(header=True, sep=sep, encoding=encoding), list(paths)), True
-        return session.read.format(kind).load(list(paths)), kind == "json"
+            charset = _CHARSETS.get(encoding.lower(), encoding)
+            return whole_lines(session.read.options(header=True, sep=sep, encoding=charset), paths), True
+        return session.read.format(kind).load(paths), kind == "json"
     except Exception as problem:  # PySpark's own classes; their words name paths and schemas, no cells
         raise DataError(f"Spark cannot read {paths[0]!r}: {str(problem).splitlines()[0]}") from None
 

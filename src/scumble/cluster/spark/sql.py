@@ -69,7 +69,9 @@ def _sketching(spec: Spec, invalid: str) -> Callable[..., bytes]:
     return scumble_sketch
 
 
-def _named(columns: tuple[pa.Array, ...], names: list[str]) -> pa.RecordBatch:
+def _named(columns: pa.Array | tuple[pa.Array, ...], names: list[str]) -> pa.RecordBatch:
+    if isinstance(columns, pa.Array):  # Spark hands a single column over as it is
+        columns = (columns,)
     if len(columns) != len(names):
         raise DataError(f"scumble_sketch takes {len(names)} columns ({', '.join(names)}), got {len(columns)}.")
     return pa.RecordBatch.from_arrays(list(columns), names)
