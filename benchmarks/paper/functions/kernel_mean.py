@@ -40,7 +40,7 @@ class Summary(NamedTuple):
 @dataclass(frozen=True)
 class KernelMean(Method):
     def settings(self, n: int, d: int, epsilon: float) -> tuple[Setting, ...]:
-        return tuple((("points", m),) for m in POINTS)
+        return tuple((("points", m),) for m in POINTS if m <= n // 4)
 
     def summarize(self, X: np.ndarray, kernel: EuclideanKernel, bounds: Bounds, setting: Setting, seed: int) -> Any:
         points, to_weights = basis(kernel, bounds, X.shape[1], dict(setting)["points"])
