@@ -70,7 +70,6 @@ class Journal:
                 self._take(json.loads(line))
             os.truncate(path, whole)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.file = path.open("ab")
 
     def _take(self, entry: Row) -> None:
         if "about" in entry:
@@ -82,9 +81,10 @@ class Journal:
 
     def write(self, entry: Row) -> None:
         self._take(entry)
-        self.file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        with self.path.open("ab") as file:
+            file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def about() -> dict[str, Any]:
@@ -198,14 +198,20 @@ def _work(connection: Connection, core: int | None) -> None:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[core % len(cores)]})
     known = modules()
-    while (batch := connection.recv()) is not None:
-        for task in batch:
-            try:
-                connection.send(_row(known[task.experiment], task))
-            except Exception:
-                connection.send({"key": task.key, "error": traceback.format_exc()})
-                return
-        connection.send("next")
+    try:
+        while (batch := connection.recv()) is not None:
+            for task in batch:
+                connection.send(_answer(known[task.experiment], task))
+            connection.send("next")
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # the parent is gone
+
+
+def _answer(module: ModuleType, task: Task) -> Row:
+    try:
+        return _row(module, task)
+    except Exception:
+        return {"key": task.key, "error": traceback.format_exc()}
 
 
 def _row(module: ModuleType, task: Task) -> Row:

@@ -36,6 +36,6 @@ def _with(scale: Scale | None) -> Callable[..., Predict]:
     return lambda X, y, epsilon, seed, bandwidth: fit(X, y, epsilon, seed, bandwidth, scale)
 
 
-METHOD = Method("Private RACE, Algorithms 1 and 2", "Algorithms 1 and 2 with honest noise", PURE, _with(race.honest))
-PUBLISHED = Method("Private RACE, as published", "noise R/(Nε) on counts", FALSE, _with(race.as_published))
-WITHOUT_NOISE = Method("RACE without noise", "the floor of the paper's method", NONE, _with(None))
+METHOD = Method("Private RACE, Algorithms 1 and 2", "Coleman & Shrivastava 2020", PURE, _with(race.honest))
+PUBLISHED = Method("Private RACE, as published", "Coleman & Shrivastava 2020, code", FALSE, _with(race.as_published))
+WITHOUT_NOISE = Method("RACE without noise", "Coleman & Shrivastava 2020", NONE, _with(None))

@@ -18,6 +18,6 @@ def _with(rule: str) -> Callable[..., Callable[[np.ndarray], np.ndarray]]:
     return fit
 
 
-METHOD = Method("scumble, δ = 0", "PrivateKDEClassifier, ferns", PURE, _with("ferns"))
-ML = Method("scumble, δ = 0, ML", "PrivateKDEClassifier, maximum likelihood", PURE, _with("ml"))
-MAP = Method("scumble, δ = 0, MAP", "PrivateKDEClassifier, maximum a posteriori", PURE, _with("map"))
+METHOD = Method("scumble, δ = 0", "this project", PURE, _with("ferns"))
+ML = Method("scumble, δ = 0, ML", "this project", PURE, _with("ml"))
+MAP = Method("scumble, δ = 0, MAP", "this project", PURE, _with("map"))

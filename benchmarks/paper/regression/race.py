@@ -41,19 +41,19 @@ def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, rows: int, scal
 
 METHOD = Method(
     "Private RACE, Algorithms 1 and 2",
-    "Algorithm 1 with honest noise",
+    "Coleman & Shrivastava 2020",
     PURE,
     lambda X, y, epsilon, delta, seed: fit(X, y, epsilon, seed, ROWS, race.honest),
 )
 PUBLISHED = Method(
     "Private RACE, as published",
-    "noise R/(Nε) on counts",
+    "Coleman & Shrivastava 2020, code",
     FALSE,
     lambda X, y, epsilon, delta, seed: fit(X, y, epsilon, seed, MANY_ROWS, race.as_published),
 )
 WITHOUT_NOISE = Method(
     "RACE without noise",
-    "the floor of the paper's method",
+    "Coleman & Shrivastava 2020",
     NONE,
     lambda X, y, epsilon, delta, seed: fit(X, y, epsilon, seed, MANY_ROWS, None),
 )

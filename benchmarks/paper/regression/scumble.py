@@ -18,12 +18,10 @@ def fit(X: np.ndarray, y: np.ndarray, epsilon: float, delta: float, seed: int) -
     return PrivateLinearRegression(epsilon=epsilon, delta=delta, random_state=seed, **PUBLIC).fit(X, y).predict
 
 
-METHOD = Method(
-    f"scumble, δ = {protocol.DELTA:g}", "PrivateLinearRegression, discrete Gaussian noise", APPROXIMATE, fit
-)
+METHOD = Method(f"scumble, δ = {protocol.DELTA:g}", "this project", APPROXIMATE, fit)
 PURE_METHOD = Method(
     "scumble, δ = 0",
-    "PrivateLinearRegression, discrete Laplace noise",
+    "this project",
     PURE,
     lambda X, y, epsilon, delta, seed: fit(X, y, epsilon, 0.0, seed),
 )

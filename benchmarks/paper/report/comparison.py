@@ -1,0 +1,62 @@
+"""One table of results, and who wins where: the same for densities, classification and regression."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from benchmarks.paper.report.markdown import Format, budget, table, with_spread
+from benchmarks.paper.report.methods import competes, guarantee, is_ours
+from benchmarks.paper.report.rows import Cell, Rows
+
+
+class Measure(NamedTuple):
+    """What is compared. `larger` says that more is better."""
+
+    experiment: str
+    name: str
+    form: Format
+    larger: bool = False
+
+
+class Contest(NamedTuple):
+    """scumble's best and the best rival's, at one ε."""
+
+    ours: str
+    our: Cell
+    rival: str
+    their: Cell
+
+
+def results(rows: Rows, measure: Measure, dataset: str) -> str:
+    """All methods by all ε; then why some of them cannot run."""
+    epsilons = rows.epsilons(measure.experiment, dataset)
+    lines, reasons = [], []
+    for method in rows.methods(measure.experiment, dataset):
+        reason = rows.reasons.get((measure.experiment, dataset, method))
+        if reason is not None and not rows.epsilons(measure.experiment, dataset, method)[1:]:
+            reasons.append(f"- {method} cannot run here: {reason}")
+            continue
+        lines.append([method, guarantee(method), *_cells(rows, measure, dataset, method, epsilons)])
+    out = table(["method", "guarantee", *map(budget, epsilons)], lines)
+    return out + ("\n" + "\n".join(reasons) + "\n" if reasons else "")
+
+
+def _cells(rows: Rows, measure: Measure, dataset: str, method: str, epsilons: list[float]) -> list[str]:
+    constant = rows.unlimited(measure.experiment, dataset, method, measure.name) if len(epsilons) > 1 else None
+    if constant is not None:
+        return [with_spread(constant, measure.form)] + ["″"] * (len(epsilons) - 1)
+    cells = [rows.cell(measure.experiment, dataset, method, epsilon, measure.name) for epsilon in epsilons]
+    return [with_spread(cell, measure.form) for cell in cells]
+
+
+def contest(rows: Rows, measure: Measure, dataset: str, epsilon: float, *, pure: bool) -> Contest | None:
+    """The best of ours against the best rival, among methods that keep their promise; None if either is missing."""
+    best: dict[bool, tuple[str, Cell]] = {}
+    for method in rows.methods(measure.experiment, dataset):
+        cell = rows.cell(measure.experiment, dataset, method, epsilon, measure.name)
+        if cell is None or not competes(method, pure=pure):
+            continue
+        side = is_ours(method)
+        if side not in best or (cell.mean > best[side][1].mean) == measure.larger:
+            best[side] = method, cell
+    return Contest(*best[True], *best[False]) if len(best) == 2 else None

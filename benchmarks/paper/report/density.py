@@ -1,0 +1,64 @@
+"""Function release: tables of errors, and the ablations of densities."""
+
+from __future__ import annotations
+
+import inspect
+
+from benchmarks.paper.experiments import ablations_density
+from benchmarks.paper.experiments import density as experiment
+from benchmarks.paper.report.comparison import Measure, results
+from benchmarks.paper.report.markdown import budget, percent, significant, table, with_spread
+from benchmarks.paper.report.rows import Rows
+
+RELATIVE = Measure("density", "relative_error", percent)
+L2 = Measure("density", "l2_error", significant)
+SIZES = ("rows", "buckets", "design")
+
+
+def text(rows: Rows) -> str:
+    datasets = rows.datasets("density")
+    if not datasets:
+        return ""
+    parts = ["## Densities\n", lecture(experiment)]
+    for dataset in datasets:
+        parts += [
+            f"### {dataset}\n",
+            f"![Error against ε on {dataset}](figures/density-{dataset}.svg)\n",
+            "Mean relative error, %:\n",
+            results(rows, RELATIVE, dataset),
+            "L2 error of the density, root mean square over the queries:\n",
+            results(rows, L2, dataset),
+        ]
+    return "\n".join(parts)
+
+
+def ablations(rows: Rows) -> str:
+    """One table for each part of the experiment: a line for each set and size, a column for each number."""
+    name = ablations_density.NAME
+    datasets = rows.datasets(name)
+    if not datasets:
+        return ""
+    parts = ["## Ablations: densities\n", lecture(ablations_density)]
+    for method in rows.methods(name, datasets[0]):
+        parts += [f"### {method}\n", _ablation(rows, name, method)]
+    return "\n".join(parts)
+
+
+def _ablation(rows: Rows, name: str, method: str) -> str:
+    found = [row for row in rows.rows if row["experiment"] == name and row["method"] == method]
+    measures = list(dict.fromkeys(measure for row in found for measure in row["result"]))
+    sizes = list(dict.fromkeys(size for row in found for size in row["options"]))
+    lines = []
+    for dataset, epsilon, options in dict.fromkeys(
+        (row["dataset"], row["epsilon"], tuple(row["options"].items())) for row in found
+    ):
+        cells = [rows.cell(name, dataset, method, epsilon, measure, **dict(options)) for measure in measures]
+        shown = [with_spread(cell, significant) for cell in cells]
+        lines.append([dataset, budget(epsilon), *(str(dict(options).get(size, "")) for size in sizes), *shown])
+    return table(["set", "", *sizes, *(measure.replace("_", " ") for measure in measures)], lines)
+
+
+def lecture(module: object) -> str:
+    """An experiment's own words on what it does, less the title."""
+    words = inspect.getdoc(module) or ""
+    return words.replace("``", "`") + "\n"
