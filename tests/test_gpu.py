@@ -167,7 +167,7 @@ def test_what_the_lanes_read_is_the_hash_functions_in_halves(name: str) -> None:
     hasher, records, wanted = example(name, n=400, rows=19)
     shape = cuda.Shape.of(hasher)
     division = halves.divide(shape, hasher.rows, 400, 3)
-    *_, scales, packed = halves.pack(hasher, division)
+    scales, *_, packed = halves.pack(hasher, division)
     counts = np.zeros_like(wanted)
     doubtful = 0
     for r in range(hasher.rows):
@@ -185,35 +185,39 @@ def count_in_halves(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Buckets of one row of a set, and which of them are in doubt; single precision where the device has it."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        x = np.zeros((len(X), len(scales)), np.float32)
-        x[:, : shape.columns] = X.astype(np.float32) * scales[: shape.columns]
+        columns = -(-shape.columns // 8) * 8
+        x = np.zeros((len(X), columns), np.float32)
+        x[:, : shape.columns] = X.astype(np.float32) * scales
         length = np.sqrt(np.sum(x * x, axis=1))
         if not shape.floor:
             x, length = x / length[:, None], np.ones_like(length)
         large, small = halves.split(x)
         lane, two = row // 2, row % 2
-        body = packed[: shape.hashes * (8 * len(scales) + 32)].reshape(shape.hashes, -1)
-        start = packed[body.size + 4 * lane + 2 * two :][:2].copy().view(np.uint64)[0]
-        near, limit = packed[body.size + 16 + 4 * lane :][:2].view(np.float32)
+        body = packed[: shape.hashes * (8 * columns + 32)].reshape(shape.hashes, -1)
+        last = packed[body.size + 8 * lane :][:8]
+        near, limit, longest = last[[0, 1, 4]].view(np.float32)
         far = limit - length * near
-        total, doubt = np.full(len(X), start), np.zeros(len(X), bool)
+        total, doubt = np.full(len(X), last[2 + two]), np.zeros(len(X), bool)
+        both = large.astype(np.float32) + small.astype(np.float32)
         for words in body:
-            columns = words[: 8 * len(scales)].reshape(-1, 8, 4, 2)[:, row].copy().view(np.float16)
-            a, b = columns[..., :2].reshape(-1), columns[..., 2:].reshape(-1)
-            offset = words[8 * len(scales) + 8 * lane + two :].view(np.float32)[0]
-            m = words[8 * len(scales) + 8 * lane + 4 + 2 * two :][:2].copy().view(np.uint64)[0]
-            both = large.astype(np.float32) + small.astype(np.float32)
-            t = both @ (a.astype(np.float32) + b.astype(np.float32)) + offset
+            pairs = words[: 8 * columns].reshape(-1, 8, 4, 2)[:, row].copy().view(np.float16).astype(np.float32)
+            direction = (pairs[..., :2] + pairs[..., 2:]).reshape(-1)
+            offset = words[8 * columns + 8 * lane + two :].view(np.float32)[0]
+            m = words[8 * columns + 8 * lane + 4 + two]
+            t = both @ direction + offset
             if shape.floor:
                 whole = t + np.float32(1.5 * 2**23)
                 doubt |= ~(np.abs(t - (whole - np.float32(1.5 * 2**23))) < far)
-                total += m * whole.view(np.uint32).astype(np.uint64)
+                total += m * whole.view(np.uint32)
             else:
                 doubt |= ~(np.abs(t) > -far)
-                total += np.where(t >= 0, m, np.uint64(0))
+                total += np.where(t >= 0, m, np.uint32(0))
         if shape.direct:
-            return np.minimum(total, np.uint64(shape.buckets - 1)).astype(np.intp), doubt
-        return ((total >> np.uint64(32)) * np.uint64(shape.buckets) >> np.uint64(32)).astype(np.intp), doubt
+            return np.minimum(total, np.uint32(shape.buckets - 1)).astype(np.intp), doubt
+        most = length * longest + 2 if shape.floor else np.ones_like(length)
+        reach = np.minimum(np.nan_to_num(shape.buckets * (shape.hashes * most + 2)), 2**31 - 1).astype(np.uint32)
+        doubt |= total * np.uint32(shape.buckets) + reach < np.uint32(2) * reach
+        return (total.astype(np.uint64) * np.uint64(shape.buckets) >> np.uint64(32)).astype(np.intp), doubt
 
 
 def test_what_is_not_covered_falls_back_with_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scumble.counting import cuda
-from scumble.counting.cuda import LARGEST_RECORD, Division, Shape, fused, long
+from scumble.counting.cuda import LARGEST_RECORD, Division, Shape, fused, halves, long
 from scumble.counting.cuda.shape import FAMILIES, MOST_SHARED_BYTES
 from scumble.counting.device import to_host
 from scumble.counting.hasher import Hasher
@@ -195,47 +195,61 @@ class CudaDevice:
                 X, arrived = X
                 self._cupy.cuda.get_current_stream().wait_event(arrived)
             X = self._cupy.ascontiguousarray(X, dtype=np.float64)
-            (self._count_short if X.shape[1] <= LARGEST_RECORD else self._count_long)(hasher, X, counts)
+            if X.shape[1] > LARGEST_RECORD:
+                self._count_long(hasher, X, counts)
+                return
+            shape = Shape.of(hasher)
+            size = halves.slab(shape) if cuda.program(shape) is halves else len(X)
+            for first in range(0, len(X), size):
+                self._count_short(hasher, shape, X[first : first + size], counts)
 
-    def _count_short(self, hasher: Hasher, X: Any, counts: Any) -> None:
-        shape = Shape.of(hasher)
-        division = _division(shape, hasher.rows, len(X), self.processors)
-        program = cuda.program(shape)
+    def _count_short(self, hasher: Hasher, shape: Shape, X: Any, counts: Any) -> None:
+        program, division = cuda.program(shape), _division(shape, hasher.rows, len(X), self.processors)
         arrays = self._resident(hasher, lambda: program.pack(hasher, division))
+        records: tuple[Any, ...] = ()
+        if program is halves:
+            scales, *arrays = arrays
+            records = self._in_halves(shape, division, X, scales)
         kernel = _kernel(self._device.id, "count", shape, division)
         grid = (-(-hasher.rows // division.group), division.stripes)
-        arguments = (X, np.int64(len(X)), counts, np.int32(hasher.rows), *arrays)
+        arguments = (*records, X, np.int64(len(X)), counts, np.int32(hasher.rows), *arrays)
         kernel(grid, (division.threads,), arguments, shared_mem=division.shared)
+
+    def _in_halves(self, shape: Shape, division: Division, X: Any, scales: Any) -> tuple[Any, ...]:
+        tiles, words = halves.room(shape, len(X))
+        halved, lengths = self._cupy.empty((tiles, words), np.uint32), self._cupy.empty((tiles, 16), np.float32)
+        split = _kernel(self._device.id, "split", shape, division)
+        split((-(-tiles // 8),), (256,), (X, np.int64(len(X)), np.int64(tiles), scales, halved, lengths))
+        return halved, lengths, np.int64(-(-len(X) // 16))
 
     def _count_long(self, hasher: Hasher, X: Any, counts: Any) -> None:
         """Records in halves, projections of a tile of rows, increments; tile by tile."""
         cupy, shape = self._cupy, Shape.of(hasher)
-        directions, *arrays = self._resident(hasher, lambda: long.pack(hasher))
-        scales, parameters, start, begin, hashes = arrays
+        directions, scales, *arrays = self._resident(hasher, lambda: long.pack(hasher))
         split, count = (_kernel(self._device.id, name, shape, None) for name in ("split", "count"))
         height, width = long.tile(shape, hasher.rows, len(X))
-        halves = cupy.zeros((width, directions.shape[1]), np.float16)
+        halved = cupy.zeros((width, directions.shape[1]), np.float16)
         lengths = cupy.zeros(width, np.float32)
         tile = cupy.empty((height * shape.hashes, width), np.float32)
         for first in range(0, len(X), width):
             part = X[first : first + width]
-            split((-(-len(part) // 8),), (256,), (part, np.int64(len(part)), scales, halves, lengths))
+            split((-(-len(part) // 8),), (256,), (part, np.int64(len(part)), scales, halved, lengths))
             for top in range(0, hasher.rows, height):
                 rows = slice(top, min(top + height, hasher.rows))
-                self._project(directions[top * shape.hashes : rows.stop * shape.hashes], halves, tile)
+                self._project(directions[top * shape.hashes : rows.stop * shape.hashes], halved, tile)
                 records = (tile, np.int64(width), part, lengths, np.int64(len(part)))
-                rest = (counts[rows], parameters[rows], start[rows], begin[rows], hashes[rows])
+                functions = (array[rows] for array in (counts, *arrays))
                 grid = (rows.stop - top, long.stripes(rows.stop - top, len(part), self.processors))
-                count(grid, (long.THREADS,), (*records, *rest), shared_mem=long.shared(shape))
+                count(grid, (long.THREADS,), (*records, *functions), shared_mem=long.shared(shape))
 
-    def _project(self, directions: Any, halves: Any, tile: Any) -> None:
-        """tile = directions halvesᵀ, added up in single precision."""
+    def _project(self, directions: Any, halved: Any, tile: Any) -> None:
+        """tile = directions halvedᵀ, added up in single precision."""
         from cupy.cuda import cublas, device, runtime
 
         one, zero = np.array(1.0, np.float32), np.array(0.0, np.float32)
-        (m, depth), n = directions.shape, len(halves)
+        (m, depth), n = directions.shape, len(halved)
         half, single = runtime.CUDA_R_16F, runtime.CUDA_R_32F
-        records, rows = (halves.data.ptr, half, depth), (directions.data.ptr, half, depth)
+        records, rows = (halved.data.ptr, half, depth), (directions.data.ptr, half, depth)
         cublas.gemmEx(
             device.get_cublas_handle(), cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N, n, m, depth, one.ctypes.data, *records,
             *rows, zero.ctypes.data, tile.data.ptr, single, n, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT

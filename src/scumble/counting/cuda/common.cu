@@ -22,6 +22,9 @@ __device__ __forceinline__ u32 bucket_of(u64 total) {
 __device__ __forceinline__ void increment(u32 address) {
     asm volatile("red.shared.add.u32 [%0], 1;" :: "r"(address));
 }
+__device__ __forceinline__ void increment(u32 table, u32 bucket) {
+    asm volatile("{ .reg .u32 a; mad.lo.u32 a, %1, 4, %0; red.shared.add.u32 [a], 1; }" :: "r"(table), "r"(bucket));
+}
 
 // The projection of a record without fused products, in the order of the columns: the reference's, bit by bit.
 __device__ __forceinline__ double projection(const double* x, const double* p, int columns, int floor) {

@@ -3,16 +3,27 @@
 // lies in a narrow band around the edges: see halves.py. A warp that meets such a close call decides it in double
 // precision, so that no edge moves.
 //
+// The same goes for the hash: of the 64-bit sum m0 + sum of m v, only the high words of m are multiplied. What the low
+// words would carry is less than `reach`, and matters only if the high word is that close to the edge of a bucket.
+//
 // A warp takes 16 records (a tile) and 8 rows (a set) at a time, TILES tiles before it turns to the next set. Of each
 // product a lane holds two records (lane / 4 and 8 more) and two rows (2 * (lane % 4) and the next).
 
 #define SIZE (COLUMNS + FLOOR)
 #define HASH_WORDS (64 * STEPS + 32)              // two halves of the directions for 32 lanes; offsets, multipliers
-#define SET_WORDS (HASHES * HASH_WORDS + 32)      // then starts and bands
+#define SET_WORDS (HASHES * HASH_WORDS + 32)      // then bands, starts, and the longest direction
 #define MAGIC 12582912.0f                         // 1.5 * 2^23: adding it rounds to whole numbers
+#define UNIT (DIRECT ? 1ULL : 1ULL << 32)         // of the totals, which have one word
 #define INFINITE __int_as_float(0x7f800000)
 
-struct Job { const double* X; long long n; u64* counts; int rows; const double* parameters; const u64* start; const u64* multipliers; };
+struct Job {
+    const double* X;
+    long long n;
+    u64* counts;
+    int rows;
+    const double* parameters;
+    const u64 *start, *multipliers;
+};
 
 // D (16 records x 8 rows) = A (16 x 16 halves) B (16 x 8 rows) + C; both halves of A meet the same half of B.
 __device__ __forceinline__ void multiply(float* d, const u32* a, u32 b, const float* c) {
@@ -52,74 +63,94 @@ __device__ __noinline__ void settle(u32 doubtful, long long record, int row, con
     }
 }
 
-// 16 records, in halves; and their lengths, infinite beyond the last record, which leaves it in doubt. Where only signs
-// count, records are brought to length 1 first.
-__device__ __forceinline__ void load(u32 (*a)[4], float* length, long long first, const Job& job, const float* scale) {
+// Records into halves, a tile a warp, in the order in which the lanes multiply them; and their lengths, infinite beyond
+// the last record, which leaves it in doubt. Where only signs count, records are brought to length 1 first.
+extern "C" __global__ void __launch_bounds__(256)
+split(const double* __restrict__ X, long long n, long long tiles, const float* __restrict__ scales,
+      uint4* __restrict__ halved, float* __restrict__ lengths)
+{
+    const long long tile = ((long long)blockIdx.x * 256 + threadIdx.x) / 32;
     const int lane = threadIdx.x % 32;
+    if (tile >= tiles) return;
+    u32 a[STEPS][4];
     #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const long long i = first + 8 * half + lane / 4;
-        const double* x = job.X + min(i, job.n - 1) * COLUMNS;
+        const long long i = 16 * tile + 8 * half + lane / 4;
         float value[STEPS][2], squares = 0.0f;
         #pragma unroll
         for (int k = 0; k < STEPS; k++)
             #pragma unroll
             for (int c = 0; c < 2; c++) {
                 const int column = 8 * k + 2 * (lane % 4) + c;
-                value[k][c] = column < COLUMNS ? (float)x[column] * scale[column] : 0.0f;
+                value[k][c] = column < COLUMNS && i < n ? (float)X[i * COLUMNS + column] * scales[column] : 0.0f;
                 squares = fmaf(value[k][c], value[k][c], squares);
             }
         squares += __shfl_xor_sync(~0u, squares, 1);
         squares += __shfl_xor_sync(~0u, squares, 2);
-        length[half] = i >= job.n ? INFINITE : FLOOR ? sqrtf(squares) : 1.0f;
+        if (lane % 4 == 0) lengths[i] = i >= n ? INFINITE : FLOOR ? sqrtf(squares) : 1.0f;
         const float by = FLOOR ? 1.0f : rsqrtf(squares);
         #pragma unroll
         for (int k = 0; k < STEPS; k++) {
-            u32 large = halves(value[k][0] * by, value[k][1] * by);
-            u32 small = remainders(large, value[k][0] * by, value[k][1] * by);
-            asm volatile("" : "+r"(large), "+r"(small));            // computed once
-            a[k][half] = large;
-            a[k][2 + half] = small;
+            a[k][half] = halves(value[k][0] * by, value[k][1] * by);
+            a[k][2 + half] = remainders(a[k][half], value[k][0] * by, value[k][1] * by);
         }
     }
+    #pragma unroll
+    for (int k = 0; k < STEPS; k++)
+        halved[(tile * STEPS + k) * 32 + lane] = make_uint4(a[k][0], a[k][1], a[k][2], a[k][3]);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int rows,
+count(const uint4* __restrict__ halved, const float* __restrict__ lengths, long long tiles,
+      const double* __restrict__ X, long long n, u64* __restrict__ counts, int rows,
       const double* __restrict__ parameters, const u64* __restrict__ start, const u64* __restrict__ multipliers,
-      const float* __restrict__ scales, const uint4* __restrict__ packed)
+      const uint4* __restrict__ packed)
 {
     extern __shared__ uint4 mine[];                                 // SETS x SET_WORDS words
     u32* table = (u32*)(mine + SETS * SET_WORDS / 4);               // SETS x 8 x BUCKETS
-    __shared__ float scale[8 * STEPS];
     __shared__ Job job;
     const int lane = threadIdx.x % 32, q = lane % 4;
     const int top = blockIdx.x * SETS * 8;
     const int height = min(SETS * 8, rows - top), sets = (height + 7) / 8;
     for (int i = threadIdx.x; i < sets * SET_WORDS / 4; i += THREADS)
         mine[i] = packed[(long long)blockIdx.x * SETS * SET_WORDS / 4 + i];
-    for (int i = threadIdx.x; i < 8 * STEPS; i += THREADS) scale[i] = scales[i];
     for (int i = threadIdx.x; i < (int)(SETS * 8 * BUCKETS); i += THREADS) table[i] = 0;
     if (threadIdx.x == 0) job = {X, n, counts, rows, parameters, start, multipliers};
     __syncthreads();
 
-    const long long stride = (long long)gridDim.y * (THREADS / 32) * 16 * TILES;
-    long long base = ((long long)blockIdx.y * (THREADS / 32) + threadIdx.x / 32) * 16 * TILES;
-    for (; base < n; base += stride) {
-        u32 a[TILES][STEPS][4];
+    float longest = 0.0f;                                           // direction of this lane's rows
+    for (int set = 0; set < sets; set++)
+        longest = fmaxf(longest, ((float*)mine)[set * SET_WORDS + HASHES * HASH_WORDS + 8 * q + 4]);
+    const long long stride = (long long)gridDim.y * (THREADS / 32) * TILES;
+    long long base = ((long long)blockIdx.y * (THREADS / 32) + threadIdx.x / 32) * TILES;
+    for (; base < tiles; base += stride) {                          // there is room for TILES - 1 tiles too many
+        u32 a[TILES][STEPS][4], reach[TILES][2];
         float length[TILES][2];
         #pragma unroll
-        for (int tile = 0; tile < TILES; tile++) load(a[tile], length[tile], base + 16 * tile, job, scale);
+        for (int tile = 0; tile < TILES; tile++) {
+            #pragma unroll
+            for (int k = 0; k < STEPS; k++) {
+                const uint4 four = halved[((base + tile) * STEPS + k) * 32 + lane];
+                a[tile][k][0] = four.x, a[tile][k][1] = four.y, a[tile][k][2] = four.z, a[tile][k][3] = four.w;
+            }
+            #pragma unroll
+            for (int half = 0; half < 2; half++) {
+                length[tile][half] = lengths[16 * (base + tile) + 8 * half + lane / 4];
+                // At most |v| + 1 for every hash, and rounding.
+                const float most = FLOOR ? length[tile][half] * longest + 2.0f : 1.0f;
+                reach[tile][half] = min(__float2uint_ru((float)BUCKETS * (HASHES * most + 2.0f)), 0x7fffffffu);
+            }
+        }
         u32 hash = (u32)__cvta_generic_to_shared(mine), place = (u32)__cvta_generic_to_shared(table + 2 * q * BUCKETS);
         #pragma unroll 1
         for (int set = 0; set < sets; set++) {
             asm volatile("" : "+r"(hash), "+r"(place));             // kept in registers
-            const u32 last = hash + 4 * HASHES * HASH_WORDS + 16 * q;
-            u64 first[2], total[TILES][4];
+            const u32 last = hash + 4 * HASHES * HASH_WORDS + 32 * q;
+            u32 first[2], total[TILES][4];
             float near, limit, far[TILES][2];
             bool doubt[TILES];
-            asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];" : "=l"(first[0]), "=l"(first[1]) : "r"(last));
-            asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(near), "=f"(limit) : "r"(last + 64));
+            asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                         : "=f"(near), "=f"(limit), "=r"(first[0]), "=r"(first[1]) : "r"(last));
             #pragma unroll
             for (int tile = 0; tile < TILES; tile++) {
                 doubt[tile] = false;
@@ -130,7 +161,7 @@ count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int r
             }
             #pragma unroll UNROLL
             for (int h = 0; h < HASHES; h++) {
-                u32 large[STEPS], small[STEPS], m[4];
+                u32 large[STEPS], small[STEPS], m[2];
                 float offset[4];
                 #pragma unroll
                 for (int k = 0; k < STEPS; k++)
@@ -139,8 +170,7 @@ count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int r
                 const u32 more = hash + 4 * (h * HASH_WORDS + 64 * STEPS) + 32 * q;
                 asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                              : "=f"(offset[0]), "=f"(offset[1]), "=f"(offset[2]), "=f"(offset[3]) : "r"(more));
-                asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(more + 16));
+                asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(m[0]), "=r"(m[1]) : "r"(more + 16));
                 #pragma unroll
                 for (int tile = 0; tile < TILES; tile++) {
                     float t[4];
@@ -150,24 +180,25 @@ count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int r
                     for (int k = 0; k < STEPS; k++) multiply(t, a[tile][k], large[k], t);
                     #pragma unroll
                     for (int e = 0; e < 4; e++) {
-                        const u32 low = m[2 * (e % 2)], high = m[2 * (e % 2) + 1];
-                        u64& sum = total[tile][e];
 #if FLOOR                                                           // a step, still with the bits of MAGIC
                         const float whole = t[e] + MAGIC;
-                        const u32 v = __float_as_uint(whole);
                         doubt[tile] |= !(fabsf(t[e] - (whole - MAGIC)) < far[tile][e / 2]);
-                        sum += (u64)low * v;
-                        sum = (u64)((u32)(sum >> 32) + high * v) << 32 | (u32)sum;
+                        total[tile][e] += m[e % 2] * __float_as_uint(whole);
 #else                                                               // a side
                         doubt[tile] |= !(fabsf(t[e]) > -far[tile][e / 2]);
-                        if (t[e] >= 0.0f) sum += (u64)high << 32 | low;
+                        if (t[e] >= 0.0f) total[tile][e] += m[e % 2];
 #endif
                     }
                 }
             }
+            #pragma unroll
+            for (int tile = 0; tile < TILES && !DIRECT; tile++)
+                #pragma unroll
+                for (int e = 0; e < 4; e++)
+                    doubt[tile] |= total[tile][e] * BUCKETS + reach[tile][e / 2] < 2 * reach[tile][e / 2];
             auto add = [&](int tile) {
                 #pragma unroll
-                for (int e = 0; e < 4; e++) increment(place + 4 * bucket_of(total[tile][e]) + e % 2 * 4 * BUCKETS);
+                for (int e = 0; e < 4; e++) increment(place + e % 2 * 4 * BUCKETS, bucket_of(total[tile][e] * UNIT));
             };
             bool any = false;
             #pragma unroll
@@ -178,7 +209,7 @@ count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int r
             } else {
                 #pragma unroll
                 for (int tile = 0; tile < TILES; tile++) {
-                    settle(__ballot_sync(~0u, doubt[tile]), base + 16 * tile, top + 8 * set, job);
+                    settle(__ballot_sync(~0u, doubt[tile]), 16 * (base + tile), top + 8 * set, job);
                     if (!doubt[tile]) add(tile);
                 }
             }

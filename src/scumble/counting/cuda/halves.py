@@ -3,11 +3,12 @@
 A number z is the sum of its rounding to half precision and of the rounding of the remainder, but for 2⁻²² |z|, or 2⁻²⁵
 where numbers are tiny. The sum of the products is then off by at most
 
-    e = ε ‖x‖ ‖a‖ + β (‖x‖ + ‖a‖),    ε = 2⁻¹⁹,  β = 2⁻²⁴ √d:
+    e = ε ‖x‖ ‖a‖ + β (‖x‖ + ‖a‖),    ε = 2⁻²⁰,  β = 2⁻²⁴ √d:
 
-2⁻²² from either number, 2⁻²³ of rounding in single precision for each of a few additions, and about as much again to
-spare. A projection farther than e from the nearest edge is decided; the others, about one in ten thousand, are computed
-again in double precision, as the reference does. Values beyond half precision leave no number, and go that way too.
+2⁻²² from either number, and as much again for the few additions in single precision. (The largest error among millions
+was a quarter of that.) A projection farther than e from the nearest edge is decided; the others, about one in ten
+thousand, are computed again in double precision, as the reference does. Values beyond half precision leave no number,
+and go that way too.
 
 Columns are scaled by powers of two first, so that the directions are near 1 whatever the columns' units.
 """
@@ -20,11 +21,13 @@ from scumble.counting.cuda import shape as shapes
 from scumble.counting.cuda.shape import Division, Shape
 from scumble.counting.hasher import Hasher
 
-EPSILON, BETA = 2.0**-19, 2.0**-24
+EPSILON, BETA = 2.0**-20, 2.0**-24
 ONE_HALF = 0.5 - 2.0**-22
 """The farthest a projection can be from an edge, less the rounding of its offset."""
 FEWEST_COLUMNS = 5
-MOST_ROWS = 48
+MOST_ROWS, MOST_TILES = 48, 4
+SLAB_BYTES = 1 << 30
+"""Records held in halves at a time."""
 MAGIC_BITS = 0x4B400000
 """The bits of 1.5 · 2²³ in single precision: steps still carry them when they are multiplied, so starts make up."""
 
@@ -38,7 +41,7 @@ def fits(shape: Shape) -> bool:
 
 
 def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:
-    threads, tiles = (640, 3) if _steps(shape) == 1 else (512, 2)
+    threads, tiles = (768, 3) if _steps(shape) == 1 else (512, 2)
     sets = min(MOST_ROWS // 8, -(-rows // 8), shapes.MOST_SHARED_BYTES // _set_bytes(shape))
     return Division.of(
         rows,
@@ -52,6 +55,16 @@ def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:
         shared=sets * _set_bytes(shape),
         table=shape.buckets,
     )
+
+
+def slab(shape: Shape) -> int:
+    """Records that are held in halves at a time."""
+    return 16 * (SLAB_BYTES // (512 * _steps(shape)))
+
+
+def room(shape: Shape, n: int) -> tuple[int, int]:
+    """Tiles of 16 records, with a few to spare, and the words that a tile takes in halves."""
+    return -(-n // 16) + MOST_TILES, 128 * _steps(shape)
 
 
 def source(shape: Shape, division: Division) -> str:
@@ -69,33 +82,52 @@ def source(shape: Shape, division: Division) -> str:
 
 
 def pack(hasher: Hasher, division: Division) -> list[np.ndarray]:
-    """The hash functions as they are, for close calls; the columns' scales; what the lanes read of each set of rows."""
+    """The columns' scales; the hash functions as they are, for close calls; what the lanes read of each set of rows."""
     shape = Shape.of(hasher)
     rows = -(-hasher.rows // division.group) * division.group
     directions, scales = scaled(hasher)
     directions = _padded(directions, (rows, shape.hashes, 8 * _steps(shape)))
-    multipliers = _padded(hasher.multipliers, (rows, shape.hashes))
-    start = _padded(hasher.start, (rows,))
     offsets = np.zeros((rows, shape.hashes), np.float32)
     if shape.floor:
         offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # so that the nearest whole number is the step
-        start -= multipliers.sum(axis=1, dtype=np.uint64) * np.uint64(MAGIC_BITS)
+    start, multipliers = words(hasher)
     sets = rows // 8
     weights = np.stack([_by_lane(half) for half in split(directions)], axis=-1).reshape(sets, shape.hashes, -1)
-    two = _words(_by_pair(offsets))
-    aside = np.concatenate([two, two, _words(_by_pair(multipliers))], axis=-1).reshape(sets, shape.hashes, -1)
-    packed = [
-        np.concatenate([weights, aside], axis=-1).reshape(sets, -1),
-        _words(start).reshape(sets, -1),
-        _words(_bands(shape, directions)).reshape(sets, -1),
-    ]
+    two = _by_pair(offsets).view(np.uint32)
+    pairs = _by_pair(_padded(multipliers, (rows, shape.hashes)))
+    aside = np.concatenate([two, two, pairs, np.zeros_like(pairs)], axis=-1).reshape(sets, shape.hashes, -1)
+    last = np.zeros((sets, 4, 8), np.uint32)
+    near, limit, longest = bands(shape, _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3)), EPSILON)
+    last[..., 0], last[..., 1], last[..., 4] = (part.view(np.uint32) for part in (near, limit, longest))
+    last[..., 2:4] = _padded(start, (rows,)).reshape(sets, 4, 2)
+    body = np.concatenate([weights, aside], axis=-1).reshape(sets, -1)
     return [
+        scales.astype(np.float32),
         hasher.parameters[0],
         hasher.start,
         hasher.multipliers,
-        _padded(scales, (8 * _steps(shape),)).astype(np.float32),
-        np.ascontiguousarray(np.concatenate(packed, axis=-1)),
+        np.concatenate([body, last.reshape(sets, -1)], axis=-1),
     ]
+
+
+def words(hasher: Hasher) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and multipliers as the program multiplies them: their high words, or the low ones where codes are numbered
+    directly. Starts make up for the bits that steps carry."""
+    shape = Shape.of(hasher)
+    half = np.uint64(0 if shape.direct else 32)
+    start, multipliers = ((part >> half).astype(np.uint32) for part in (hasher.start, hasher.multipliers))
+    if shape.floor:
+        start -= multipliers.sum(axis=1, dtype=np.uint32) * np.uint32(MAGIC_BITS)
+    return start, multipliers
+
+
+def bands(shape: Shape, length: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For directions of that length: what a record's length is multiplied by, and taken from, to tell how far from a
+    step's middle a projection is beyond doubt (for sides: minus how far from 0); and their length, rounded up."""
+    beta = BETA * shape.columns**0.5
+    near = epsilon * length + beta
+    limit = (ONE_HALF if shape.floor else 0.0) - beta * length
+    return near.astype(np.float32), limit.astype(np.float32), (1.0001 * length).astype(np.float32)
 
 
 def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -104,30 +136,16 @@ def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
-def _words(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array).view(np.uint32)
-
-
 def _by_lane(half: np.ndarray) -> np.ndarray:
     """(rows, hashes, columns) → (sets, hashes, steps, 32): two columns a lane, four lanes a row."""
     rows, hashes, columns = half.shape
     order = half.reshape(rows // 8, 8, hashes, columns // 8, 4, 2).transpose(0, 2, 3, 1, 4, 5)
-    return _words(order).reshape(rows // 8, hashes, columns // 8, 32)
+    return np.ascontiguousarray(order).view(np.uint32).reshape(rows // 8, hashes, columns // 8, 32)
 
 
 def _by_pair(array: np.ndarray) -> np.ndarray:
     """(rows, hashes) → (sets, hashes, 4, 2): two rows a lane."""
-    return array.reshape(-1, 4, 2, array.shape[1]).transpose(0, 3, 1, 2)
-
-
-def _bands(shape: Shape, directions: np.ndarray) -> np.ndarray:
-    """(sets, 4, 4): what a record's length is multiplied by and taken from, for the worst of a lane's hashes."""
-    length = _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3))
-    beta = BETA * shape.columns**0.5
-    out = np.zeros((*length.shape, 4), np.float32)
-    out[..., 0] = EPSILON * length + beta
-    out[..., 1] = (ONE_HALF if shape.floor else 0.0) - beta * length
-    return out
+    return np.ascontiguousarray(array.reshape(-1, 4, 2, array.shape[1]).transpose(0, 3, 1, 2))
 
 
 def scaled(hasher: Hasher) -> tuple[np.ndarray, np.ndarray]:

@@ -42,13 +42,14 @@ split(const double* __restrict__ X, long long n, const float* __restrict__ scale
     }
 }
 
-struct Hash { float offset, near, limit, unused; u64 multiplier, unused_too; };
+struct Hash { float offset, near, limit; u32 multiplier; };
 
 // T holds HASHES x width projections a row; width is a multiple of 4.
 extern "C" __global__ void __launch_bounds__(THREADS)
 count(const float4* __restrict__ T, long long width, const double* __restrict__ X, const float4* __restrict__ lengths,
       long long n, u64* __restrict__ counts, const double* __restrict__ parameters, const u64* __restrict__ start,
-      const u64* __restrict__ begin, const Hash* __restrict__ hashes)
+      const u64* __restrict__ multipliers, const u32* __restrict__ begin, const Hash* __restrict__ hashes,
+      const float* __restrict__ longest)
 {
     extern __shared__ Hash hash[];                                  // HASHES
     u32* table = (u32*)(hash + HASHES);                             // BUCKETS
@@ -63,7 +64,7 @@ count(const float4* __restrict__ T, long long width, const double* __restrict__ 
         const float4* here = T + (r * HASHES * width + i) / 4;
         const float4 zeros = {0.0f, 0.0f, 0.0f, 0.0f}, sizes = i < n ? lengths[i / 4] : zeros;
         const float length[4] = {sizes.x, sizes.y, sizes.z, sizes.w};
-        u64 total[4] = {begin[r], begin[r], begin[r], begin[r]};
+        u32 total[4] = {begin[r], begin[r], begin[r], begin[r]};
         bool doubt[4] = {false, false, false, false};
         #pragma unroll UNROLL
         for (int h = 0; h < HASHES; h++) {
@@ -76,7 +77,7 @@ count(const float4* __restrict__ T, long long width, const double* __restrict__ 
 #if FLOOR
                 const float whole = t[e] + MAGIC;
                 doubt[e] |= !(fabsf(t[e] - (whole - MAGIC)) < far);
-                total[e] += by.multiplier * (u64)__float_as_uint(whole);
+                total[e] += by.multiplier * __float_as_uint(whole);
 #else
                 doubt[e] |= !(fabsf(t[e]) > -far);
                 if (t[e] >= 0.0f) total[e] += by.multiplier;
@@ -86,7 +87,12 @@ count(const float4* __restrict__ T, long long width, const double* __restrict__ 
         #pragma unroll
         for (int e = 0; e < 4; e++) {
             const bool real = i + e < n;
-            if (real && !doubt[e]) atomicAdd(table + bucket_of(total[e]), 1u);
+            if (!DIRECT) {                                          // what the low words may carry: see halves.cu
+                const float most = FLOOR ? length[e] * longest[r] + 2.0f : 1.0f;
+                const u32 reach = min(__float2uint_ru((float)BUCKETS * (HASHES * most + 2.0f)), 0x7fffffffu);
+                doubt[e] |= total[e] * BUCKETS + reach < 2 * reach;
+            }
+            if (real && !doubt[e]) atomicAdd(table + bucket_of(total[e] * (DIRECT ? 1ULL : 1ULL << 32)), 1u);
             u32 doubtful = __ballot_sync(~0u, real && doubt[e]);
             while (doubtful) {
                 const double* x = X + (base + 4 * (__ffs(doubtful) - 1) + e) * COLUMNS;
@@ -94,7 +100,7 @@ count(const float4* __restrict__ T, long long width, const double* __restrict__ 
                 u64 sum = 0;
                 for (int h = lane; h < HASHES; h += 32) {
                     const double y = projection(x, parameters + (r * HASHES + h) * SIZE, COLUMNS, FLOOR);
-                    sum += hash[h].multiplier * (FLOOR ? word_of(floor(y)) : (u64)(y >= 0.0));
+                    sum += multipliers[r * HASHES + h] * (FLOOR ? word_of(floor(y)) : (u64)(y >= 0.0));
                 }
                 for (int apart = 16; apart; apart /= 2) sum += __shfl_xor_sync(~0u, sum, apart);
                 if (lane == 0) atomicAdd(table + bucket_of(start[r] + sum), 1u);

@@ -1,7 +1,7 @@
 """Long records: projected by large matrix products in half precision, counted from the projections. See ``long.cu``.
 
-The same two halves as in :mod:`halves`, side by side in one product three times as long. The band around the edges is
-twice as wide: there are more additions.
+The same two halves as in :mod:`halves`, side by side in one product three times as long, and the same band around the
+edges: there are more additions in single precision, but the sums of many terms stay far below the product of lengths.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from scumble.counting.cuda import shape as shapes
-from scumble.counting.cuda.halves import BETA, MAGIC_BITS, ONE_HALF, scaled, split
+from scumble.counting.cuda.halves import bands, scaled, split, words
 from scumble.counting.cuda.shape import Shape
 from scumble.counting.hasher import Hasher
 
-EPSILON = 2.0**-18
+EPSILON = 2.0**-20
 THREADS = 512
 WIDTH = 1 << 16
 """Records projected at a time."""
@@ -39,7 +39,7 @@ def stripes(rows: int, n: int, processors: int) -> int:
 
 def shared(shape: Shape) -> int:
     """Bytes of a row's hashes and its table."""
-    return 32 * shape.hashes + 4 * shape.buckets
+    return 16 * shape.hashes + 4 * shape.buckets
 
 
 def source(shape: Shape) -> str:
@@ -55,8 +55,8 @@ def source(shape: Shape) -> str:
 
 
 def pack(hasher: Hasher) -> list[np.ndarray]:
-    """Directions in halves; the columns' scales; directions and starts as they are, for close calls; starts that make
-    up for the bits of steps; and what the counting reads of each hash."""
+    """Directions in halves; the columns' scales; the hash functions as they are, for close calls; starts, what the
+    counting reads of each hash, and the longest direction of each row."""
     shape = Shape.of(hasher)
     directions, scales = scaled(hasher)
     length = np.sqrt(np.sum(directions**2, axis=-1))
@@ -64,21 +64,17 @@ def pack(hasher: Hasher) -> list[np.ndarray]:
     halves = np.zeros((hasher.rows * shape.hashes, 3, wide(shape)), np.float16)
     for place, half in enumerate((large, small, large)):
         halves[:, place, : shape.columns] = half.reshape(len(halves), -1)
-    beta = BETA * shape.columns**0.5
-    floats = np.zeros((*length.shape, 4), np.float32)
-    floats[..., 1] = EPSILON * length + beta
-    floats[..., 2] = (ONE_HALF if shape.floor else 0.0) - beta * length
-    begin = hasher.start.copy()
-    if shape.floor:
-        floats[..., 0] = hasher.parameters[0][:, :, 0] - 0.5
-        begin -= hasher.multipliers.sum(axis=1, dtype=np.uint64) * np.uint64(MAGIC_BITS)
-    words = np.stack([hasher.multipliers, np.zeros_like(hasher.multipliers)], axis=-1)
-    hashes = np.concatenate([floats.view(np.uint32), words.view(np.uint32)], axis=-1)
+    start, multipliers = words(hasher)
+    near, limit, longest = bands(shape, length, EPSILON)
+    offset = hasher.parameters[0][:, :, 0] - 0.5 if shape.floor else np.zeros_like(length)
+    floats = np.stack([offset.astype(np.float32), near, limit], axis=-1).view(np.uint32)
     return [
         halves.reshape(len(halves), -1),
         scales.astype(np.float32),
         hasher.parameters[0],
         hasher.start,
-        begin,
-        hashes,
+        hasher.multipliers,
+        start,
+        np.concatenate([floats, multipliers[..., None]], axis=-1),
+        longest.max(axis=1),
     ]
