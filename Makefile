@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo docs postgresql spark chromium page test check fuzz bench clean
+.PHONY: setup demo docs postgresql spark chromium page test check fuzz bench paper paper-quick clean
 
 setup: $(STAMP)
 
@@ -50,7 +50,7 @@ chromium:
 page:
 	cd web && npm ci --no-audit --no-fund && npm run build
 
-test: check postgresql spark chromium
+test: check postgresql spark chromium paper-quick
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Whatever reads a file, against hostile ones, guided by coverage. What it has learnt stays in .fuzz, for the next time.
@@ -61,6 +61,15 @@ fuzz: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# The paper's experiments with every rival: results.json, REPORT.md and figures in benchmarks/paper. Under two hours on
+# two quiet cores; may be stopped, and goes on when called again.
+paper: setup
+	$(BIN)/python -m benchmarks.paper
+
+# The same on small made-up tables, into a folder that is thrown away: does everything run?
+paper-quick: setup
+	$(BIN)/python -m benchmarks.paper --quick
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis demo-output site

@@ -8,11 +8,15 @@ code adds, R/(Nε): N times too little, so that the result is Nε-private, and n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.paper.functions.tables import Table
+
+Scale = Callable[[int, int, float], float]
+"""From rows, records and ε to the scale of the noise."""
 
 
 def honest(rows: int, n: int, epsilon: float) -> float:

@@ -18,10 +18,9 @@ from benchmarks.paper.method import FALSE, NONE, PURE, Method
 BANDWIDTH = {"nomao": 0.6, "occupancy": 0.5, "pulsar": 0.1}
 ROWS, BUCKETS = 100, 128
 Predict = Callable[[np.ndarray], np.ndarray]
-Scale = Callable[[int, int, float], float]
 
 
-def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, bandwidth: float, scale: Scale | None) -> Predict:
+def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, bandwidth: float, scale: race.Scale | None) -> Predict:
     kernel, rng = scumble.EuclideanKernel(bandwidth), np.random.default_rng(seed)
     classes = []
     for c in (0, 1):
@@ -32,7 +31,7 @@ def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, bandwidth: floa
     return lambda Q: np.argmax([one.density(Q) for one in classes], axis=0)
 
 
-def _with(scale: Scale | None) -> Callable[..., Predict]:
+def _with(scale: race.Scale | None) -> Callable[..., Predict]:
     return lambda X, y, epsilon, seed, bandwidth: fit(X, y, epsilon, seed, bandwidth, scale)
 
 

@@ -20,10 +20,9 @@ from scumble.learn.erm import minimize
 
 ROWS, MANY_ROWS, PLANES, SPREAD = 100, 1000, 4, 0.1
 Predict = Callable[[np.ndarray], np.ndarray]
-Scale = Callable[[int, int, float], float]
 
 
-def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, rows: int, scale: Scale | None) -> Predict:
+def fit(X: np.ndarray, y: np.ndarray, epsilon: float, seed: int, rows: int, scale: race.Scale | None) -> Predict:
     """X and y within [−1, 1]. Returns the model."""
     z = np.column_stack([X, np.ones(len(X)), y])
     table = exact_table(np.vstack([z, -z]), scumble.AngularKernel(PLANES), rows, 2**PLANES, seed, rehash="universal")
