@@ -19,6 +19,15 @@ from scumble import EuclideanKernel
 
 PAPER = ("nyc", "sf", "skin", "codrna")
 QUICK = ("hills-1d", "hills-3d")
+SIZES = {
+    "nyc": (15_125, 1),
+    "sf": (28_347, 1),
+    "skin": (243_057, 3),
+    "codrna": (57_535, 8),
+    "hills-1d": (4_000, 1),
+    "hills-3d": (4_000, 3),
+}
+"""Records and columns, known before a file is opened."""
 PILOTS = 500
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.paper import protocol
-from benchmarks.paper.densities import PAPER, QUICK, density_set, truth
+from benchmarks.paper.densities import PAPER, QUICK, SIZES, density_set, truth
 from benchmarks.paper.functions import METHODS
 from benchmarks.paper.functions.method import Method, Setting
 from benchmarks.paper.task import Task
@@ -29,13 +29,12 @@ PILOT_SEEDS = (900, 901)
 
 def tasks(quick: bool) -> Iterable[Task]:
     for dataset in QUICK if quick else PAPER:
-        n, d = density_set(dataset).X.shape
         for method in METHODS:
             budgets = protocol.budgets(quick)
             if method.private == "none":  # does not depend on ε
                 budgets = budgets[-1:]
             repetitions = protocol.repetitions(quick)
-            if method.why_not(n, d, budgets[-1]):
+            if method.why_not(*SIZES[dataset], budgets[-1]):
                 budgets, repetitions = budgets[-1:], range(1)
             for repetition in repetitions:
                 for epsilon in budgets:
