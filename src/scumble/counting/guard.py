@@ -87,7 +87,9 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     centre = low / 2.0 + high / 2.0
     reach = np.maximum(high - centre, centre - low)
     rows, hashes = hasher.multipliers.shape
-    factors, single, guards = [], [], []
+    factors: list[tuple[int, ...]] = []
+    single: list[np.ndarray] = []
+    guards: list[np.ndarray] = []
     lowest, spans = np.zeros((2, rows, hashes), np.int64)
     value = column = parameter = 0
     for factor, drawn, place in zip(hasher.factors, hasher.parameters, hasher.slices, strict=True):
