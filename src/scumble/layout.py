@@ -24,8 +24,8 @@ from scumble.tables import Table, invalid_message
 if TYPE_CHECKING:
     from scumble.spec import Spec
 
-QUERY_TILE = 2048
-"""Queries looked up at a time: bounds the memory to rows × 16 KiB."""
+QUERY_VALUES = 1 << 21
+"""Sums held at a time: bounds the memory of queries to some 64 MiB."""
 
 CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15, "grid": 1.2}
 """Widens the hashing part of intervals. Row values are skewed: a few rows hold large counters, and a sample that missed
@@ -145,10 +145,14 @@ class HashedReader(Reader):
             self.gain = 1.0 / (1.0 - 1.0 / buckets) if buckets > 1 else 0.0
             shrink = self.gain
         self.noise_variance = noise_variance * shrink / len(counts)
+        self.moments = RowMoments(layout.blocks)
+        self.line_shift = np.add.reduceat(self.shift, self.moments.starts)
+        if not self.counts.flags.writeable:  # compiled loops tell such arrays apart; this one stays ours
+            self.counts = self.counts.copy()
 
     def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
         n, hasher = len(parts[0]), self.layout.hasher
-        moments = RowMoments(self.layout.blocks, groups)
+        moments = self.moments if groups is None else RowMoments(self.layout.blocks, groups)
         chosen = engine("auto", n * hasher.multipliers.size)
         on_gpu = None
         if groups is None and hasattr(chosen, "moments"):
@@ -156,11 +160,16 @@ class HashedReader(Reader):
         if on_gpu is not None:
             value, spread = on_gpu
         else:
-            value, spread = np.empty(n), np.empty(n)
-            for first in range(0, n, QUERY_TILE):
-                place = slice(first, min(first + QUERY_TILE, n))
-                rows = chosen.lookup(hasher, [part[place] for part in parts], self.counts)
-                value[place], spread[place] = moments((rows - self.shift[:, None]) * self.gain)
+            tile = max(1, QUERY_VALUES // len(moments.starts))
+            if on_device(parts[0].values):
+                parts = [Records(to_host(part.values), part.offsets) for part in parts]
+            tiles = [parts] if n <= tile else [[part[k : k + tile] for part in parts] for k in range(0, n, tile)]
+            shift = self.line_shift if groups is None else np.add.reduceat(self.shift, moments.starts)
+            read = engine("cpu").sums
+            found = [
+                moments((read(hasher, here, self.counts, moments.lines) - shift[:, None]) * self.gain) for here in tiles
+            ]
+            value, spread = found[0] if len(found) == 1 else (np.concatenate(each) for each in zip(*found, strict=True))
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
         return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.layout.caution)

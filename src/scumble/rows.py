@@ -1,4 +1,4 @@
-"""From one value a row to an estimate and its spread."""
+"""From sums over rows to an estimate and its spread."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 class RowMoments:
     """The mean over rows, and the variance of that mean from the spread of blocks of rows.
 
+    Rows are added up by `lines`, runs of rows that belong together in every respect.
+
     Parameters
     ----------
     blocks : for each row, the number of its block, ascending; see :meth:`scumble.design.Design.blocks`.
@@ -16,26 +18,29 @@ class RowMoments:
     """
 
     def __init__(self, blocks: np.ndarray, groups: int | None = None) -> None:
-        rows = len(blocks)
-        self.starts = np.flatnonzero(np.diff(blocks, prepend=-1))
-        self.weights = np.diff(self.starts, append=rows) / rows
-        self.degrees = float(max(len(self.starts) - 1, 1))
-        self.groups = None if groups is None else np.arange(min(groups, rows)) * rows // min(groups, rows)
+        self.rows = rows = len(blocks)
+        block_starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+        group_starts = np.arange(min(groups or 1, rows)) * rows // min(groups or 1, rows)
+        self.starts = np.union1d(block_starts, group_starts)
+        self.lines = np.searchsorted(self.starts, np.arange(rows), side="right") - 1
+        self.blocks = np.searchsorted(self.starts, block_starts)
+        self.weights = np.diff(block_starts, append=rows) / rows
+        self.degrees = float(max(len(block_starts) - 1, 1))
+        self.groups = None if groups is None else np.searchsorted(self.starts, group_starts)
+        self.sizes = np.diff(group_starts, append=rows)
 
-    def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Estimate and variance of (rows, n) values, one of each a query."""
-        rows = len(values)
-        sums = np.add.reduceat(values, self.starts, axis=0)
-        mean = sums.sum(axis=0) / rows
-        means = sums / (self.weights * rows)[:, None]
-        count = len(self.starts)
+    def __call__(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Estimate and variance of (lines, n) sums over the rows of each line, one of each a query."""
+        by_block = np.add.reduceat(sums, self.blocks, axis=0) if len(self.blocks) < len(sums) else sums
+        mean = by_block.sum(axis=0) / self.rows
+        means = by_block / (self.weights * self.rows)[:, None]
+        count = len(self.blocks)
         if count > 1:
             spread = np.einsum("g,gn->n", self.weights**2, (means - mean) ** 2) * count / (count - 1)
         else:
             # A single row: its variance is at most (Σ √k)² (the paper's Theorem 2), of the order of the value squared.
             spread = mean**2
         if self.groups is not None:
-            size = np.diff(self.groups, append=rows)
-            mean = np.median(np.add.reduceat(values, self.groups, axis=0) / size[:, None], axis=0)
+            mean = np.median(np.add.reduceat(sums, self.groups, axis=0) / self.sizes[:, None], axis=0)
             spread = spread * np.pi / 2  # the median's variance for near-normal means
         return mean, spread

@@ -1,34 +1,32 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The rows are dealt out to the threads, so that each thread owns its rows' counters and nothing has to be merged. A
-thread takes the records in tiles that stay in its cache and goes through its rows a few at a time: each factor of the
-kernel adds its share Σ mⱼ vⱼ to one accumulator for each record and row, then the accumulators become buckets and are
-counted.
-
-Records are read column by column within a tile, so that neighbouring records fill the vector registers. Sums run in
-the order of the columns and without fused operations: the engine agrees with the reference to the last bit.
+The rows are dealt out to the threads, so that each thread owns its rows' counters and nothing has to be merged. Large
+batches of kernels that project go the quick way, in single precision with a guard (`quick`); everything else in double
+precision (`exact`). Both ways give the same counters, to the integer.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from contextlib import AbstractContextManager
+from functools import cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numba import njit
+from threadpoolctl import ThreadpoolController
 
+from scumble.counting import exact, quick
+from scumble.counting.guard import prepare
 from scumble.counting.hasher import Hasher
-from scumble.kernels import Kernel, Records
-
-TILE, ROWS = 4096, 8
-"""Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB. Few records go through more rows at once."""
+from scumble.counting.repeats import distinct
+from scumble.kernels import Records
 
 WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""
+PART, FEWEST = 1 << 21, 1 << 13
+"""Values, and the fewest records, that are prepared at a time: 16 MiB."""
 
 
 def available_threads() -> int:
@@ -39,247 +37,72 @@ def available_threads() -> int:
         return os.cpu_count() or 1
 
 
-@njit(cache=True, inline="always")
-def _word(code):
-    """One code to a 32-bit word; the twin of `hasher.to_words`."""
-    if abs(code) < 2147483648.0:
-        return np.int64(code)
-    bits = np.float64(code if np.isfinite(code) else np.inf).view(np.uint64)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.int64(bits >> np.uint64(32)) - np.int64(2147483648)
-
-
-@njit(nogil=True, cache=True)
-def _add_floor(columns, offsets, parameters, multipliers, total):
-    """Steps of a projection: v = ⌊b + Σ aⱼ xⱼ⌋."""
-    d, n = columns.shape
-    t = np.empty(n)
-    for r in range(parameters.shape[0]):
-        for h in range(parameters.shape[1]):
-            p = parameters[r, h]
-            m = multipliers[r, h]
-            row = total[r]
-            if d == 1:
-                for i in range(n):
-                    t[i] = np.floor(p[0] + columns[0, i] * p[1])
-            elif d == 2:
-                for i in range(n):
-                    t[i] = np.floor(p[0] + columns[0, i] * p[1] + columns[1, i] * p[2])
-            elif d == 3:
-                for i in range(n):
-                    t[i] = np.floor(p[0] + columns[0, i] * p[1] + columns[1, i] * p[2] + columns[2, i] * p[3])
-            else:
-                _project(columns, p[1:], p[0], t)
-                for i in range(n):
-                    t[i] = np.floor(t[i])
-            small = True
-            for i in range(n):
-                small &= abs(t[i]) < 2147483648.0
-            if small:
-                for i in range(n):
-                    row[i] += np.uint64(np.int64(t[i])) * m
-            else:
-                for i in range(n):
-                    row[i] += np.uint64(_word(t[i])) * m
-
-
-@njit(nogil=True, cache=True)
-def _project(columns, direction, start, t):
-    """t = start + Σ aⱼ xⱼ, in the order of the columns, four at a time."""
-    d, n = columns.shape
-    for i in range(n):
-        t[i] = start
-    j = 0
-    while j + 4 <= d:
-        a, b, c, e = direction[j], direction[j + 1], direction[j + 2], direction[j + 3]
-        for i in range(n):
-            t[i] = t[i] + columns[j, i] * a + columns[j + 1, i] * b + columns[j + 2, i] * c + columns[j + 3, i] * e
-        j += 4
-    while j < d:
-        a = direction[j]
-        for i in range(n):
-            t[i] += columns[j, i] * a
-        j += 1
-
-
-@njit(nogil=True, cache=True)
-def _add_sign(columns, offsets, parameters, multipliers, total):
-    """Sides of hyperplanes: v = [Σ aⱼ xⱼ ≥ 0]."""
-    n = columns.shape[1]
-    t = np.empty(n)
-    for r in range(parameters.shape[0]):
-        for h in range(parameters.shape[1]):
-            m = multipliers[r, h]
-            _project(columns, parameters[r, h], 0.0, t)
-            for i in range(n):
-                total[r, i] += m if t[i] >= 0.0 else np.uint64(0)
-
-
-@njit(nogil=True, cache=True)
-def _add_pick(columns, offsets, parameters, multipliers, total):
-    """One column at random: v = x_c."""
-    for r in range(parameters.shape[0]):
-        for h in range(parameters.shape[1]):
-            c = np.int64(parameters[r, h, 0])
-            for i in range(columns.shape[1]):
-                total[r, i] += np.uint64(_word(columns[c, i])) * multipliers[r, h]
-
-
-@njit(nogil=True, cache=True)
-def _add_minimum(tokens, offsets, parameters, multipliers, total):
-    """The first token in a random order (MinHash); the twin of `kernels.jaccard.rank`."""
-    for r in range(parameters.shape[0]):
-        for h in range(parameters.shape[1]):
-            key = np.uint64(parameters[r, h, 0])
-            for i in range(offsets.size - 1):
-                least = -1.0
-                for k in range(offsets[i], offsets[i + 1]):
-                    x = np.uint64(tokens[0, k]) * np.uint64(0x9E3779B97F4A7C15) ^ key
-                    for _ in range(2):
-                        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                        x ^= x >> np.uint64(31)
-                    place = np.float64(x >> np.uint64(11))
-                    if least < 0.0 or place < least:
-                        least = place
-                total[r, i] += np.uint64(_word(least)) * multipliers[r, h]
-
-
-@njit(nogil=True, cache=True)
-def _add_column(columns, offsets, parameters, multipliers, total):
-    """Steps of one column at random: v = ⌊x_c·s + b⌋ within [lowest, highest]."""
-    for r in range(parameters.shape[0]):
-        for h in range(parameters.shape[1]):
-            c = np.int64(parameters[r, h, 0])
-            steps, offset, lowest, highest = parameters[r, h, 1:5]
-            m = multipliers[r, h]
-            for i in range(columns.shape[1]):
-                v = min(max(np.floor(columns[c, i] * steps + offset), lowest), highest)
-                total[r, i] += np.uint64(_word(v)) * m
-
-
-@njit(nogil=True, cache=True)
-def _add_folded(columns, offsets, parameters, multipliers, total):
-    """Sides of m hyperplanes up to a common sign: bit j is [side j ≠ side m]."""
-    d, n = columns.shape
-    signs = parameters.shape[2] // d
-    t, last = np.empty(n), np.empty(n)
-    for r in range(parameters.shape[0]):
-        for h in range(parameters.shape[1]):
-            _project(columns, parameters[r, h, (signs - 1) * d :], 0.0, last)
-            m = multipliers[r, h]
-            for j in range(signs - 1):
-                _project(columns, parameters[r, h, j * d : (j + 1) * d], 0.0, t)
-                for i in range(n):
-                    total[r, i] += m if (t[i] >= 0.0) != (last[i] >= 0.0) else np.uint64(0)
-                m *= np.uint64(2)
-
-
-_COMPILED = {
-    "floor": _add_floor,
-    "sign": _add_sign,
-    "pick": _add_pick,
-    "minimum": _add_minimum,
-    "column": _add_column,
-    "folded": _add_folded,
-}
-
-
-@cache
-def _add_python(code: Callable[..., Any]) -> Callable[..., None]:
-    """A loop around a user's own hash, compiled once a process."""
-    compiled = njit(code, nogil=True)
-
-    @njit(nogil=True)
-    def add(flat, offsets, parameters, multipliers, total):
-        for r in range(parameters.shape[0]):
-            for h in range(parameters.shape[1]):
-                for i in range(offsets.size - 1):
-                    v = np.float64(compiled(flat[0, offsets[i] : offsets[i + 1]], parameters[r, h]))
-                    total[r, i] += np.uint64(_word(v)) * multipliers[r, h]
-
-    return add
-
-
-@njit(nogil=True, cache=True)
-def _start(total, start):
-    for r in range(total.shape[0]):
-        for i in range(total.shape[1]):
-            total[r, i] = start[r]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _bucket(total, buckets, direct):
-    half = np.uint64(32)
-    if direct:  # a kernel whose codes leave its radix must not leave the row: one increment in it, whatever happens
-        return np.intp(min(total, buckets - np.uint64(1)))
-    return np.intp(((total >> half) * buckets) >> half)
-
-
-@njit(nogil=True, cache=True)
-def _increment(total, direct, counts):
-    buckets = np.uint64(counts.shape[1])
-    for r in range(total.shape[0]):
-        row = counts[r]
-        for i in range(total.shape[1]):
-            row[_bucket(total[r, i], buckets, direct)] += 1
-
-
-@njit(nogil=True, cache=True)
-def _read(total, direct, counts, out):
-    buckets = np.uint64(counts.shape[1])
-    for r in range(total.shape[0]):
-        row = counts[r]
-        for i in range(total.shape[1]):
-            out[r, i] = row[_bucket(total[r, i], buckets, direct)]
-
-
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
-
-    def finish(total: np.ndarray, rows: slice, place: slice) -> None:
-        _increment(total, hasher.direct, counts[rows])
-
-    _for_each_tile(hasher, records, finish, threads)
+    for part in _parts(hasher, records):
+        shares = _shares(hasher.rows, quick.TOGETHER, _busy(hasher, len(part[0]), threads))
+        batch = prepare(hasher, part)
+        if batch is None:
+            _in_threads(partial(exact.count, hasher, part, counts), shares)
+            continue
+        times = quick.EMPTY
+        repeated = distinct(batch.values, hasher.multipliers.size)
+        if repeated is not None:
+            batch, times = batch._replace(values=repeated[0]), repeated[1]
+        with _one_thread_a_product():
+            _in_threads(partial(quick.count, batch, times, counts), shares)
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
     """(rows, n): the counter that each record falls into, row by row."""
-    out = np.empty((hasher.rows, len(records[0])), counts.dtype)
+    return sums(hasher, records, counts, np.arange(hasher.rows), threads)
 
-    def finish(total: np.ndarray, rows: slice, place: slice) -> None:
-        _read(total, hasher.direct, counts[rows], out[rows, place])
 
-    _for_each_tile(hasher, records, finish, threads)
+def sums(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
+) -> np.ndarray:
+    """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
+    n = len(records[0])
+    out = np.zeros((int(lines[-1]) + 1, n), counts.dtype)
+    if n == 0:
+        return out
+    batch = prepare(hasher, records) if counts.dtype == np.int64 and counts.flags.writeable else None
+    shares = _shares(n, 1, _busy(hasher, n, threads))
+    if batch is None:
+        _in_threads(lambda mine: exact.read(hasher, [part[mine] for part in records], counts, lines, out, mine), shares)
+    else:
+        with _one_thread_a_product():
+            _in_threads(
+                lambda mine: quick.read(batch._replace(values=batch.values[mine]), counts, lines, out, mine.start),
+                shares,
+            )
     return out
 
 
-def _for_each_tile(
-    hasher: Hasher, records: Sequence[Records], finish: Callable[..., None], threads: int | None
-) -> None:
-    """Hash every record in every row; `finish` gets the accumulators of one tile of records and rows."""
-    n = len(records[0])
-    if n == 0:
-        return
-    tall = max(ROWS, ROWS * TILE // n)
-    adders = [_COMPILED.get(factor.family) or _add_python(type(factor).code) for factor in hasher.factors]
+def _parts(hasher: Hasher, records: Sequence[Records]) -> Iterator[Sequence[Records]]:
+    """The records in parts that are prepared and freed one at a time."""
+    size = max(FEWEST, PART // sum(len(which) for which in hasher.which))
+    for first in range(0, len(records[0]), size):
+        yield [part[first : first + size] for part in records]
 
-    def work(mine: slice) -> None:
-        space = np.empty((min(tall, mine.stop - mine.start), min(n, TILE)), np.uint64)
-        for first in range(0, n, TILE):
-            place = slice(first, min(first + TILE, n))
-            parts = [_tile(factor, part[place]) for factor, part in zip(hasher.factors, records, strict=True)]
-            for top in range(mine.start, mine.stop, tall):
-                rows = slice(top, min(top + tall, mine.stop))
-                total = space[: rows.stop - top, : place.stop - first]
-                _start(total, hasher.start[rows])
-                for add, part, parameters, hashes in zip(adders, parts, hasher.parameters, hasher.slices, strict=True):
-                    add(*part, parameters[rows], hasher.multipliers[rows, hashes], total)
-                finish(total, rows, place)
 
-    busy = min(threads or available_threads(), 1 + n * hasher.rows // WORTH_A_THREAD)
-    shares = _shares(hasher.rows, busy)
+def _busy(hasher: Hasher, n: int, threads: int | None) -> int:
+    """Threads that n records keep busy."""
+    worth = 1 + n * hasher.rows // WORTH_A_THREAD
+    return 1 if worth == 1 else min(threads or available_threads(), worth)
+
+
+def _shares(size: int, group: int, threads: int) -> list[slice]:
+    """Rows or records in equal parts, one for each thread, whole groups in each."""
+    if threads == 1:
+        return [slice(0, size)]
+    groups = -(-size // group)
+    parts = max(1, min(threads, groups // 2))
+    edges = [min(groups * k // parts * group, size) for k in range(parts + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def _in_threads(work: Callable[[slice], object], shares: list[slice]) -> None:
     if len(shares) == 1:
         work(shares[0])
         return
@@ -288,22 +111,11 @@ def _for_each_tile(
             done.result()
 
 
-def _shares(rows: int, threads: int) -> list[slice]:
-    """The rows in as many equal parts as there are threads to use."""
-    parts = max(1, min(threads, rows // ROWS))
-    edges = [rows * k // parts for k in range(parts + 1)]
-    return [slice(a, b) for a, b in pairwise(edges)]
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
-_NO_OFFSETS = np.zeros(1, np.int64)
-
-
-def _tile(kernel: Kernel, records: Records) -> tuple[np.ndarray, np.ndarray]:
-    """A tile's values as the loops want them: columns for matrices, one flat line for ragged records."""
-    values, offsets = records.values, records.offsets
-    if kernel.family in _COMPILED and offsets is None:
-        return np.ascontiguousarray(values.T), _NO_OFFSETS
-    if offsets is None:
-        n, d = values.shape
-        return np.ascontiguousarray(values).reshape(1, -1), np.arange(n + 1, dtype=np.int64) * d
-    return values.reshape(1, -1), offsets
+def _one_thread_a_product() -> AbstractContextManager[object]:
+    """Each of our threads multiplies on its own: the libraries of matrix products shall not start more."""
+    return _libraries().limit(limits=1, user_api="blas")

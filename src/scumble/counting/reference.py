@@ -37,3 +37,12 @@ def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threa
     """(rows, n): the counter that each record falls into, row by row."""
     where = buckets(hasher, records)
     return counts[np.arange(hasher.rows)[:, None], where.T]
+
+
+def sums(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int = 1
+) -> np.ndarray:
+    """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
+    out = np.zeros((int(lines[-1]) + 1, len(records[0])), counts.dtype)
+    np.add.at(out, lines, lookup(hasher, records, counts))
+    return out

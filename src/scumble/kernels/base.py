@@ -126,7 +126,10 @@ class Kernel(ABC):
         with np.errstate(over="ignore"):
             limit = LARGEST / self._inverse_scale(table.names, which)
         limit = np.minimum(limit, np.finfo(np.float64).max)
-        bad = np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
+        if len(values) and np.all(values.max(axis=0) <= limit) and np.all(values.min(axis=0) >= -limit):
+            bad = np.broadcast_to(np.False_, values.shape)
+        else:
+            bad = np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
         return Records(values), bad
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:

@@ -1,0 +1,177 @@
+"""How far single precision can be trusted in one batch of records.
+
+A projection t = b + Σ aⱼ xⱼ is needed only as ⌊t⌋, or as its sign. Single precision computes it twice as fast, with an
+error that has a bound. Where t lies farther than that bound from the next edge, single precision decides as double
+precision would; the few others are computed again. The counters are those of double precision, to the integer.
+
+The bound. Columns are moved and stretched to [−1, 1] first: xⱼ = cⱼ + wⱼ yⱼ, so that t = (b + Σ aⱼ cⱼ) + Σ aⱼ wⱼ yⱼ.
+With u = 2⁻²⁴ and S = |b + Σ aⱼ cⱼ − low| + Σ |aⱼ| wⱼ, rounding the d + 1 factors of each kind and adding the products
+in any order, fused or not, errs by at most ((1 + u)^(d + 3) − 1) S (Higham 2002, section 3.1): below (d + 4) u S, for
+there are fewer than 2¹² columns. Double precision, here and in the reference, errs by less than (d + 4) 2⁻⁵¹ times the
+sum of all absolute terms; that is added. For sides of hyperplanes, records are brought to size by powers of two.
+
+Floors come as fixed-point numbers with 16 fractional bits, counted from the row's lowest code in this batch: the code
+is in the upper bits, and the distance from the edges in the lower ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from scumble.counting.hasher import Hasher
+from scumble.kernels import Records
+
+FRACTION = 16
+ONE = 1 << FRACTION
+SPAN = 1 << 14
+"""Most codes of one hash in fixed point, so that 31 bits hold them."""
+WORST = ONE / 32
+"""Widest guard worth its while: a sixteenth of all records would be computed again."""
+FEW = 256
+"""Records that are not worth the preparation."""
+UNIT = 2.0**-24
+MOST_COLUMNS = 4096
+SIDE_GUARD = 8
+SMALL, LARGE = 1e-200, 1e200
+"""Records with their largest value in between can be brought to size without loss."""
+
+FLOOR, SIGN, COLUMN, PICK = range(4)
+FAMILIES = {"floor": FLOOR, "sign": SIGN, "column": COLUMN, "pick": PICK}
+
+# What a line of `Batch.factors` says: the family, how many columns and hashes the factor has and how many parameters a
+# hash, and where its values, its columns in single precision, its hashes and its parameters begin.
+FAMILY, WIDTH, HASHES, PARAMETERS, VALUE, FIRST_COLUMN, HASH, PARAMETER = range(8)
+
+
+class Batch(NamedTuple):
+    """One batch of records, with what the quick loops need, as plain arrays."""
+
+    values: np.ndarray
+    """(n, columns of all factors): the records as they are."""
+    centre: np.ndarray
+    stretch: np.ndarray
+    """What makes columns of [−1, 1] out of them."""
+    factors: np.ndarray
+    """(factors, 8) whole numbers; see above."""
+    parameters: np.ndarray
+    """(rows, all parameters) in double precision, for the records as they are."""
+    single: np.ndarray
+    """The same in single precision, for the moved and stretched columns."""
+    guards: np.ndarray
+    """(rows, hashes): how near to an edge is too near."""
+    lowest: np.ndarray
+    """(rows, hashes): the code that fixed-point numbers are counted from."""
+    spans: np.ndarray
+    """(rows, hashes): how many codes there are from there; 0 where fixed point does not hold them."""
+    start: np.ndarray
+    """(rows,): the rehash's constant, with the lowest codes worked in."""
+    multipliers: np.ndarray
+    """(rows, hashes): the rehash's factors, or what a code is worth in the number of its bucket."""
+    direct: bool
+    """Whether buckets are numbered by the codes."""
+
+
+def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
+    """The batch for the quick loops, or None if they do not serve it."""
+    if len(records[0]) < FEW or any(factor.family not in FAMILIES for factor in hasher.factors):
+        return None
+    values = records[0].values if len(records) == 1 else np.hstack([part.values for part in records])
+    values = np.ascontiguousarray(values, np.float64)
+    if not 0 < values.shape[1] <= MOST_COLUMNS or not products_can_be_trusted():
+        return None
+    low, high = values.min(axis=0), values.max(axis=0)
+    centre = low / 2.0 + high / 2.0
+    reach = np.maximum(high - centre, centre - low)
+    rows, hashes = hasher.multipliers.shape
+    factors: list[tuple[int, ...]] = []
+    single: list[np.ndarray] = []
+    guards: list[np.ndarray] = []
+    lowest, spans = np.zeros((2, rows, hashes), np.int64)
+    value = column = parameter = 0
+    for factor, drawn, place in zip(hasher.factors, hasher.parameters, hasher.slices, strict=True):
+        family, d = FAMILIES[factor.family], len(hasher.which[len(factors)])
+        mine = slice(value, value + d)
+        mild, guard = drawn, np.zeros(drawn.shape[:2])
+        with np.errstate(all="ignore"):
+            if family == FLOOR:
+                mild, guard, lowest[:, place], spans[:, place] = _floors(drawn, centre[mine], reach[mine])
+            elif family == SIGN:
+                mild, guard = _sides(drawn, values[:, mine])
+                spans[:, place] = 2
+            elif family == COLUMN:
+                lowest[:, place], spans[:, place] = _steps(drawn, low[mine], high[mine], hasher.direct)
+        factors.append((family, d, drawn.shape[1], drawn.shape[2], value, column, place.start, parameter))
+        single.append(mild.reshape(rows, -1))
+        guards.append(guard)
+        value, column, parameter = value + d, column + d + (family == FLOOR), parameter + drawn[0].size
+    with np.errstate(over="ignore"):
+        start = hasher.start + np.sum(hasher.multipliers * lowest.astype(np.uint64), axis=1, dtype=np.uint64)
+    return Batch(
+        values=values,
+        centre=centre,
+        stretch=1.0 / np.where(reach > 0.0, reach, 1.0),
+        factors=np.array(factors, np.int64),
+        parameters=np.hstack([drawn.reshape(rows, -1) for drawn in hasher.parameters]),
+        single=np.hstack(single).astype(np.float32),
+        guards=np.hstack(guards).astype(np.float32),
+        lowest=lowest,
+        spans=spans,
+        start=start,
+        multipliers=hasher.multipliers,
+        direct=hasher.direct,
+    )
+
+
+@cache
+def products_can_be_trusted() -> bool:
+    """Whether matrix products keep single precision: some libraries can be told to be faster than that."""
+    left, right = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 64, 64)).astype(np.float32)
+    exact = left.astype(np.float64) @ right.astype(np.float64)
+    bound = 64 * UNIT * (np.abs(left).astype(np.float64) @ np.abs(right).astype(np.float64))
+    return bool(np.all(np.abs(left @ right - exact) <= bound))
+
+
+def _floors(drawn: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Parameters, guards, lowest codes and spans of ⌊b + Σ aⱼ xⱼ⌋ for columns within `reach` of their centre."""
+    d = len(centre)
+    offset, direction = drawn[:, :, 0], drawn[:, :, 1:]
+    middle = offset + direction @ centre
+    stretched = direction * reach
+    far = np.abs(stretched).sum(axis=2)
+    lowest = np.floor(middle - far) - 1.0
+    span = np.floor(middle + far) + 2.0 - lowest
+    terms = np.abs(offset) + np.abs(direction) @ np.abs(centre) + far
+    error = (d + 4) * (UNIT * (np.abs(middle - lowest) + far) + 2.0**-51 * terms)
+    guard = np.ceil(error * ONE) + 2.0  # conversion cuts off less than one
+    mild = np.concatenate([(middle - lowest)[:, :, None], stretched], axis=2) * ONE
+    good = (span <= SPAN) & (guard <= WORST) & (terms < 2.0**30)  # false for NaN
+    lowest, span = (np.where(good, each, 0.0).astype(np.int64) for each in (lowest, span))
+    return np.where(good[:, :, None], mild, 0.0), np.where(good, guard, 0.0), lowest, span
+
+
+def _sides(drawn: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Directions and guards of [Σ aⱼ xⱼ ≥ 0], for records whose largest value is brought to between 1 and 2.
+
+    The directions are stretched so that the bound of the error becomes `SIDE_GUARD` units.
+    """
+    largest = np.maximum(values.max(axis=1), -values.min(axis=1))
+    moderate = np.all((largest == 0.0) | ((largest > SMALL) & (largest < LARGE)))
+    error = (values.shape[1] + 4) * UNIT * 2.0 * np.abs(drawn).sum(axis=2)
+    trusted = moderate & (error > 1e-30) & (error < 1e30)
+    stretch = np.where(trusted, (SIDE_GUARD - 2) / error, 0.0)  # conversion cuts off less than one
+    return drawn * stretch[:, :, None], np.full(error.shape, float(SIDE_GUARD))
+
+
+def _steps(drawn: np.ndarray, low: np.ndarray, high: np.ndarray, direct: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest codes and spans of the steps of one column, clipped to the codes that there are."""
+    column = drawn[:, :, 0].astype(np.intp)
+    steps, offset, bottom, top = (drawn[:, :, k] for k in range(1, 5))
+    if not direct:  # codes that number the buckets count from zero
+        bottom, top = (np.clip(np.floor(end[column] * steps + offset), bottom, top) for end in (low, high))
+    span = top - bottom + 1.0
+    good = (span <= SPAN) & (np.abs(bottom) < 2.0**30)
+    return np.where(good, bottom, 0.0).astype(np.int64), np.where(good, span, 0.0).astype(np.int64)

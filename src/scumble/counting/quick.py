@@ -1,0 +1,494 @@
+"""Single precision with a guard: the loops for large batches of kernels that project, and for products of them.
+
+A thread takes its records in tiles that stay in its cache and its rows four at a time. Every hash of a row becomes a
+line of fixed-point codes; where one lies too near an edge, it is computed again in double precision (`guard` says what
+is too near, and why the counters are then those of double precision). The codes become cells, and the cells of four
+rows are counted together, so that a counter is not written and read again at once.
+
+Where a row has few codes in this batch, its cells are the codes themselves: they are counted in a small table and
+rehashed into buckets once, when all records are in. Otherwise each record's codes are rehashed.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from scumble.counting.exact import _bucket, _word
+from scumble.counting.guard import (
+    COLUMN,
+    FAMILY,
+    FIRST_COLUMN,
+    FLOOR,
+    FRACTION,
+    HASH,
+    HASHES,
+    LARGE,
+    ONE,
+    PARAMETER,
+    PARAMETERS,
+    SIGN,
+    SMALL,
+    VALUE,
+    WIDTH,
+    Batch,
+)
+
+TILE = 2048
+"""Records at a time: a line of codes takes 8 KiB."""
+TOGETHER = 4
+"""Rows at a time."""
+CELLS = 4096
+"""Most cells of a row that is counted by code."""
+STRETCH = 256
+"""Records after which to look whether some lie too near an edge."""
+FEW_COLUMNS = 4
+"""Columns that are projected as they are hashed; for more, a matrix product pays."""
+LINES_AT_ONCE = 64
+"""Projections of one matrix product."""
+COLUMNS = 1 << 17
+"""Values of the records that go through the rows together: 512 KiB in single precision."""
+LINE = 16
+"""Numbers of single precision in a line of the cache."""
+
+# Loops own no memory and count no references; only single precision may fuse a product with a sum.
+options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
+loop, fused, inlined = njit(**options), njit(**options, fastmath={"contract"}), njit(**options, inline="always")
+
+ALONE, NUMBERED, REHASHED = range(3)
+"""How a row's codes become its cells: one code is the cell; several are numbered; they are rehashed into buckets."""
+
+EMPTY = np.empty(0, np.int64)
+MASK = np.int32(ONE - 1)
+SHIFT = np.int32(FRACTION)
+LOW = np.uint64(0xFFFFFFFF)
+UP = np.uint64(32)
+
+
+# ---- one hash of all records of a tile: a line of codes in fixed point, held as single-precision numbers ----
+
+
+@fused
+def _project(columns, p, t):
+    """b + Σ aⱼ xⱼ for a few columns."""
+    b, a1, x1 = p[0], p[1], columns[1]
+    if p.size == 2:
+        for i in range(t.size):
+            t[i] = b + x1[i] * a1
+    elif p.size == 3:
+        a2, x2 = p[2], columns[2]
+        for i in range(t.size):
+            t[i] = b + x1[i] * a1 + x2[i] * a2
+    elif p.size == 4:
+        a2, a3, x2, x3 = p[2], p[3], columns[2], columns[3]
+        for i in range(t.size):
+            t[i] = b + x1[i] * a1 + x2[i] * a2 + x3[i] * a3
+    else:
+        a2, a3, a4, x2, x3, x4 = p[2], p[3], p[4], columns[2], columns[3], columns[4]
+        for i in range(t.size):
+            t[i] = b + x1[i] * a1 + x2[i] * a2 + x3[i] * a3 + x4[i] * a4
+
+
+@loop
+def _to_sides(t):
+    """A projection to code 1 at its right side, 0 at its wrong one: the edge lies at one."""
+    reach = np.float32(ONE // 2)
+    for i in range(t.size):
+        t[i] = min(max(t[i], -reach), reach - np.float32(1.0)) + np.float32(ONE)
+
+
+@loop
+def _steps(values, p, lowest, t):
+    """Steps of one column, ⌊x_c·s + b⌋ within [bottom, top], in double precision: far from all edges."""
+    c = np.int64(p[0])
+    steps, offset, bottom, top = p[1], p[2], p[3], p[4]
+    for i in range(t.size):
+        code = min(max(np.floor(values[i, c] * steps + offset), bottom), top) - lowest
+        t[i] = np.float32((code + 0.5) * ONE)
+
+
+# ---- from codes to cells, a stretch at a time; each tells whether some codes lie too near an edge ----
+
+
+@inlined
+def _near(c, guard, least):
+    """The smallest distance from an edge so far, in fixed point, shifted by the guard."""
+    v = np.int32(np.int32(c + guard) & MASK)
+    return v if v < least else least
+
+
+@loop
+def _place(t, guard, first, last, index):
+    """The code alone: fixed point, the cell in the upper bits."""
+    least = MASK
+    for i in range(np.uint64(first), np.uint64(last)):
+        c = np.int32(t[i])
+        index[i] = np.uint32(c)
+        least = _near(c, guard, least)
+    return least < 2 * guard
+
+
+@loop
+def _number(t, guard, stride, first, last, index):
+    """Add the code's share to the number of the cell."""
+    least = MASK
+    for i in range(np.uint64(first), np.uint64(last)):
+        c = np.int32(t[i])
+        index[i] = np.uint32(index[i] + np.uint32(c >> SHIFT) * stride)
+        least = _near(c, guard, least)
+    return least < 2 * guard
+
+
+@loop
+def _rehash(t, guard, multiplier, first, last, lower, upper):
+    """Add the code's share to the rehash's sum. 64-bit products by halves: vector units have no others."""
+    low, high = np.uint32(multiplier & LOW), np.uint32(multiplier >> UP)
+    least = MASK
+    for i in range(np.uint64(first), np.uint64(last)):
+        c = np.int32(t[i])
+        code = np.uint32(c >> SHIFT)
+        lower[i] += np.uint64(low) * np.uint64(code)
+        upper[i] = np.uint32(upper[i] + high * code)
+        least = _near(c, guard, least)
+    return least < 2 * guard
+
+
+@loop
+def _to_buckets(lower, upper, buckets, index):
+    """The sum's upper half to a bucket. `buckets` is a line of equal numbers: loaded, they multiply in 32 bits."""
+    for i in range(index.size):
+        h = np.uint32(np.uint32(lower[i] >> UP) + upper[i])
+        index[i] = np.uint32((np.uint64(h) * np.uint64(buckets[i])) >> UP)
+
+
+# ---- in double precision, where it matters: in the order of the columns, as the reference does it ----
+
+
+@inlined
+def _exactly(record, start, direction):
+    t = start
+    for j in range(direction.size):
+        t += record[j] * direction[j]
+    return t
+
+
+@loop
+def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first, last, index, lower):
+    """Do the codes that lie too near an edge again."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        c = np.int32(t[i])
+        if np.int32(np.int32(c + guard) & MASK) < 2 * guard:
+            if family == SIGN:
+                code = np.int64(_exactly(values[i], 0.0, p) >= 0.0)
+            else:
+                code = np.int64(np.floor(_exactly(values[i], p[0], p[1:]))) - lowest
+            wrong = code - np.int64(c >> SHIFT)
+            if way == ALONE:
+                index[i] = np.uint32(code << FRACTION)
+            elif way == NUMBERED:
+                index[i] = np.uint32(np.int64(index[i]) + wrong * np.int64(stride))
+            else:
+                lower[i] += np.uint64(wrong) * multiplier
+
+
+@loop
+def _add_words(values, family, p, multiplier, lower):
+    """Codes that fixed point does not hold: 32-bit words, in double precision."""
+    for i in range(lower.size):
+        if family == FLOOR:
+            code = np.floor(_exactly(values[i], p[0], p[1:]))
+        elif family == COLUMN:
+            code = min(max(np.floor(values[i, np.int64(p[0])] * p[1] + p[2]), p[3]), p[4])
+        else:
+            code = values[i, np.int64(p[0])]
+        lower[i] += np.uint64(_word(code)) * multiplier
+
+
+# ---- from cells to counters ----
+
+
+@loop
+def _increment(index, shift, times, table):
+    if times.size:
+        for i in range(index.size):
+            table[index[i] >> shift] += times[i]
+    else:
+        for i in range(index.size):
+            table[index[i] >> shift] += 1
+
+
+@loop
+def _increment_four(index, shift, n, times, t0, t1, t2, t3):
+    i0, i1, i2, i3 = index[0], index[1], index[2], index[3]
+    if times.size:
+        for i in range(n):
+            w = times[i]
+            t0[i0[i] >> shift] += w
+            t1[i1[i] >> shift] += w
+            t2[i2[i] >> shift] += w
+            t3[i3[i] >> shift] += w
+    else:
+        for i in range(n):
+            t0[i0[i] >> shift] += 1
+            t1[i1[i] >> shift] += 1
+            t2[i2[i] >> shift] += 1
+            t3[i3[i] >> shift] += 1
+
+
+@loop
+def _read(index, shift, table, out):
+    for i in range(out.size):
+        out[i] += table[index[i] >> shift]
+
+
+# ---- tiles of records, groups of rows ----
+
+
+class Space(NamedTuple):
+    """What a thread works in."""
+
+    columns: np.ndarray
+    """(tiles, columns, TILE) in single precision."""
+    products: np.ndarray
+    """(lines, TILE): projections of one tile."""
+    scales: np.ndarray
+    t: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    buckets: np.ndarray
+    where: np.ndarray
+
+
+def _space(batch: Batch, records: int, lines: int, buckets: int) -> Space:
+    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
+    return Space(
+        columns=np.zeros((-(-records // TILE), columns, TILE), np.float32),
+        products=np.empty((lines, TILE), np.float32),
+        scales=np.empty(TILE),
+        t=np.empty(TILE, np.float32),
+        lower=np.empty(TILE, np.uint64),
+        upper=np.empty(TILE, np.uint32),
+        buckets=np.full(TILE, buckets, np.uint32),
+        where=np.empty((TOGETHER, TILE), np.uint32),
+    )
+
+
+@loop
+def _scale(record):
+    """The power of two that brings the largest value to between 1 and 2."""
+    largest = 0.0
+    for value in record:
+        largest = max(largest, abs(value))
+    return 2.0 ** -np.floor(np.log2(largest)) if SMALL < largest < LARGE else 0.0  # done again in double precision
+
+
+@loop
+def _to_single(values, batch, scales, columns):
+    """A tile's columns in single precision, moved and stretched, with a line of ones before those with an offset."""
+    for f in range(batch.factors.shape[0]):
+        factor = batch.factors[f]
+        first, at, d = factor[VALUE], factor[FIRST_COLUMN], factor[WIDTH]
+        if factor[FAMILY] == FLOOR:
+            columns[at] = np.float32(1.0)
+            at += 1
+        for start in range(0, values.shape[0], LINE):  # a cache line of each column at a time
+            stop = min(start + LINE, values.shape[0])
+            if factor[FAMILY] == SIGN:
+                for i in range(start, stop):
+                    scales[i] = _scale(values[i, first : first + d])
+            for j in range(d):
+                out = columns[at + j]
+                if factor[FAMILY] == FLOOR:
+                    centre, stretch = batch.centre[first + j], batch.stretch[first + j]
+                    for i in range(np.uint64(start), np.uint64(stop)):
+                        out[i] = np.float32((values[i, first + j] - centre) * stretch)
+                elif factor[FAMILY] == SIGN:
+                    for i in range(np.uint64(start), np.uint64(stop)):
+                        out[i] = np.float32(values[i, first + j] * scales[i])
+
+
+@loop
+def _cells_of_row(values, columns, batch, r, way, line, space, index):
+    """The cell of every record of a tile in row r, whose projections begin at `line`."""
+    n = index.size
+    lower, upper = space.lower[:n], space.upper[:n]
+    if way == NUMBERED:
+        index[:] = 0
+    elif way == REHASHED:
+        lower[:] = batch.start[r]
+        upper[:] = 0
+    stride = np.uint32(1)
+    for f in range(batch.factors.shape[0]):
+        factor = batch.factors[f]
+        family, k = factor[FAMILY], factor[PARAMETERS]
+        mine = values[:, factor[VALUE] : factor[VALUE] + factor[WIDTH]]
+        for number in range(factor[HASHES]):
+            h, place = factor[HASH] + number, factor[PARAMETER] + number * k
+            p = batch.parameters[r, place : place + k]
+            span, multiplier, lowest = batch.spans[r, h], batch.multipliers[r, h], batch.lowest[r, h]
+            if span == 0:
+                _add_words(mine, family, p, multiplier, lower)
+                continue
+            t = space.t[:n]
+            if family == COLUMN:
+                _steps(mine, p, lowest, t)
+            elif family == FLOOR and factor[WIDTH] <= FEW_COLUMNS:
+                _project(columns[factor[FIRST_COLUMN] :], batch.single[r, place : place + k], t)
+            else:
+                t = space.products[line + h, :n]
+                if family == SIGN:
+                    _to_sides(t)
+            guard = np.int32(batch.guards[r, h])
+            for first in range(0, n, STRETCH):
+                last = min(first + STRETCH, n)
+                if way == ALONE:
+                    near = _place(t, guard, first, last, index)
+                elif way == NUMBERED:
+                    near = _number(t, guard, stride, first, last, index)
+                else:
+                    near = _rehash(t, guard, multiplier, first, last, lower, upper)
+                if near:
+                    _repair(
+                        way, mine, family, p, lowest, t, guard, stride, multiplier, first, last, index, lower
+                    )  # fmt: skip
+            stride = np.uint32(stride * np.uint32(span))
+    if way == REHASHED:
+        _to_buckets(lower, upper, space.buckets, index)
+
+
+@loop
+def _walk(values, times, batch, cells, places, table, counts, rows, tiles, space, lines, out, width, start):
+    """Some tiles through some rows: counted, or read and added to the rows' `lines` of `out`, each `width` long."""
+    hashes = batch.multipliers.shape[1]
+    for base in range(rows[0], rows[1], TOGETHER):
+        together = min(TOGETHER, rows[1] - base)
+        way = REHASHED
+        if batch.direct or cells[base] > 0:
+            way = ALONE if hashes == 1 else NUMBERED
+        shift = np.uint32(FRACTION) if way == ALONE else np.uint32(0)
+        for tile in range(tiles[0], tiles[1]):
+            first, last = tile * TILE, min(tile * TILE + TILE, values.shape[0])
+            for k in range(together):
+                _cells_of_row(
+                    values[first:last], space.columns[tile], batch, base + k, way, (base + k - rows[0]) * hashes,
+                    space, space.where[k, : last - first],
+                )  # fmt: skip
+            if lines.size:
+                for k in range(together):
+                    row = _row_of(base + k, cells, places, table, counts)
+                    place = lines[base + k] * width + start
+                    _read(space.where[k], shift, row, out[place + first : place + last])
+            elif together == TOGETHER:
+                _increment_four(
+                    space.where,
+                    shift,
+                    last - first,
+                    times[first:last],
+                    _row_of(base, cells, places, table, counts),
+                    _row_of(base + 1, cells, places, table, counts),
+                    _row_of(base + 2, cells, places, table, counts),
+                    _row_of(base + 3, cells, places, table, counts),
+                )
+            else:
+                for k in range(together):
+                    row = _row_of(base + k, cells, places, table, counts)
+                    _increment(space.where[k, : last - first], shift, times[first:last], row)
+
+
+@inlined
+def _row_of(r, cells, places, table, counts):
+    """Where row r is counted: by code, or by bucket."""
+    if cells[r] > 0:
+        return table[places[r] : places[r] + cells[r]]
+    return counts[r]
+
+
+@loop
+def _exchange(batch, cells, places, table, counts, first, last, reading):
+    """Rehash the cells of rows that are counted by code: add them to their buckets, or copy those to be read."""
+    buckets = np.uint64(counts.shape[1])
+    for r in range(first, last):
+        for cell in range(cells[r]):
+            total, rest = batch.start[r], cell
+            for h in range(batch.multipliers.shape[1]):
+                total += np.uint64(rest % batch.spans[r, h]) * batch.multipliers[r, h]
+                rest //= batch.spans[r, h]
+            bucket = _bucket(total, buckets, batch.direct)
+            if reading:
+                table[places[r] + cell] = counts[r, bucket]
+            else:
+                counts[r, bucket] += table[places[r] + cell]
+
+
+def _cells(batch: Batch, mine: slice) -> np.ndarray:
+    """How many cells each row is counted in by code, or 0: the same way for all rows that are counted together."""
+    spans = batch.spans[mine]
+    cells = np.where(spans.min(axis=1) > 0, np.prod(spans.astype(np.float64), axis=1), np.inf)
+    most = 0 if batch.direct else min(CELLS, len(batch.values) // 4)
+    largest = np.maximum.reduceat(cells, np.arange(0, len(cells), TOGETHER))
+    return np.where(np.repeat(largest, TOGETHER)[: len(cells)] <= most, cells, 0).astype(np.int64)
+
+
+def count(batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice) -> None:
+    """Add each record, `times` over unless that is empty, to one counter of every row of the slice `mine`, in place."""
+    _through(batch, times, counts, mine, EMPTY, EMPTY.reshape(0, 0), 0)
+
+
+def read(batch: Batch, counts: np.ndarray, lines: np.ndarray, out: np.ndarray, first: int) -> None:
+    """Add the counter that each record falls into, row by row, to the row's line of `out`, from place `first` on."""
+    _through(batch, EMPTY, counts, slice(0, len(counts)), lines, out, first)
+
+
+def _through(
+    batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice, lines: np.ndarray, out: np.ndarray, start: int
+) -> None:
+    """All records of a batch through the rows `mine`: counted, or read where there are lines to read them into."""
+    n, (rows, hashes) = len(batch.values), batch.multipliers.shape
+    cells = np.zeros(rows, np.int64)
+    cells[mine] = _cells(batch, mine)
+    places = np.cumsum(cells) - cells
+    table = np.zeros(int(cells.sum()), np.int64)
+    if lines.size:
+        _exchange(batch, cells, places, table, counts, mine.start, mine.stop, True)
+    factors = [factor for factor in batch.factors if _by_product(factor)]
+    at_once = max(1, LINES_AT_ONCE // (hashes * TOGETHER)) * TOGETHER if factors else mine.stop - mine.start
+    size = max(1, min(n, COLUMNS // batch.values.shape[1]) // TILE) * TILE
+    space = _space(batch, min(n, size), at_once * hashes if factors else 0, counts.shape[1])
+    for first in range(0, n, size):
+        part = slice(first, min(first + size, n))
+        values, tiles = batch.values[part], -(-(part.stop - first) // TILE)
+        for tile in range(tiles):
+            _to_single(values[tile * TILE : (tile + 1) * TILE], batch, space.scales, space.columns[tile])
+        for top in range(mine.start, mine.stop, at_once):
+            bottom = min(top + at_once, mine.stop)
+            for some in pairwise(range(tiles + 1)) if factors else [(0, tiles)]:
+                for factor in factors:
+                    _multiply(batch, factor, top, bottom, space.columns[some[0]], space.products)
+                _walk(
+                    values, times[part], batch, cells, places, table, counts, (top, bottom), some, space,
+                    lines, out.reshape(-1), out.shape[1], start + first,
+                )  # fmt: skip
+    if not lines.size:
+        _exchange(batch, cells, places, table, counts, mine.start, mine.stop, False)
+
+
+def _by_product(factor: np.ndarray) -> bool:
+    """Whether a matrix product projects the factor's columns."""
+    return bool(factor[FAMILY] == SIGN or (factor[FAMILY] == FLOOR and factor[WIDTH] > FEW_COLUMNS))
+
+
+def _multiply(
+    batch: Batch, factor: np.ndarray, top: int, bottom: int, columns: np.ndarray, products: np.ndarray
+) -> None:
+    """All projections of one factor in the rows from `top` to `bottom`: hash h of row r in line r · hashes + h."""
+    k, many, hashes = factor[PARAMETERS], factor[HASHES], batch.multipliers.shape[1]
+    lines = batch.single[top:bottom, factor[PARAMETER] : factor[PARAMETER] + many * k].reshape(-1, k)
+    mine = columns[factor[FIRST_COLUMN] : factor[FIRST_COLUMN] + k]
+    if many == hashes:
+        np.matmul(lines, mine, out=products[: len(lines)])
+    else:
+        place = products[: (bottom - top) * hashes].reshape(bottom - top, hashes, TILE)
+        place[:, factor[HASH] : factor[HASH] + many] = (lines @ mine).reshape(bottom - top, many, TILE)

@@ -1,0 +1,174 @@
+"""The quick loops give the counters of double precision, to the integer: compared with the reference, edges and all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble.counting import Hasher, cpu, guard, quick, reference, repeats
+from scumble.design import Design
+from scumble.kernels import Kernel, Records
+from scumble.kernels.column import ColumnKernel
+from scumble.tables import Table
+
+N = 2 * quick.TILE + 300
+
+
+def parts_of(kernel: Kernel, X: np.ndarray, names: Any = None) -> list[Records]:
+    table = Table.of(X)
+    return [factor.read(table, factor.which(X.shape[1], names))[0] for factor in kernel.factors]
+
+
+def check(kernel: Kernel, X: np.ndarray, *, rows: int = 21, buckets: int = 64, threads: int = 2) -> guard.Batch:
+    """Count and read X quickly and slowly: the same to the integer. Returns the batch, to see that it was quick."""
+    hasher = Hasher(kernel, Design("iid", 5, rows), buckets=buckets, width=X.shape[1])
+    parts = parts_of(kernel, X)
+    batch = guard.prepare(hasher, parts)
+    assert batch is not None
+    fast, slow = np.zeros((2, rows, buckets), np.int64)
+    cpu.count(hasher, parts, fast, threads)
+    reference.count(hasher, parts, slow)
+    np.testing.assert_array_equal(fast, slow)
+    assert np.all(fast.sum(axis=1) == len(X))
+    np.testing.assert_array_equal(cpu.lookup(hasher, parts, fast, threads), reference.lookup(hasher, parts, slow))
+    lines = np.arange(rows) // 5
+    np.testing.assert_array_equal(
+        cpu.sums(hasher, parts, fast, lines, threads), reference.sums(hasher, parts, slow, lines)
+    )
+    return batch
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 9, 40])
+@pytest.mark.parametrize("power", [1, 2, 5])
+@pytest.mark.parametrize("kind", [scumble.EuclideanKernel, scumble.ManhattanKernel, scumble.AngularKernel])
+def test_projections_equal_the_reference(kind: type[Kernel], power: int, columns: int) -> None:
+    X = np.random.default_rng(columns).normal(size=(N, columns)) * 3.0 + 100.0
+    batch = check(kind(power=power), X)
+    assert (batch.spans > 0).mean() > 0.9
+
+
+def test_whole_numbers_that_fall_on_edges_equal_the_reference() -> None:
+    """Directions ±1 and 0, no offset: every projection is an edge, and its rounding decides nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(-20, 20, (N, 3)).astype(float)
+    kernel = scumble.EuclideanKernel(1.0)
+    hasher = Hasher(kernel, Design("iid", 5, 12), buckets=32, width=3)
+    hasher.parameters[0][:] = rng.integers(-1, 2, hasher.parameters[0].shape)
+    counts, slow = np.zeros((2, 12, 32), np.int64)
+    cpu.count(hasher, [Records(X)], counts)
+    reference.count(hasher, [Records(X)], slow)
+    np.testing.assert_array_equal(counts, slow)
+
+
+def test_records_on_a_hyperplane_equal_the_reference() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.integers(-2, 3, (N, 4)).astype(float)
+    X[::7] = 0.0
+    kernel = scumble.AngularKernel(power=3)
+    hasher = Hasher(kernel, Design("iid", 5, 12), buckets=8, width=4)
+    hasher.parameters[0][:] = rng.integers(-1, 2, hasher.parameters[0].shape)
+    counts, slow = np.zeros((2, 12, 8), np.int64)
+    cpu.count(hasher, [Records(X)], counts)
+    reference.count(hasher, [Records(X)], slow)
+    np.testing.assert_array_equal(counts, slow)
+
+
+def test_without_its_guard_single_precision_errs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison can fail: whole numbers on edges, guard taken away."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(-20, 20, (N, 3)).astype(float)
+    hasher = Hasher(scumble.EuclideanKernel(1.0), Design("iid", 5, 64), buckets=32, width=3)
+    hasher.parameters[0][:, :, 0] = 0.0
+    hasher.parameters[0][:, :, 1:] = rng.integers(-30, 30, (64, 1, 3)) / 10.0  # multiples of 0.1: edges all over
+    careless = guard.prepare
+    monkeypatch.setattr(cpu, "prepare", lambda *given: careless(*given)._replace(guards=np.zeros((64, 1), np.float32)))
+    counts, slow = np.zeros((2, 64, 32), np.int64)
+    cpu.count(hasher, [Records(X)], counts)
+    reference.count(hasher, [Records(X)], slow)
+    assert np.any(counts != slow)
+    monkeypatch.undo()
+    counts[:] = 0
+    cpu.count(hasher, [Records(X)], counts)
+    np.testing.assert_array_equal(counts, slow)
+
+
+PRODUCTS = {
+    "numbers and categories": scumble.EuclideanKernel(2.0, power=2, columns=[0, 1])
+    * scumble.HammingKernel(columns=[2]),
+    "angles and numbers": scumble.AngularKernel(power=3, columns=[0, 1, 2]) * scumble.ManhattanKernel(3.0, columns=[3]),
+    "two groups": scumble.EuclideanKernel(2.0, columns=[0]) * scumble.EuclideanKernel(4.0, columns=[1, 2, 3, 4, 5]),
+    "ferns": ColumnKernel(0.5, power=3),
+    "bounded ferns": ColumnKernel(0.25, power=2, scale=20.0, origin=-10.0),
+    "ferns and angles": ColumnKernel(0.5, power=1) * scumble.AngularKernel(power=2),
+}
+
+
+@pytest.mark.parametrize("buckets", [7, 64, 4096])
+@pytest.mark.parametrize("kernel", PRODUCTS.values(), ids=PRODUCTS)
+def test_products_equal_the_reference(kernel: Kernel, buckets: int) -> None:
+    X = np.random.default_rng(4).normal(size=(N, 6)) * 4.0
+    X[:, 2] = np.round(X[:, 2])
+    check(kernel, X, buckets=buckets)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e4, 1e9, 1e15, 1e200])
+@pytest.mark.parametrize("kernel", [scumble.EuclideanKernel(1.0, power=2), scumble.AngularKernel(power=4)], ids=repr)
+def test_any_size_of_values_equals_the_reference(kernel: Kernel, scale: float) -> None:
+    """Small steps go through fixed point, huge ones through words, some batches through both."""
+    X = np.random.default_rng(6).normal(size=(N, 3)) * scale
+    check(kernel, X)
+    X[5] *= 1e3
+    check(kernel, X)
+
+
+def test_far_from_zero_and_close_together_equals_the_reference() -> None:
+    """Times in seconds with steps of a minute: what is common to all records does not cost precision."""
+    X = 1.7e9 + np.random.default_rng(7).uniform(0.0, 5000.0, (N, 2))
+    batch = check(scumble.EuclideanKernel(60.0), X)
+    assert (batch.spans > 0).all() and batch.guards.max() < 100
+
+
+def test_constant_columns_and_one_column_equal_the_reference() -> None:
+    rng = np.random.default_rng(8)
+    check(scumble.EuclideanKernel(1.0), np.full((N, 3), 2.5))
+    check(scumble.EuclideanKernel(1.0, power=3), np.column_stack([rng.normal(size=N), np.full(N, 1e6)]))
+    check(scumble.AngularKernel(power=2), np.zeros((N, 2)))
+    check(scumble.AngularKernel(power=2), rng.normal(size=(N, 1)))
+
+
+def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
+    rng = np.random.default_rng(9)
+    X = rng.integers(0, 4, (20_000, 3)).astype(float)
+    found = repeats.distinct(X, repeats.WORTH)
+    assert found is not None
+    values, times = found
+    wanted, how_often = np.unique(X, axis=0, return_counts=True)
+    order = np.lexsort(values.T[::-1])
+    np.testing.assert_array_equal(values[order], wanted)
+    np.testing.assert_array_equal(times[order], how_often)
+    assert repeats.distinct(rng.normal(size=(20_000, 3)), repeats.WORTH) is None
+    assert repeats.distinct(X, repeats.WORTH - 1) is None
+    check(scumble.EuclideanKernel(0.7), X, rows=300)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_batch_equals_the_reference(data: st.DataObject) -> None:
+    columns = data.draw(st.integers(1, 7))
+    n = data.draw(st.sampled_from([guard.FEW, guard.FEW + 1, quick.TILE - 1, quick.TILE, quick.TILE + 1]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    step = data.draw(st.sampled_from([0.1, 0.5, 1.0, 7.0]))
+    X = np.round(
+        rng.normal(size=(n, columns)) * data.draw(st.sampled_from([0.0, 1.0, 30.0])), data.draw(st.integers(0, 3))
+    )
+    X += data.draw(st.sampled_from([0.0, -1e3, 1e8]))
+    kind = data.draw(st.sampled_from([scumble.EuclideanKernel, scumble.ManhattanKernel]))
+    kernel: Kernel = kind(step, power=data.draw(st.integers(1, 3)))
+    if data.draw(st.booleans()):
+        kernel = kernel * scumble.AngularKernel(power=data.draw(st.integers(1, 3)))
+    check(kernel, X, rows=data.draw(st.integers(1, 9)), buckets=data.draw(st.sampled_from([1, 2, 33, 1024])))
