@@ -24,7 +24,7 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.cluster import spark
-from scumble.cluster.spark import counting, engine, wire
+from scumble.cluster.spark import counting, engine, sql, wire
 from scumble.cluster.spark.task import Order
 from scumble.sources.tally import Tally
 
@@ -379,6 +379,14 @@ def test_aggregates_in_sql(session, df, table: pa.Table) -> None:
     assert len(by_town) == 4 and sum(spark.sketch_from(row.part).count for row in by_town) == len(table)
     with pytest.raises(Exception, match="takes 1 columns"):
         session.sql("SELECT small_sketch(a, b) FROM people").collect()
+
+
+def test_a_part_is_merged_once(table: pa.Table) -> None:
+    part = sql._bytes(alone(table))
+    merge = sql._merging()
+    equal(spark.sketch_from(merge(iter([pa.array([part, None])]))), alone(table))
+    with pytest.raises(scumble.MergeError, match="count twice"):
+        merge(iter([pa.array([part]), pa.array([part])]))
 
 
 # ---- streams ----

@@ -2,7 +2,7 @@
 
 The task is told the public parameters and the seed, a few hundred bytes; it makes the hash functions itself, once a
 worker process. It opens the sketch of a class when the first record of that class comes. If there is no room for
-one more, it hands on those that the last records did not go to: rows come sorted by class where classes are many.
+one more, it hands on all that are open and begins anew: where classes are many, rows come sorted by class.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Order:
     roles: Mapping[str, str] | None = None
     """Where text is to be read as numbers (files of text): what each column is read as."""
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A partition's batches to the rows of its partial sketches."""
         number, cores = engine.task()
         counting = _Counting(self, self.threads or cores)
@@ -90,11 +91,16 @@ class _Counting:
             self._sketch(0).update(table)
             return
         found = self._classes(table, self._order.label)
-        here = np.unique(found[found >= 0]).tolist()
-        for part in here:
+        order = np.argsort(found, kind="stable")
+        table, found = table.take(order), found[order]
+        edges = np.flatnonzero(np.diff(found, prepend=-2, append=-2))
+        for first, last in pairwise(edges.tolist()):
+            part = int(found[first])
+            if part < 0:
+                continue
             if len(self._open) >= self._room and part not in self._open:
-                yield from self._close([old for old in self._open if old not in here])
-            self._sketch(part).update(table.filter(pa.array(found == part)))
+                yield from self._close(list(self._open))
+            self._sketch(part).update(table.slice(first, last - first))
 
     def finish(self) -> Iterator[tuple[int, np.ndarray]]:
         """The sketches that are still open."""
@@ -146,6 +152,8 @@ class _Counting:
 
 def known(spec: Spec) -> Spec:
     """An equal spec whose hash functions this process has made already, if there is one."""
+    if len(_SPECS) > 8:
+        _SPECS.clear()
     return _SPECS.setdefault(json.dumps(spec.to_dict(), sort_keys=True), spec)
 
 
