@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import uuid
 from typing import Any
 
 EXAMPLE = """
 scumble fit people.csv --task classify --columns age,income --target mode --classes bike,bus,car --bounds age=0:100,income=0:200000 --epsilon 1 --out mode.scumble
 scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
+scumble ledger town.ledger --open visits --epsilon 3
+scumble fit people.csv --task classify --columns age --target mode --classes bike,bus,car --bounds age=0:100 --epsilon 1 --ledger town.ledger --dataset visits --out mode.scumble
 """  # noqa: E501  command lines that run as they stand
 TASKS = {
     "classify": "PrivateKDEClassifier",
@@ -17,7 +20,7 @@ TASKS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from scumble.cli.arguments import budget, names, ranges, reading
+    from scumble.cli.arguments import budget, ledger, names, ranges, reading
 
     parser.add_argument("table", help="the private table; '-' for standard input")
     parser.add_argument("--task", choices=list(TASKS), required=True, help="classify, separate (a plane), or regress")
@@ -31,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="the model, by custom .scumble")
     reading(parser)
     budget(parser)
+    ledger(parser)
 
 
 def span(text: str) -> tuple[float, float]:
@@ -46,6 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
+    from scumble.spending import charging
 
     require(args, epsilon="the privacy budget of this fit, such as 1", bounds="the columns' public bounds")
     if args.out == "-":
@@ -53,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
 
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
+    account = charging(args.ledger, args.dataset, args.part)
     columns, X, y = read(args, target=args.target, columns=args.columns, number=args.task == "regress")
     options: dict[str, Any] = {
         "epsilon": args.epsilon,
@@ -67,9 +73,25 @@ def run(args: argparse.Namespace) -> None:
         options["target_bounds"] = args.target_bounds
     else:
         options["classes"] = args.classes
-    model = getattr(learn, TASKS[args.task])(**options).fit(X, y)
+    kind = getattr(learn, TASKS[args.task])
+    if account is not None:
+        account.charge(price(kind, options), str(uuid.uuid4()))
+    model = kind(**options).fit(X, y)
     model.save(args.out)
     say(args, f"Wrote {args.out}: {model.privacy_}.")
+
+
+def price(kind: Any, options: dict[str, Any]) -> Any:
+    """What a fit will claim, before any noise: a claim hangs on public facts alone, so a fit of made-up rows tells it.
+
+    The corners of the bounds are the rows, once with each target.
+    """
+    import numpy as np
+
+    low, high = options["bounds"]
+    targets = options.get("target_bounds") or options.get("classes") or [0.0, 1.0]
+    X = np.array([corner for _ in targets for corner in (low, high)], float)
+    return kind(**options).fit(X, np.repeat(list(targets), 2)).privacy_
 
 
 def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool) -> Any:
