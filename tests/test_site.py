@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import scumble
+from scumble.cli import VERBS
 
 ROOT = Path(__file__).parent.parent
 MODULES = ("scumble", "scumble.learn", "scumble.kernels", "scumble.privacy", "scumble.privacy.audit", "scumble.sources")
@@ -137,4 +138,5 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
                 assert homes_of(module, name, value) & known, f"{module}.{name} is nowhere in the site"
     for proof in (ROOT / "src").rglob("*.proof.md"):
         assert (site / "proofs" / proof.name.replace(".md", ".html")).exists(), proof
+    assert {f"scumble-{verb}" for verb in VERBS} <= Page(site / "command-line.html").anchors
     assert scumble.__version__ in (site / "changelog.html").read_text()

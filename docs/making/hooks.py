@@ -1,4 +1,4 @@
-"""What the build of the site adds to the pages in `docs/`: pictures, proofs, and files that live elsewhere.
+"""What the build of the site adds to the pages in `docs/`: pictures, proofs, help texts, and files that live elsewhere.
 
 Pages are written to be read in the repository as well. So they link to proofs and to SECURITY.md where these lie; the
 build copies those files into the site and leads the links there.
@@ -6,6 +6,9 @@ build copies those files into the site and leads the links there.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import posixpath
 import re
 import sys
@@ -29,6 +32,7 @@ COPIES = {
 """Page of the site → file of the repository."""
 _MOVED = {source: page for page, source in COPIES.items()}
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+_EVERY_VERB = "<!-- every verb -->"
 _PROOF_NAME = re.compile(r"`((?:\w+/)*\w+\.proof\.md)`")
 
 
@@ -61,4 +65,20 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"[{found[0]}]({name})" if f"proofs/{name}" in PROOFS and f"proofs/{name}" != here else found[0]
 
     markdown = _LINK.sub(led, markdown)
+    if _EVERY_VERB in markdown:
+        markdown = markdown.replace(_EVERY_VERB, every_verb())
     return _PROOF_NAME.sub(named, markdown) if here in PROOFS else markdown
+
+
+def every_verb() -> str:
+    """What each verb of the command line says of itself."""
+    from scumble.cli import VERBS, main
+
+    os.environ["COLUMNS"] = "100"  # what argparse wraps at
+    parts = []
+    for verb in VERBS:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            main([verb, "--help"])
+        parts.append(f"### scumble {verb}\n\n```text\n{said.getvalue().rstrip()}\n```\n")
+    return "\n".join(parts)
