@@ -113,8 +113,8 @@ def shape_of(name: str, rows: int = 8) -> tuple[Hasher, cuda.Shape]:
 def test_each_shape_has_its_program() -> None:
     chosen = {name: cuda.program(shape_of(name)[1]) for name in SHORT}
     assert chosen["euclidean"] is steps
-    assert all(chosen[name] is halves for name in ("manhattan", "angular, direct", "26 columns"))
-    assert all(chosen[name] is fused for name in ("power", "categories", "product"))
+    assert all(chosen[name] is halves for name in ("power", "manhattan", "angular, direct", "26 columns"))
+    assert all(chosen[name] is fused for name in ("categories", "product"))
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -257,12 +257,11 @@ needs_a_device = pytest.mark.skipif(
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("n", [1, 37, 20_000])
 def test_the_device_agrees_with_the_processor(name: str, n: int) -> None:
-    """At most one increment in 10⁵ on the other side of an edge; rows sum to N."""
+    """Every counter, bit by bit."""
     hasher, records, wanted = example(name, n=n, rows=37)
     counts = np.zeros_like(wanted)
     gpu.count(hasher, records, counts)
-    assert np.all(counts.sum(axis=1) == n)
-    assert np.abs(counts - wanted).sum() / 2 <= n * 37 / 1e5
+    np.testing.assert_array_equal(counts, wanted)
 
 
 @needs_a_device
@@ -276,8 +275,7 @@ def test_the_device_agrees_for_every_table_and_bandwidth(buckets: int, width: fl
     counts, wanted = np.zeros((2, 21, buckets), np.int64)
     gpu.count(hasher, [Records(X)], counts)
     cpu.count(hasher, [Records(X)], wanted)
-    assert np.all(counts.sum(axis=1) == 5000)
-    assert np.abs(counts - wanted).sum() / 2 <= 1
+    np.testing.assert_array_equal(counts, wanted)
 
 
 @needs_a_device

@@ -230,7 +230,7 @@ class CudaDevice:
         height, width = long.tile(shape, hasher.rows, len(X))
         halved = cupy.zeros((width, directions.shape[1]), np.float16)
         lengths = cupy.zeros(width, np.float32)
-        tile = cupy.empty((height * shape.hashes, width), np.float32)
+        tile = cupy.zeros((height * shape.hashes, width), np.float32)
         for first in range(0, len(X), width):
             part = X[first : first + width]
             split((-(-len(part) // 8),), (256,), (part, np.int64(len(part)), scales, halved, lengths))

@@ -1,7 +1,6 @@
-// One thread holds a few records in registers and goes through the rows of its block's group. Arithmetic is in double
-// precision, and sums are in the reference's order, but products are fused, so that about one increment in 10^12 may fall
-// on the other side of an edge. Codes beyond 32 bits, where rounding would decide the bucket, are computed again without
-// fusing. The lines LOAD and HASH stand for what fused.py writes for the kernel's factors.
+// One thread holds a few records in registers and goes through the rows of its block's group. Arithmetic is the
+// reference's: double precision, in the order of the columns, without fused products. The lines LOAD and HASH stand for
+// what fused.py writes for the kernel's factors.
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int rows,

@@ -1,4 +1,4 @@
-"""All short records that have no faster program: products, categories, several projections of few columns.
+"""All short records that have no faster program: products, categories, wide tables.
 
 The text of the hashes is written out for the kernel's factors, so that the compiler sees every size. See ``fused.cu``;
 ``lookup.cu`` reads counters for queries in the same way.
@@ -125,7 +125,7 @@ def _hash(shape: Shape, records: int, start: str, finish: str) -> str:
             lines.append(f"const double p{j} = pair{j}.x, p{j + 1} = pair{j}.y;")
         for q in range(records):
             names = [f"x{q}_{column + j}" for j in range(factor.columns)]
-            lines.append(f"total{q} += {_share(factor, names, exact=False)};")
+            lines.append(f"total{q} += {_share(factor, names, 'p{}')};")
         lines.append("}")
     lines.append("if (odd) {")
     lines += [f"total{q} = careful(x{q}, p, m, {start});" for q in range(records)]
@@ -135,12 +135,12 @@ def _hash(shape: Shape, records: int, start: str, finish: str) -> str:
 
 
 def _careful(shape: Shape) -> str:
-    """The same total without fused products and for codes of any size: the reference's, bit by bit."""
+    """The same total for codes of any size."""
     lines = []
     for factor, column, number, place in _hashes(shape):
         names = [f"x[{column + j}]" for j in range(factor.columns)]
         lines.append(f"{{ const u64 k = m[{place}]; const double* p = all + {number};")
-        lines.append(f"total += {_share(factor, names, exact=True)}; }}")
+        lines.append(f"total += {_share(factor, names, 'p[{}]')}; }}")
     body = "".join(f"    {line}\n" for line in lines)
     return (
         "\n__device__ __noinline__ u64 careful(const double* x, const double* all, const u64* m, u64 total) {\n"
@@ -159,9 +159,8 @@ def _hashes(shape: Shape) -> Iterator[tuple[Factor, int, int, int]]:
         column += factor.columns
 
 
-def _share(factor: Factor, x: list[str], *, exact: bool) -> str:
-    """What one hash adds to the total, as an expression; `exact` ones read their numbers from an array."""
-    number = "p[{}]" if exact else "p{}"
+def _share(factor: Factor, x: list[str], number: str) -> str:
+    """What one hash adds to the total, as an expression of the record's columns and the hash's numbers."""
     if factor.family == "pick":
         value = x[0]
         for j, name in enumerate(x[1:], start=1):
@@ -170,9 +169,8 @@ def _share(factor: Factor, x: list[str], *, exact: bool) -> str:
     first = 1 if factor.family == "floor" else 0
     t = number.format(0) if first else "0.0"
     for j, name in enumerate(x, start=first):
-        a = number.format(j)
-        t = f"__dadd_rn({t}, __dmul_rn({name}, {a}))" if exact else f"fma({name}, {a}, {t})"
+        t = f"__dadd_rn({t}, __dmul_rn({name}, {number.format(j)}))"
     if factor.family == "sign":
         return f"({t} >= 0.0 ? k : 0ULL)"
     # `start` has 2³¹ k taken off for every projection.
-    return f"k * (word_of(floor({t})) + 2147483648ULL)" if exact else f"k * step_of({t}, odd)"
+    return f"k * step_of({t}, odd)" if "[" not in number else f"k * (word_of(floor({t})) + 2147483648ULL)"

@@ -24,7 +24,6 @@ from scumble.counting.hasher import Hasher
 EPSILON, BETA = 2.0**-20, 2.0**-24
 ONE_HALF = 0.5 - 2.0**-22
 """The farthest a projection can be from an edge, less the rounding of its offset."""
-FEWEST_COLUMNS = 5
 MOST_ROWS, MOST_TILES = 48, 4
 SLAB_BYTES = 1 << 30
 """Records held in halves at a time."""
@@ -33,11 +32,7 @@ MAGIC_BITS = 0x4B400000
 
 
 def fits(shape: Shape) -> bool:
-    return (
-        shape.projects
-        and FEWEST_COLUMNS <= shape.columns <= shapes.LARGEST_RECORD
-        and _set_bytes(shape) <= shapes.MOST_SHARED_BYTES
-    )
+    return shape.projects and shape.columns <= shapes.LARGEST_RECORD and _set_bytes(shape) <= shapes.MOST_SHARED_BYTES
 
 
 def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:

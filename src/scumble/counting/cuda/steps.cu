@@ -12,12 +12,10 @@
 
 // A record that may have left the ring: counted there if it has not, else straight in its bucket.
 __device__ __noinline__ void alone(const double* x, const double* p, u32 ring, u64 start, u64 multiplier, u64* counts) {
-    double t = p[0];
-    for (int j = 0; j < COLUMNS; j++) t = fma(x[j], p[1 + j], t);
-    const double place = __dadd_rd(t, p[1 + COLUMNS]);
+    const double t = projection(x, p, COLUMNS, 1), place = __dadd_rd(t, p[1 + COLUMNS]);
     const u32 low = (u32)__double2loint(place);
     if ((u32)__double2hiint(place) == HIGH && low < 4 * RING) increment(ring + (low & ~3u));
-    else atomicAdd(counts + bucket_of(start + multiplier * word_of(floor(projection(x, p, COLUMNS, 1)))), 1ULL);
+    else atomicAdd(counts + bucket_of(start + multiplier * word_of(floor(t))), 1ULL);
 }
 
 // Puts the middle of what a few hundred records show into the middle of each row's ring. False if that is too little.
@@ -83,10 +81,7 @@ count(const double* __restrict__ X, long long n, u64* __restrict__ counts, int r
                 u32 low[RECORDS], high = 0, wide = 0;
                 #pragma unroll
                 for (int q = 0; q < RECORDS; q++) {
-                    double t = p[0];
-                    #pragma unroll
-                    for (int j = 0; j < COLUMNS; j++) t = fma(x[q][j], p[1 + j], t);
-                    const double place = __dadd_rd(t, p[1 + COLUMNS]);
+                    const double place = __dadd_rd(projection(x[q], p, COLUMNS, 1), p[1 + COLUMNS]);
                     low[q] = (u32)__double2loint(place);
                     wide |= low[q];
                     high |= (u32)__double2hiint(place) ^ HIGH;
