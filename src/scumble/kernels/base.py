@@ -126,7 +126,7 @@ class Kernel(ABC):
         with np.errstate(over="ignore"):
             limit = LARGEST / self._inverse_scale(table.names, which)
         limit = np.minimum(limit, np.finfo(np.float64).max)
-        if len(values) and np.all(values.max(axis=0) <= limit) and np.all(values.min(axis=0) >= -limit):
+        if len(values) and values.max() <= limit.min() and values.min() >= -limit.min():  # NaN is neither
             bad = np.broadcast_to(np.False_, values.shape)
         else:
             bad = np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
