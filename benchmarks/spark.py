@@ -6,8 +6,8 @@ else the machine does, so processor time (of all processes together) stands besi
 
 Then: what the driver needs as partitions grow, what is shuffled, and what that means on paper for a large cluster.
 
-``--rows 2000000`` makes it shorter, ``--repeats 1`` too. The fewer ``--sketch-rows``, the less there is to count, and
-the more what Spark does beside it weighs.
+``python -m benchmarks.spark --rows 2000000 --repeats 1`` is shorter. The fewer ``--sketch-rows``, the less there is to
+count, and the more what Spark does beside it weighs.
 """
 
 from __future__ import annotations
