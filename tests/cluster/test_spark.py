@@ -234,20 +234,18 @@ def test_a_table_that_changes_when_read_again_is_refused(session) -> None:
 # ---- merging and releasing ----
 
 
-def test_half_on_spark_half_in_a_plain_process(df, table: pa.Table, tmp_path: Path) -> None:
+def test_half_on_spark_half_in_a_plain_process(session, table: pa.Table, tmp_path: Path) -> None:
     here = scumble.Sketch(KERNEL, columns=COLUMNS, invalid="drop", **SIZE).update(table.slice(4000))
-    there = spark.sketch(df.limit(4000), KERNEL, COLUMNS, invalid="drop", **SIZE)
+    half = session.createDataFrame(table.slice(0, 4000))
+    there = spark.sketch(half, KERNEL, COLUMNS, invalid="drop", **SIZE)
     there.save(tmp_path / "there.secret")
     both = scumble.merge([here, scumble.load_secret(tmp_path / "there.secret")])
-    equal(both, alone(table))
+    expected = alone(table)
+    equal(both, expected)
     release = both.release(epsilon=1.0)
-    assert abs(release.count - both_count(table)) < 500 and release.privacy.epsilon == 1.0
+    assert abs(release.count - expected.count) < 500 and release.privacy.epsilon == 1.0
     with pytest.raises(scumble.BudgetError, match="released before"):
         there.release(epsilon=1.0)
-
-
-def both_count(table: pa.Table) -> int:
-    return alone(table).count
 
 
 def test_a_release_and_its_ledger(df, tmp_path: Path) -> None:
@@ -440,10 +438,6 @@ def test_a_stream_that_is_stopped_anywhere_counts_every_record_once(session, tab
 
 def test_the_streams_file_holds_each_record_once(session, table: pa.Table, tmp_path: Path) -> None:
     """The same through the file alone, to the integer; and what does not fit together is refused."""
-
-    class Frame:
-        """A batch of another query, or of a later number."""
-
     stream = spark.Stream(KERNEL, COLUMNS, checkpoint=tmp_path / "state.secret", invalid="drop", **SIZE)
     with pytest.raises(scumble.DataError, match="Nothing was counted yet"):
         stream.release(epsilon=1.0)
