@@ -59,8 +59,9 @@ fuzz: setup
 	@sh tests/fuzz/atheris.sh $(BIN)/python
 	$(BIN)/python tests/fuzz/guided.py $(FUZZ_SECONDS) .fuzz
 
+# How fast, beside the machine's limit and the alternatives: some ten minutes, into docs/speed.md.
 bench: setup
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.speed
 
 # The paper's experiments with every rival: results.json, REPORT.md and figures in benchmarks/paper. Under two hours on
 # two quiet cores; may be stopped, and goes on when called again.

@@ -1,11 +1,11 @@
-"""All benchmarks of the core, one after the other: ``make bench``, or ``python -m benchmarks NAME``."""
+"""Benchmarks of the core: ``python -m benchmarks NAME``; speed has a suite of its own, ``make bench``."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 
-NAMES = ("counting", "density", "noise")
+NAMES = ("density", "noise")
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or NAMES:

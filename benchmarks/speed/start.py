@@ -1,0 +1,70 @@
+"""What people wait for: importing, the command line, the first update, one query, noise, a whole build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import scumble
+from benchmarks.speed.clock import seconds
+from scumble.privacy.noise import discrete_laplace
+
+FIRST_UPDATE = """
+import time
+import numpy as np
+start = time.perf_counter()
+import scumble
+X = np.random.default_rng(0).normal(size=(10_000, 3))
+scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=256, buckets=256).update(X)
+print(time.perf_counter() - start)
+"""
+
+
+def _process(*command: str, environment: dict[str, str] | None = None) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **(environment or {})})
+    return time.perf_counter() - start
+
+
+def _told(program: str, environment: dict[str, str]) -> float:
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    return float(done.stdout)
+
+
+def measure(quick: bool) -> dict[str, float]:
+    bare = seconds(lambda: _process(sys.executable, "-c", "pass"))
+    found = {"import scumble": seconds(lambda: _process(sys.executable, "-c", "import scumble")) - bare}
+    found["scumble --help"] = seconds(lambda: _process(sys.executable, "-m", "scumble", "--help"))
+    with tempfile.TemporaryDirectory() as cold:
+        found["first update, compiled for the first time"] = _told(FIRST_UPDATE, {"NUMBA_CACHE_DIR": cold})
+        found["first update, compiled before"] = min(_told(FIRST_UPDATE, {"NUMBA_CACHE_DIR": cold}) for _ in range(3))
+    discrete_laplace(1000, 100)
+    found["noise for 10 million counters"] = seconds(lambda: discrete_laplace(1000, 10_000_000))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 3))
+    release = scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=1000, buckets=1024).update(X).release(1.0)
+    one = _each(release.kernel_sum, X)
+    found["one query, R = 1,000"] = one
+    found["one query with its interval, R = 1,000"] = _each(release.interval, X)
+    return found
+
+
+def _each(ask: Callable[[np.ndarray], Any], X: np.ndarray) -> float:
+    ask(X[:1])
+    return seconds(lambda: [ask(X[i : i + 1]) for i in range(200)], 5) / 200
+
+
+def table(found: dict[str, float]) -> list[str]:
+    def told(value: float) -> str:
+        return f"{value * 1e6:.0f} µs" if value < 1e-3 else f"{value:.2f} s"
+
+    return ["| | |", "|---|---:|", *(f"| {name} | {told(value)} |" for name, value in found.items())]
