@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from benchmarks.paper.report.markdown import Format, budget, table, with_spread
-from benchmarks.paper.report.methods import competes, guarantee, is_ours
+from benchmarks.paper.report.methods import OURS, competes, guarantee
 from benchmarks.paper.report.rows import Cell, Rows
 
 
@@ -19,9 +19,8 @@ class Measure(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """scumble's best and the best rival's, at one ε."""
+    """scumble and the best rival, at one ε."""
 
-    ours: str
     our: Cell
     rival: str
     their: Cell
@@ -37,7 +36,7 @@ def results(rows: Rows, measure: Measure, dataset: str) -> str:
             reasons.append(f"- {method} cannot run here: {reason}")
             continue
         lines.append([method, guarantee(method), *_cells(rows, measure, dataset, method, epsilons)])
-    out = table(["method", "guarantee", *map(budget, epsilons)], lines)
+    out = table(["method", "guarantee", *map(budget, epsilons)], lines, text=2)
     return out + ("\n" + "\n".join(reasons) + "\n" if reasons else "")
 
 
@@ -50,13 +49,15 @@ def _cells(rows: Rows, measure: Measure, dataset: str, method: str, epsilons: li
 
 
 def contest(rows: Rows, measure: Measure, dataset: str, epsilon: float, *, pure: bool) -> Contest | None:
-    """The best of ours against the best rival, among methods that keep their promise; None if either is missing."""
-    best: dict[bool, tuple[str, Cell]] = {}
-    for method in rows.methods(measure.experiment, dataset):
-        cell = rows.cell(measure.experiment, dataset, method, epsilon, measure.name)
-        if cell is None or not competes(method, pure=pure):
-            continue
-        side = is_ours(method)
-        if side not in best or (cell.mean > best[side][1].mean) == measure.larger:
-            best[side] = method, cell
-    return Contest(*best[True], *best[False]) if len(best) == 2 else None
+    """scumble against the best rival, among methods that keep their promise; None if either is missing."""
+    cells = {
+        method: rows.cell(measure.experiment, dataset, method, epsilon, measure.name)
+        for method in rows.methods(measure.experiment, dataset)
+        if competes(method, pure=pure) and (method == OURS[pure] or not method.startswith("scumble"))
+    }
+    found = {method: cell for method, cell in cells.items() if cell is not None}
+    our = found.pop(OURS[pure], None)
+    if our is None or not found:
+        return None
+    rival = (max if measure.larger else min)(found, key=lambda method: found[method].mean)
+    return Contest(our, rival, found[rival])

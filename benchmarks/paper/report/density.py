@@ -55,7 +55,8 @@ def _ablation(rows: Rows, name: str, method: str) -> str:
         cells = [rows.cell(name, dataset, method, epsilon, measure, **dict(options)) for measure in measures]
         shown = [with_spread(cell, significant) for cell in cells]
         lines.append([dataset, budget(epsilon), *(str(dict(options).get(size, "")) for size in sizes), *shown])
-    return table(["set", "", *sizes, *(measure.replace("_", " ") for measure in measures)], lines)
+    head = ["set", "", *sizes, *(measure.replace("_", " ") for measure in measures)]
+    return table(head, lines, text=2 + len(sizes))
 
 
 def lecture(module: object) -> str:

@@ -40,7 +40,10 @@ def _figure(path: Path, rows: Rows, measures: tuple[Measure, ...], dataset: str)
     for panel, measure in zip(axes, measures, strict=True):
         _panel(panel, rows, measure, dataset)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    order = sorted(
+        range(len(labels)), key=lambda place: rows.methods(measures[0].experiment, dataset).index(labels[place])
+    )
+    figure.legend([handles[k] for k in order], [labels[k] for k in order], loc="outside right center", frameon=False)
     figure.suptitle(dataset)
     figure.savefig(path, metadata={"Date": None})
 
@@ -57,7 +60,7 @@ def _panel(axes: Any, rows: Rows, measure: Measure, dataset: str) -> None:
             continue
         cells = {e: rows.cell(measure.experiment, dataset, method, e, measure.name) for e in epsilons}
         _curve(axes, method, {e: cell for e, cell in cells.items() if cell is not None})
-    axes.set(xscale="log", xlabel="ε", ylabel=LABELS[measure.name])
+    axes.set(xscale="log", xlabel="ε  (bars: standard error of the mean)", ylabel=LABELS[measure.name])
     _limits(axes, rows, measure, dataset)
     axes.grid(alpha=0.25, lw=0.5)
     axes.spines[["top", "right"]].set_visible(False)
@@ -70,7 +73,7 @@ def _curve(axes: Any, method: str, cells: dict[float, Cell]) -> None:
     axes.errorbar(
         list(cells),
         [cell.mean for cell in cells.values()],
-        yerr=[cell.spread for cell in cells.values()],
+        yerr=[cell.spread / np.sqrt(cell.repetitions) for cell in cells.values()],
         color=style.colour,
         marker=style.marker or None,
         ls=style.line,
@@ -83,9 +86,7 @@ def _curve(axes: Any, method: str, cells: dict[float, Cell]) -> None:
 
 
 def _limits(axes: Any, rows: Rows, measure: Measure, dataset: str) -> None:
-    """Errors on a logarithmic scale, where all but the hopeless can be told apart."""
-    if measure.larger:
-        return
+    """Where all but the hopeless can be told apart; errors on a logarithmic scale."""
     values = [
         cell.mean
         for method in rows.methods(measure.experiment, dataset)
@@ -93,6 +94,9 @@ def _limits(axes: Any, rows: Rows, measure: Measure, dataset: str) -> None:
         if (cell := rows.cell(measure.experiment, dataset, method, epsilon, measure.name)) is not None
         and cell.mean > 0.0
     ]
+    if measure.larger:
+        axes.set_ylim(max(min(values) - 0.03, 0.0), 1.01)
+        return
     axes.set_yscale("log")
     low, high = min(values), float(np.quantile(values, 0.97))
     axes.set_ylim(low / 1.4, max(high, low) * 1.6)

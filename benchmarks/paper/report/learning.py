@@ -35,7 +35,7 @@ def wang(rows: Rows) -> str:
     if not section:
         return ""
     words = "\nBeside the figures that the author published; for the others he gives plots only.\n\n"
-    return section + words + table(["set", "method", "", "published", "here"], lines)
+    return section + words + table(["set", "method", "", "published", "here"], lines, text=3)
 
 
 def ablations(rows: Rows) -> str:
@@ -50,7 +50,7 @@ def ablations(rows: Rows) -> str:
             lines.append([dataset, rule, *(with_spread(cell, accuracy) for cell in cells)])
     head = ["set", "rule", *map(budget, rows.epsilons(name))]
     return "\n".join(
-        ["## Ablations: classification\n", lecture(ablations_learning), "Accuracy, %:\n", table(head, lines)]
+        ["## Ablations: classification\n", lecture(ablations_learning), "Accuracy, %:\n", table(head, lines, text=2)]
     )
 
 

@@ -9,8 +9,9 @@ from benchmarks.paper.report.rows import Cell
 Format = Callable[[float], str]
 
 
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [head, ["---"] + ["---:"] * (len(head) - 1), *lines]
+def table(head: Sequence[str], lines: Sequence[Sequence[str]], text: int = 1) -> str:
+    """The first `text` columns are words, the others numbers."""
+    rows = [head, ["---"] * text + ["---:"] * (len(head) - text), *lines]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 

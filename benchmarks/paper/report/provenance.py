@@ -17,13 +17,13 @@ def text(results: dict[str, Any]) -> str:
     return "\n".join(
         [
             "## Methods\n",
-            table(["method", "guarantee", "reference"], methods),
+            table(["method", "guarantee", "reference"], methods, text=3),
             "## Data\n",
             lecture(data),
-            table(["set", "SHA-256 of its numbers"], sets) if sets else "",
+            table(["set", "SHA-256 of its numbers"], sets, text=2) if sets else "",
             "## Runs\n",
             "Each row of results.json names its run.\n",
-            table(["run", "commit", "machine", "software", "rows", "processor time"], [*_runs(results)]),
+            table(["run", "commit", "machine", "software", "rows", "processor time"], _runs(results), text=4),
         ]
     )
 
