@@ -12,7 +12,7 @@ import pytest
 import scumble
 from scumble.counting import Hasher, cpu, cuda, gpu, reference
 from scumble.counting.cuda import fused, halves, long, steps
-from scumble.counting.cuda.shape import MOST_SHARED_BYTES
+from scumble.counting.cuda.shape import Factor
 from scumble.design import Design
 from scumble.kernels import Kernel, Records
 
@@ -38,7 +38,7 @@ KERNELS = {
 class HostDevice:
     """A device that works in NumPy and divides the work exactly as the real one does."""
 
-    processors = 3
+    processors, room = 3, cuda.SHARED_BYTES
 
     def __init__(self) -> None:
         self.uploads: list[int] = []
@@ -60,8 +60,8 @@ class HostDevice:
             group, width = long.tile(shape, hasher.rows, len(X))
             stripes = 1
         else:
-            division = cuda.program(shape).divide(shape, hasher.rows, len(X), self.processors)
-            group, width, stripes = division.group, division.step, division.stripes
+            division = program_of(shape).divide(shape, hasher.rows, self.room)
+            group, width, stripes = division.group, division.step, division.stripes(hasher.rows, len(X), 3)
         edges = np.cumsum([0, *(len(which) for which in hasher.which)])
         where = reference.buckets(hasher, [Records(X[:, a:b]) for a, b in pairwise(edges)])
         for top in range(0, hasher.rows, group):
@@ -73,6 +73,12 @@ class HostDevice:
                 ]
                 for r in range(top, min(top + group, hasher.rows)):
                     np.add.at(counts[r], where[mine, r], np.uint64(1))
+
+
+def program_of(shape: cuda.Shape, room: int = cuda.SHARED_BYTES) -> cuda.Program:
+    found = cuda.program(shape, room)
+    assert found is not None
+    return found
 
 
 def example(name: str, n: int = 700, rows: int = 19) -> tuple[Hasher, list[Records], np.ndarray]:
@@ -111,28 +117,39 @@ def shape_of(name: str, rows: int = 8) -> tuple[Hasher, cuda.Shape]:
 
 
 def test_each_shape_has_its_program() -> None:
-    chosen = {name: cuda.program(shape_of(name)[1]) for name in SHORT}
+    chosen = {name: program_of(shape_of(name)[1]) for name in SHORT}
     assert chosen["euclidean"] is steps
     assert all(chosen[name] is halves for name in ("power", "manhattan", "angular, direct", "26 columns"))
     assert all(chosen[name] is fused for name in ("categories", "product"))
 
 
 @pytest.mark.parametrize("name", SHORT)
-@pytest.mark.parametrize("n", [1, 10_000, 10**7])
 @pytest.mark.parametrize("rows", [1, 100, 10_000])
-def test_the_division_of_work_fits_the_device(name: str, n: int, rows: int) -> None:
+@pytest.mark.parametrize("room", [cuda.SHARED_BYTES, 96 << 10, 40 << 10])
+def test_the_division_of_work_fits_the_device(name: str, rows: int, room: int) -> None:
+    """Whatever shared memory the device has: other programs, fewer rows a block."""
     _, shape = shape_of(name)
-    program = cuda.program(shape)
-    division = program.divide(shape, rows, n, processors=132)
-    assert division.resident * division.shared <= MOST_SHARED_BYTES
+    program = program_of(shape, room)
+    division = program.divide(shape, rows, room)
+    assert division.resident * division.shared <= room
     assert division.group % 8 == 0 if program is halves else 1 <= division.group <= rows
-    assert 1 <= division.stripes <= max(1, n // division.step)
+    for n in (1, 10_000, 10**7):
+        assert 1 <= division.stripes(rows, n, 132) <= max(1, n // division.step)
+
+
+@pytest.mark.parametrize(("columns", "n"), [(40, 1), (40, 10**7), (384, 1000), (10**6, 10**6)])
+def test_tiles_of_long_records_stay_within_their_memory(columns: int, n: int) -> None:
+    shape = cuda.Shape((Factor("sign", columns, 16, columns),), 1024, False)
+    height, width = long.tile(shape, 1000, n)
+    assert width % 8 == 0 and width >= 8 and 1 <= height <= 1000
+    assert 4 * 16 * height * width <= long.TILE_BYTES and 6 * columns * width <= long.TILE_BYTES
+    assert width >= min(n, 100)
 
 
 def test_stripes_fill_whole_waves_of_blocks() -> None:
     _, shape = shape_of("euclidean")
-    division = steps.divide(shape, 1000, 245_057, 132)
-    blocks, slots = -(-1000 // division.group) * division.stripes, 132 * division.resident
+    division = steps.divide(shape, 1000, cuda.SHARED_BYTES)
+    blocks, slots = -(-1000 // division.group) * division.stripes(1000, 245_057, 132), 132 * division.resident
     assert blocks / (-(-blocks // slots) * slots) > 0.9
 
 
@@ -142,8 +159,8 @@ def test_the_source_has_no_gaps(name: str) -> None:
     if shape.columns > cuda.LARGEST_RECORD:
         texts = [long.source(shape)]
     else:
-        division = cuda.program(shape).divide(shape, 8, 1000, processors=132)
-        texts = [cuda.program(shape).source(shape, division), fused.lookup(shape)]
+        program = program_of(shape)
+        texts = [program.source(shape, program.divide(shape, 8, cuda.SHARED_BYTES)), fused.lookup(shape)]
     for text in texts:
         code = re.sub(r"//.*", "", text)
         assert all(code.count(a) == code.count(b) for a, b in ("{}", "()", "[]"))
@@ -166,7 +183,7 @@ def test_what_the_lanes_read_is_the_hash_functions_in_halves(name: str) -> None:
     """The program in NumPy, from what the lanes read: every increment that is not in doubt is the reference's."""
     hasher, records, wanted = example(name, n=400, rows=19)
     shape = cuda.Shape.of(hasher)
-    division = halves.divide(shape, hasher.rows, 400, 3)
+    division = halves.divide(shape, hasher.rows, cuda.SHARED_BYTES)
     scales, *_, packed = halves.pack(hasher, division)
     counts = np.zeros_like(wanted)
     doubtful = 0
@@ -260,6 +277,29 @@ def test_the_device_agrees_with_the_processor(name: str, n: int) -> None:
     """Every counter, bit by bit."""
     hasher, records, wanted = example(name, n=n, rows=37)
     counts = np.zeros_like(wanted)
+    gpu.count(hasher, records, counts)
+    np.testing.assert_array_equal(counts, wanted)
+
+
+@needs_a_device
+@pytest.mark.parametrize("name", KERNELS)
+def test_chunks_that_reuse_memory_wait_for_each_other(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hasher, records, wanted = example(name, n=50_000, rows=200)
+    counts = np.zeros_like(wanted)
+    monkeypatch.setattr(gpu, "CHUNK_BYTES", 1 << 18)
+    monkeypatch.setattr(halves, "SLAB_BYTES", 1 << 17)
+    monkeypatch.setattr(long, "TILE_BYTES", 1 << 20)
+    gpu.count(hasher, records, counts)
+    np.testing.assert_array_equal(counts, wanted)
+
+
+@needs_a_device
+@pytest.mark.parametrize("room", [96 << 10, 40 << 10])
+@pytest.mark.parametrize("name", KERNELS)
+def test_devices_with_less_shared_memory_give_the_same(name: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    hasher, records, wanted = example(name, n=5000, rows=37)
+    counts = np.zeros_like(wanted)
+    monkeypatch.setattr(gpu._devices()[0], "room", room)
     gpu.count(hasher, records, counts)
     np.testing.assert_array_equal(counts, wanted)
 

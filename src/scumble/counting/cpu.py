@@ -68,7 +68,9 @@ def sums(
         return out
     batch = prepare(hasher, records) if counts.dtype == np.int64 and counts.flags.writeable else None
     shares = _shares(n, 1, _busy(hasher, n, threads))
-    if batch is None:
+    if batch is None and len(shares) == 1:
+        exact.read(hasher, records, counts, lines, out, shares[0])
+    elif batch is None:
         _in_threads(lambda mine: exact.read(hasher, [part[mine] for part in records], counts, lines, out, mine), shares)
     else:
         with _one_thread_a_product():

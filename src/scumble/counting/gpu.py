@@ -20,8 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from scumble.counting import cuda
-from scumble.counting.cuda import LARGEST_RECORD, Division, Shape, fused, halves, long
-from scumble.counting.cuda.shape import FAMILIES, MOST_SHARED_BYTES
+from scumble.counting.cuda import LARGEST_RECORD, SHARED_BYTES, Division, Shape, fused, halves, long
+from scumble.counting.cuda.shape import FAMILIES
 from scumble.counting.device import to_host
 from scumble.counting.hasher import Hasher
 from scumble.errors import ScumbleError
@@ -31,6 +31,12 @@ log = logging.getLogger("scumble")
 
 CHUNK_BYTES = 64 << 20
 """Records sent to a device at a time."""
+DRIVER_BYTES = 3 << 10
+"""Shared memory that the driver and a program's small arrays take of a processor."""
+CAPABILITY = 80
+"""Compute capability of the oldest devices with the instructions that the programs use, times ten."""
+MOST_RECORDS = 1 << 31
+"""Records a launch counts: a block's counters have 32 bits."""
 
 
 def available() -> int:
@@ -41,24 +47,24 @@ def available() -> int:
         return 0
 
 
-def reason_against(hasher: Hasher) -> str | None:
-    """None if the device can count for this hasher, else why not."""
+def reason_against(hasher: Hasher, room: int = SHARED_BYTES) -> str | None:
+    """None if a device with so much shared memory can count for this hasher, else why not."""
     families = {factor.family for factor in hasher.factors}
     if not families <= set(FAMILIES):
         return f"kernels of the family {', '.join(sorted(families - set(FAMILIES)))} are not covered"
     shape = Shape.of(hasher)
     if shape.columns > LARGEST_RECORD and not shape.projects:
         return f"products over more than {LARGEST_RECORD} columns are not covered"
-    room = long.shared(shape) if shape.columns > LARGEST_RECORD else fused.divide(shape, 1, 1, 1).shared
-    if room > MOST_SHARED_BYTES:
-        return f"{hasher.buckets} buckets and {shape.hashes} hashes a row do not fit into shared memory"
-    return None
+    if (shape.columns > LARGEST_RECORD and long.shared(shape) <= room) or cuda.program(shape, room):
+        return None
+    return f"{hasher.buckets} buckets and {shape.hashes} hashes a row do not fit into shared memory"
 
 
 class Device(Protocol):
-    """What the logic needs of a device."""
+    """What the logic needs of a device: how many processors, how much shared memory each, and these acts."""
 
     processors: int
+    room: int
 
     def count(self, hasher: Hasher, X: Any, counts: Any) -> None:
         """Count a chunk of records, already on the device, into a table on the device."""
@@ -82,6 +88,9 @@ def count(
 ) -> None:
     """Add each record to one counter of every row, in place."""
     reason = reason_against(hasher)
+    if reason is None:
+        chosen = list(devices or _devices())
+        reason = reason_against(hasher, min(device.room for device in chosen))
     if reason is not None:
         from scumble.counting import cpu
 
@@ -91,7 +100,6 @@ def count(
     X = _matrix(records)
     if len(X) == 0:
         return
-    chosen = list(devices or _devices())
     if not isinstance(X, np.ndarray):
         table = chosen[0].zeros(counts.shape)
         chosen[0].count(hasher, X, table)
@@ -151,12 +159,16 @@ def _devices() -> tuple[CudaDevice, ...]:
             "engine='gpu' needs CuPy. Hint: pip install 'scumble[gpu]', or the CuPy wheel for your CUDA version."
         ) from None
     try:
-        found = cupy.cuda.runtime.getDeviceCount()
+        found = [cupy.cuda.Device(number) for number in range(cupy.cuda.runtime.getDeviceCount())]
     except cupy.cuda.runtime.CUDARuntimeError:
-        found = 0
-    if not found:
-        raise ScumbleError("engine='gpu' found no CUDA device. Hint: use engine='cpu'; the counters are the same.")
-    return tuple(CudaDevice(number) for number in range(found))
+        found = []
+    able = [device.id for device in found if int(device.compute_capability) >= CAPABILITY]
+    if not able:
+        raise ScumbleError(
+            f"engine='gpu' needs a CUDA device of compute capability {CAPABILITY / 10} or more, and found "
+            f"{len(found) or 'no'} other. Hint: use engine='cpu'; the counters are the same."
+        )
+    return tuple(CudaDevice(number) for number in able)
 
 
 class CudaDevice:
@@ -168,8 +180,10 @@ class CudaDevice:
         self._cupy = cupy
         self._device = cupy.cuda.Device(number)
         self.processors = int(self._device.attributes["MultiProcessorCount"])
+        self.room = int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]) - DRIVER_BYTES
         with self._device:
             self._copying = cupy.cuda.Stream(non_blocking=True)
+        self._kernels: dict[tuple[str, Shape, Division | None], Any] = {}
 
     def upload(self, X: np.ndarray) -> Any:
         """Copy on a stream of its own, so that counting the chunk before goes on meanwhile."""
@@ -194,39 +208,47 @@ class CudaDevice:
             if isinstance(X, tuple):
                 X, arrived = X
                 self._cupy.cuda.get_current_stream().wait_event(arrived)
-            X = self._cupy.ascontiguousarray(X, dtype=np.float64)
-            if X.shape[1] > LARGEST_RECORD:
-                self._count_long(hasher, X, counts)
-                return
-            shape = Shape.of(hasher)
-            size = halves.slab(shape) if cuda.program(shape) is halves else len(X)
-            for first in range(0, len(X), size):
-                self._count_short(hasher, shape, X[first : first + size], counts)
+                self._count(hasher, X, counts)
+                # The next chunk but one may get this one's memory: not before it has been counted.
+                self._copying.wait_event(self._cupy.cuda.get_current_stream().record())
+            else:
+                self._count(hasher, self._cupy.ascontiguousarray(X, dtype=np.float64), counts)
 
-    def _count_short(self, hasher: Hasher, shape: Shape, X: Any, counts: Any) -> None:
-        program, division = cuda.program(shape), _division(shape, hasher.rows, len(X), self.processors)
+    def _count(self, hasher: Hasher, X: Any, counts: Any) -> None:
+        shape = Shape.of(hasher)
+        if shape.columns > LARGEST_RECORD:
+            self._count_long(hasher, shape, X, counts)
+            return
+        program = cuda.program(shape, self.room)
+        assert program is not None
+        size = halves.slab(shape) if program is halves else MOST_RECORDS
+        for first in range(0, len(X), size):
+            self._count_short(hasher, shape, program, X[first : first + size], counts)
+
+    def _count_short(self, hasher: Hasher, shape: Shape, program: cuda.Program, X: Any, counts: Any) -> None:
+        division = program.divide(shape, hasher.rows, self.room)
         arrays = self._resident(hasher, lambda: program.pack(hasher, division))
         records: tuple[Any, ...] = ()
         if program is halves:
             scales, *arrays = arrays
             records = self._in_halves(shape, division, X, scales)
-        kernel = _kernel(self._device.id, "count", shape, division)
-        grid = (-(-hasher.rows // division.group), division.stripes)
+        kernel = self._kernel("count", shape, division, lambda: program.source(shape, division))
+        grid = (-(-hasher.rows // division.group), division.stripes(hasher.rows, len(X), self.processors))
         arguments = (*records, X, np.int64(len(X)), counts, np.int32(hasher.rows), *arrays)
         kernel(grid, (division.threads,), arguments, shared_mem=division.shared)
 
     def _in_halves(self, shape: Shape, division: Division, X: Any, scales: Any) -> tuple[Any, ...]:
         tiles, words = halves.room(shape, len(X))
         halved, lengths = self._cupy.empty((tiles, words), np.uint32), self._cupy.empty((tiles, 16), np.float32)
-        split = _kernel(self._device.id, "split", shape, division)
+        split = self._kernel("split", shape, division, lambda: halves.source(shape, division))
         split((-(-tiles // 8),), (256,), (X, np.int64(len(X)), np.int64(tiles), scales, halved, lengths))
         return halved, lengths, np.int64(-(-len(X) // 16))
 
-    def _count_long(self, hasher: Hasher, X: Any, counts: Any) -> None:
+    def _count_long(self, hasher: Hasher, shape: Shape, X: Any, counts: Any) -> None:
         """Records in halves, projections of a tile of rows, increments; tile by tile."""
-        cupy, shape = self._cupy, Shape.of(hasher)
+        cupy = self._cupy
         directions, scales, *arrays = self._resident(hasher, lambda: long.pack(hasher))
-        split, count = (_kernel(self._device.id, name, shape, None) for name in ("split", "count"))
+        split, count = (self._kernel(name, shape, None, lambda: long.source(shape)) for name in ("split", "count"))
         height, width = long.tile(shape, hasher.rows, len(X))
         halved = cupy.zeros((width, directions.shape[1]), np.float16)
         lengths = cupy.zeros(width, np.float32)
@@ -262,6 +284,15 @@ class CudaDevice:
             kept[self._device.id, name] = [self._cupy.asarray(np.ascontiguousarray(array)) for array in pack()]
         return kept[self._device.id, name]
 
+    def _kernel(self, name: str, shape: Shape, division: Division | None, text: Callable[[], str]) -> Any:
+        """Compiled once a process and shape; CuPy also keeps it on disk."""
+        key = (name, shape, division)
+        if key not in self._kernels:
+            kernel = self._kernels[key] = self._cupy.RawKernel(text(), name, options=("--std=c++17",))
+            if name == "count":
+                kernel.max_dynamic_shared_size_bytes = division.shared if division else long.shared(shape)
+        return self._kernels[key]
+
     def moments(self, hasher: Hasher, X: Any, values: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean over rows and spread of the blocks' means of `values` (rows, buckets), one of each a query."""
         cupy = self._cupy
@@ -272,33 +303,10 @@ class CudaDevice:
             table = cupy.asarray(values, dtype=np.float64)
             X = cupy.ascontiguousarray(cupy.asarray(X), dtype=np.float64)
             mean, spread = cupy.empty(len(X)), cupy.empty(len(X))
-            kernel = _kernel(self._device.id, "lookup", shape, None)
+            kernel = self._kernel("lookup", shape, None, lambda: fused.lookup(shape))
             arguments = (X, np.int64(len(X)), numbers, start, multipliers, table, edges, np.int32(len(edges) - 1))
             kernel((-(-len(X) // 128),), (128,), (*arguments, np.int32(hasher.rows), mean, spread))
             return cupy.asnumpy(mean), cupy.asnumpy(spread)
-
-
-@cache
-def _division(shape: Shape, rows: int, n: int, processors: int) -> Division:
-    return cuda.program(shape).divide(shape, rows, n, processors)
-
-
-@cache
-def _kernel(device: int, name: str, shape: Shape, division: Division | None) -> Any:
-    """Compiled once a process and shape; CuPy also keeps it on disk."""
-    import cupy
-
-    if name == "lookup":
-        text = fused.lookup(shape)
-    elif division is None:
-        text = long.source(shape)
-    else:
-        text = cuda.program(shape).source(shape, division)
-    kernel = cupy.RawKernel(text, name, options=("--std=c++17",))
-    shared = long.shared(shape) if division is None else division.shared
-    if name == "count" and shared > 48 << 10:
-        kernel.max_dynamic_shared_size_bytes = shared
-    return kernel
 
 
 def moments(

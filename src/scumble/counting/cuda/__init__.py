@@ -19,17 +19,17 @@ from typing import Protocol
 import numpy as np
 
 from scumble.counting.cuda import fused, halves, steps
-from scumble.counting.cuda.shape import LARGEST_RECORD, Division, Shape
+from scumble.counting.cuda.shape import LARGEST_RECORD, SHARED_BYTES, Division, Shape
 from scumble.counting.hasher import Hasher
 
 
 class Program(Protocol):
     """One way to count short records in a single launch."""
 
-    def fits(self, shape: Shape) -> bool:
-        """Whether it can count for this shape, and is the right one for it."""
+    def fits(self, shape: Shape, room: int) -> bool:
+        """Whether it can count for this shape, on processors with so many bytes of shared memory."""
 
-    def divide(self, shape: Shape, rows: int, n: int, processors: int) -> Division:
+    def divide(self, shape: Shape, rows: int, room: int) -> Division:
         """How the work is divided among blocks of threads."""
 
     def source(self, shape: Shape, division: Division) -> str:
@@ -42,9 +42,9 @@ class Program(Protocol):
 PROGRAMS: tuple[Program, ...] = (steps, halves, fused)
 
 
-def program(shape: Shape) -> Program:
-    """The first program that fits; `fused` fits all short records."""
-    return next(each for each in PROGRAMS if each.fits(shape))
+def program(shape: Shape, room: int = SHARED_BYTES) -> Program | None:
+    """The first program that fits, if any."""
+    return next((each for each in PROGRAMS if each.fits(shape, room)), None)
 
 
-__all__ = ["LARGEST_RECORD", "PROGRAMS", "Division", "Program", "Shape", "program"]
+__all__ = ["LARGEST_RECORD", "PROGRAMS", "SHARED_BYTES", "Division", "Program", "Shape", "program"]

@@ -16,25 +16,20 @@ from scumble.counting.hasher import Hasher
 
 MOST_ROWS = 8
 """Rows a block counts at once, if their tables fit."""
-SHARED_BYTES = 48 << 10
-"""Shared memory of a block, so that two fit on a processor; more only if a single row needs it."""
 
 
-def fits(shape: Shape) -> bool:
-    return shape.columns <= shapes.LARGEST_RECORD
+def fits(shape: Shape, room: int) -> bool:
+    return shape.columns <= shapes.LARGEST_RECORD and divide(shape, 1, room).shared <= room
 
 
-def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:
+def divide(shape: Shape, rows: int, room: int) -> Division:
     """The longer the record, the fewer fit into registers."""
     records, threads, resident = (
         (2, 512, 2) if shape.columns <= 4 else (4, 512, 1) if shape.columns <= 8 else (3, 128, 2)
     )
     row = 4 * shape.buckets + 8 * (_numbers(shape) + 1 + shape.hashes)
-    group = max(1, min(MOST_ROWS, rows, SHARED_BYTES // row))
-    return Division.of(
-        rows,
-        n,
-        processors,
+    group = max(1, min(MOST_ROWS, rows, room // (2 * row)))
+    return Division(
         group=group,
         threads=threads,
         records=records,

@@ -31,17 +31,14 @@ MAGIC_BITS = 0x4B400000
 """The bits of 1.5 · 2²³ in single precision: steps still carry them when they are multiplied, so starts make up."""
 
 
-def fits(shape: Shape) -> bool:
-    return shape.projects and shape.columns <= shapes.LARGEST_RECORD and _set_bytes(shape) <= shapes.MOST_SHARED_BYTES
+def fits(shape: Shape, room: int) -> bool:
+    return shape.projects and shape.columns <= shapes.LARGEST_RECORD and _set_bytes(shape) <= room
 
 
-def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:
+def divide(shape: Shape, rows: int, room: int) -> Division:
     threads, tiles = (768, 3) if _steps(shape) == 1 else (512, 2)
-    sets = min(MOST_ROWS // 8, -(-rows // 8), shapes.MOST_SHARED_BYTES // _set_bytes(shape))
-    return Division.of(
-        rows,
-        n,
-        processors,
+    sets = min(MOST_ROWS // 8, -(-rows // 8), room // _set_bytes(shape))
+    return Division(
         group=8 * sets,
         threads=threads,
         records=tiles,

@@ -18,7 +18,7 @@ THREADS = 512
 WIDTH = 1 << 16
 """Records projected at a time."""
 TILE_BYTES = 1 << 30
-"""Projections held at a time."""
+"""Projections held at a time, and records in halves."""
 
 
 def wide(shape: Shape) -> int:
@@ -28,7 +28,7 @@ def wide(shape: Shape) -> int:
 
 def tile(shape: Shape, rows: int, n: int) -> tuple[int, int]:
     """Rows and records projected at a time."""
-    width = min(WIDTH, -(-n // 8) * 8)
+    width = max(8, min(WIDTH, TILE_BYTES // (6 * wide(shape)), n + 7) // 8 * 8)
     return max(1, min(rows, TILE_BYTES // (4 * shape.hashes * width))), width
 
 

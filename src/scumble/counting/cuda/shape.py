@@ -11,8 +11,8 @@ from scumble.counting.hasher import Hasher
 FAMILIES = ("floor", "sign", "pick")
 LARGEST_RECORD = 32
 """Numbers of a record that fit into registers."""
-MOST_SHARED_BYTES = 224 << 10
-"""Shared memory of a block, less a little for the driver; a block of that size has a processor to itself."""
+SHARED_BYTES = 224 << 10
+"""Shared memory of a processor of an H200, less a little for the driver. Other devices have less, and say so."""
 FIXED_COST = 4
 """Clearing and adding up one counter of a block's tables, in increments."""
 MOST_STRIPES = 16
@@ -71,7 +71,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Division:
-    """The work of one launch: rows a block, threads, records, bytes of shared memory, stripes of records."""
+    """How the work of a launch is divided: rows a block, threads, records, bytes of shared memory."""
 
     group: int
     threads: int
@@ -82,18 +82,15 @@ class Division:
     resident: int
     """Blocks that share a processor."""
     shared: int
-    stripes: int
+    table: int
+    """Counters of a row."""
 
-    @staticmethod
-    def of(
-        rows: int, n: int, processors: int, *, table: int, group: int, resident: int, step: int, **rest: int
-    ) -> Division:
-        """With as many stripes as fill whole waves of blocks best, tables of `table` counters counted in."""
-        blocks, slots = -(-rows // group), processors * resident
-        fixed = FIXED_COST * table / n
-        most = max(1, min(MOST_STRIPES, n // step))
-        stripes = min(range(1, most + 1), key=lambda s: -(-blocks * s // slots) * (1 / s + fixed))
-        return Division(group=group, resident=resident, step=step, stripes=stripes, **rest)
+    def stripes(self, rows: int, n: int, processors: int) -> int:
+        """Blocks that share a group's records: as many as fill whole waves best, with what their tables cost."""
+        blocks, slots = -(-rows // self.group), processors * self.resident
+        fixed = FIXED_COST * self.table / n
+        most = max(1, min(MOST_STRIPES, n // self.step))
+        return min(range(1, most + 1), key=lambda s: -(-blocks * s // slots) * (1 / s + fixed))
 
 
 @cache

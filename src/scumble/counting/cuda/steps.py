@@ -14,31 +14,28 @@ MOST_COLUMNS = 4
 THREADS, RECORDS, RESIDENT, MOST_ROWS = 512, 4, 2, 16
 
 
-def fits(shape: Shape) -> bool:
+def fits(shape: Shape, room: int) -> bool:
     return (
         shape.projects
         and shape.floor == 1
         and shape.hashes == 1
         and shape.columns <= MOST_COLUMNS
-        and shape.buckets <= MOST_ROWS * RING
+        and divide(shape, 1, room).resident * divide(shape, 1, room).shared <= room
     )
 
 
-def divide(shape: Shape, rows: int, n: int, processors: int) -> Division:
-    room = 4 * RING * -(-shape.buckets // RING)
-    row = room + 8 * (2 + shape.columns + shape.columns % 2)
-    group = max(1, min(MOST_ROWS, rows, (shapes.MOST_SHARED_BYTES // RESIDENT - 4 * RING) // row))
-    return Division.of(
-        rows,
-        n,
-        processors,
+def divide(shape: Shape, rows: int, room: int) -> Division:
+    table = RING * -(-shape.buckets // RING)
+    row = 4 * table + 8 * (2 + shape.columns + shape.columns % 2)
+    group = max(1, min(MOST_ROWS, rows, (room // RESIDENT - 4 * RING) // row))
+    return Division(
         group=group,
         threads=THREADS,
         records=RECORDS,
         step=THREADS * RECORDS,
         resident=RESIDENT,
         shared=4 * RING + group * row,
-        table=room // 4,
+        table=table,
     )
 
 
