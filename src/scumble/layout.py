@@ -146,7 +146,7 @@ class HashedReader(Reader):
             shrink = self.gain
         self.noise_variance = noise_variance * shrink / len(counts)
         self.moments = RowMoments(layout.blocks)
-        self.line_shift = np.add.reduceat(self.shift, self.moments.starts)
+        self.line_shift = np.add.reduceat(self.shift, self.moments.starts)[:, None]
         if not self.counts.flags.writeable:  # compiled loops tell such arrays apart; this one stays ours
             self.counts = self.counts.copy()
 
@@ -154,25 +154,30 @@ class HashedReader(Reader):
         n, hasher = len(parts[0]), self.layout.hasher
         moments = self.moments if groups is None else RowMoments(self.layout.blocks, groups)
         chosen = engine("auto", n * hasher.multipliers.size)
-        on_gpu = None
+        found = None
         if groups is None and hasattr(chosen, "moments"):
-            on_gpu = chosen.moments(hasher, parts, self._table(), self.layout.blocks)
-        if on_gpu is not None:
-            value, spread = on_gpu
-        else:
-            tile = max(1, QUERY_VALUES // len(moments.starts))
-            if on_device(parts[0].values):
-                parts = [Records(to_host(part.values), part.offsets) for part in parts]
-            tiles = [parts] if n <= tile else [[part[k : k + tile] for part in parts] for k in range(0, n, tile)]
-            shift = self.line_shift if groups is None else np.add.reduceat(self.shift, moments.starts)
-            read = engine("cpu").sums
-            found = [
-                moments((read(hasher, here, self.counts, moments.lines) - shift[:, None]) * self.gain) for here in tiles
-            ]
-            value, spread = found[0] if len(found) == 1 else (np.concatenate(each) for each in zip(*found, strict=True))
+            found = chosen.moments(hasher, parts, self._table(), self.layout.blocks)
+        value, spread = self._from_host(parts, moments) if found is None else found
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
         return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.layout.caution)
+
+    def _from_host(self, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and spread by the processor, some queries at a time."""
+        if on_device(parts[0].values):
+            parts = [Records(to_host(part.values), part.offsets) for part in parts]
+        shift = self.line_shift if moments is self.moments else np.add.reduceat(self.shift, moments.starts)[:, None]
+        n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))
+        read = engine("cpu").sums
+        found = []
+        for first in range(0, n, tile):
+            here = parts if n <= tile else [part[first : first + tile] for part in parts]
+            rows = read(self.layout.hasher, here, self.counts, moments.lines) - shift
+            rows *= self.gain
+            found.append(moments(rows))
+        if len(found) == 1:
+            return found[0]
+        return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]
 
     def _table(self) -> np.ndarray:
         """What each counter adds to the mean, with shift and gain applied."""

@@ -25,6 +25,8 @@ class RowMoments:
         self.lines = np.searchsorted(self.starts, np.arange(rows), side="right") - 1
         self.blocks = np.searchsorted(self.starts, block_starts)
         self.weights = np.diff(block_starts, append=rows) / rows
+        self.squares = self.weights**2
+        self.sizes_of_blocks = (self.weights * rows)[:, None]
         self.degrees = float(max(len(block_starts) - 1, 1))
         self.groups = None if groups is None else np.searchsorted(self.starts, group_starts)
         self.sizes = np.diff(group_starts, append=rows)
@@ -32,11 +34,13 @@ class RowMoments:
     def __call__(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Estimate and variance of (lines, n) sums over the rows of each line, one of each a query."""
         by_block = np.add.reduceat(sums, self.blocks, axis=0) if len(self.blocks) < len(sums) else sums
-        mean = by_block.sum(axis=0) / self.rows
-        means = by_block / (self.weights * self.rows)[:, None]
+        mean = np.add.reduce(by_block, axis=0) / self.rows
         count = len(self.blocks)
         if count > 1:
-            spread = np.einsum("g,gn->n", self.weights**2, (means - mean) ** 2) * count / (count - 1)
+            apart = by_block / self.sizes_of_blocks
+            apart -= mean
+            apart *= apart
+            spread = self.squares @ apart * (count / (count - 1))
         else:
             # A single row: its variance is at most (Σ √k)² (the paper's Theorem 2), of the order of the value squared.
             spread = mean**2

@@ -37,6 +37,8 @@ Scale = float | Sequence[float] | Mapping[str, float] | None
 
 # A scaled value beyond this is as bad as infinity: products with it would overflow.
 LARGEST = 1e300
+FEW = 64
+"""Records that are checked at once, without a thought for memory."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ class Kernel(ABC):
         if self.columns is not None and not self.columns:
             raise parameter("columns", "at least one column, or None for all", columns)
         self.scale = _checked_scale(scale)
+        self._known_limits: tuple[Any, np.ndarray] | None = None
 
     # ---- what a kernel must say ----
 
@@ -123,14 +126,21 @@ class Kernel(ABC):
     def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
         """The kernel's columns of a table as records, and a mask of bad cells (rows, columns)."""
         values = table.numeric(which)
-        with np.errstate(over="ignore"):
-            limit = LARGEST / self._inverse_scale(table.names, which)
-        limit = np.minimum(limit, np.finfo(np.float64).max)
-        if len(values) and values.max() <= limit.min() and values.min() >= -limit.min():  # NaN is neither
-            bad = np.broadcast_to(np.False_, values.shape)
-        else:
-            bad = np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
-        return Records(values), bad
+        limit = self._limits(table.names, which)
+        if len(values) <= FEW:
+            return Records(values), ~(np.abs(values) <= limit)
+        if np.all(values.max(axis=0) <= limit) and np.all(values.min(axis=0) >= -limit):
+            return Records(values), np.broadcast_to(np.False_, values.shape)
+        return Records(values), np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
+
+    def _limits(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
+        """The largest value of each column."""
+        key = (names, tuple(which))
+        if self._known_limits is None or self._known_limits[0] != key:
+            with np.errstate(over="ignore"):
+                limit = LARGEST / self._inverse_scale(names, which)
+            self._known_limits = key, np.minimum(limit, np.finfo(np.float64).max)
+        return self._known_limits[1]
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
         """(n, rows, hashes) codes: the obvious twin of the compiled loops."""
