@@ -7,9 +7,22 @@ import { join } from "node:path";
 import { build } from "esbuild";
 
 const OUT = "../src/scumble/explore/page";
-const common = { bundle: true, minify: true, format: "iife", target: "es2022", charset: "utf8", legalComments: "none", metafile: true };
+const common = {
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  metafile: true,
+};
 
-const engine = await build({ ...common, entryPoints: ["src/engine/index.js"], globalName: "ScumbleEngine", outfile: `${OUT}/engine.js` });
+const engine = await build({
+  ...common,
+  entryPoints: ["src/engine/index.js"],
+  globalName: "ScumbleEngine",
+  outfile: `${OUT}/engine.js`,
+});
 const page = await build({ ...common, entryPoints: ["src/page/main.js"], outfile: `${OUT}/page.js` });
 for (const name of ["page.html", "page.css"]) copyFileSync(`src/page/${name}`, `${OUT}/${name}`);
 
@@ -27,5 +40,7 @@ for (const name of ["package-lock.json", ...files("src")].sort()) hash.update(`$
 writeFileSync(`${OUT}/sources.sha256`, `${hash.digest("hex")}\n`);
 
 function files(folder) {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? files(join(folder, entry.name)) : [join(folder, entry.name)]));
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? files(join(folder, entry.name)) : [join(folder, entry.name)],
+  );
 }

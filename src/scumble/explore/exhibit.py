@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -158,7 +159,7 @@ class Exhibit:
     def classifier(self) -> Any:
         """What tells classes apart, or None."""
         if self.model is not None:
-            return self.model if hasattr(self.model, "predict_proba") else None
+            return _nameless(self.model) if hasattr(self.model, "predict_proba") else None
         if not isinstance(self.shown, Bundle) or len(self.shown) < 2:
             return None
         try:
@@ -168,7 +169,7 @@ class Exhibit:
         rule = "map" if self.shown.spec.design == "grid" else "ferns"
         if any(role != "number" for role in self.roles):
             return None
-        return PrivateKDEClassifier.from_release(self.shown, rule=rule)
+        return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
 
     def density(self, asked: Any, *, label: Any = None, confidence: float = 0.95) -> dict[str, list[float]]:
         """Kernel sums, densities and intervals at the points, as `scumble query` gives them."""
@@ -183,7 +184,7 @@ class Exhibit:
 
     def predict(self, asked: Any) -> dict[str, Any]:
         """A class or a number for each point, as `scumble predict` gives them; of classes the probabilities, too."""
-        model = self.classifier or self.model
+        model = self.classifier or _nameless(self.model)
         if model is None or not hasattr(model, "predict"):
             raise DataError(
                 "Nothing to predict: this file holds densities alone. Hint: bundles of classes and fitted models do."
@@ -272,6 +273,15 @@ class Exhibit:
         others = self.classifier.releases_[1:]
         known = [numbers, *({name: content.release(part) for name, part in bundle.items()} for bundle in others)]
         return content.classifier(self.classifier, known)
+
+
+def _nameless(model: Any) -> Any:
+    """The model for plain arrays: scikit-learn would warn of columns without names."""
+    if model is None or not hasattr(model, "feature_names_in_"):
+        return model
+    plain = copy.copy(model)
+    del plain.feature_names_in_
+    return plain
 
 
 def _shown(found: Any) -> Release | Bundle:

@@ -85,7 +85,8 @@ function fernTables(bundles, counts) {
   const length = Math.sqrt(experts.reduce((sum, { weights }) => sum + weights.reduce((s, w) => s + w * w, 0), 0)) || 1;
   return experts.map(({ evidence, weights }, b) => {
     const { buckets } = bundles[b].hasher;
-    for (const table of evidence) for (let at = 0; at < table.length; at++) table[at] *= weights[Math.floor(at / buckets)] / length;
+    for (const table of evidence)
+      for (let at = 0; at < table.length; at++) table[at] *= weights[Math.floor(at / buckets)] / length;
     return evidence;
   });
 }

@@ -44,7 +44,9 @@ export class GridReader {
     this.inner = placesOf(INNER, d);
     this.nodeSteps = stepsOf(this.nodes, this.wideStrides);
     this.nearStrides = stridesOf(new Array(d).fill(NEAR));
-    this.middle = Int32Array.from(this.inner, (place) => place.reduce((sum, k, j) => sum + (k + 1) * this.nearStrides[j], 0));
+    this.middle = Int32Array.from(this.inner, (place) =>
+      place.reduce((sum, k, j) => sum + (k + 1) * this.nearStrides[j], 0),
+    );
     this.sharpness = 1 + this.spread.reduce((a, b) => a + b, 0) / 12;
     this.allSharp = rowSums(this.nearSharp, 4 ** d);
     this.allSquare = rowSums(this.nearSquare, 4 ** d);
@@ -267,7 +269,9 @@ function column(weights, table, width, k) {
 
 function rowSums(table, rows) {
   const width = table.length / rows;
-  return Float64Array.from({ length: rows }, (_, r) => table.subarray(r * width, (r + 1) * width).reduce((a, b) => a + b, 0));
+  return Float64Array.from({ length: rows }, (_, r) =>
+    table.subarray(r * width, (r + 1) * width).reduce((a, b) => a + b, 0),
+  );
 }
 
 function stridesOf(sizes) {
@@ -276,7 +280,8 @@ function stridesOf(sizes) {
   return out;
 }
 
-const stepsOf = (places, strides) => Int32Array.from(places, (place) => place.reduce((sum, k, j) => sum + k * strides[j], 0));
+const stepsOf = (places, strides) =>
+  Int32Array.from(places, (place) => place.reduce((sum, k, j) => sum + k * strides[j], 0));
 
 // Every place of a box in order, with its flat number.
 function eachPlace(sizes, visit) {

@@ -33,12 +33,21 @@ export class Engine {
     const estimate = this.estimate(release, table);
     const { value, noise, hashing, degrees, caution } = estimate;
     const n = value.length;
-    const out = { kernelSum: value, density: new Float64Array(n), lower: new Float64Array(n), upper: new Float64Array(n), error: new Float64Array(n) };
+    const out = {
+      kernelSum: value,
+      density: new Float64Array(n),
+      lower: new Float64Array(n),
+      upper: new Float64Array(n),
+      error: new Float64Array(n),
+    };
     for (let i = 0; i < n; i++) {
       const wide = caution * caution * hashing[i];
       const variance = noise[i] + wide;
       const effective = degrees * (variance / wide) ** 2;
-      const quantile = studentQuantile(Number.isFinite(effective) ? Math.min(effective, 1e6) : 1e6, 0.5 + confidence / 2);
+      const quantile = studentQuantile(
+        Number.isFinite(effective) ? Math.min(effective, 1e6) : 1e6,
+        0.5 + confidence / 2,
+      );
       const half = quantile * Math.sqrt(variance);
       out.density[i] = densityOf(value[i], count);
       out.lower[i] = value[i] - half;
@@ -85,7 +94,12 @@ export class Engine {
       lines: (x, y, { columns }) => {
         if (release.grid || this.roles[x.column] !== "number") return null;
         const ys = Array.from(y.values, READ[this.roles[y.column]]);
-        return inner.lines(x.column, x.values, y.column, ys.map((value) => columns.with(y.column, { constant: true, value })));
+        return inner.lines(
+          x.column,
+          x.values,
+          y.column,
+          ys.map((value) => columns.with(y.column, { constant: true, value })),
+        );
       },
     };
   }
@@ -116,7 +130,15 @@ function hasherOf(hasher, arrays) {
 function rowsOf(release, hasher, arrays) {
   const { counts, width, shift, gain, noiseVariance } = release;
   const { starts, caution } = hasher;
-  return new RowsReader(hasher, { counts: arrays[counts], width, shift: arrays[shift], gain, noiseVariance, starts, caution });
+  return new RowsReader(hasher, {
+    counts: arrays[counts],
+    width,
+    shift: arrays[shift],
+    gain,
+    noiseVariance,
+    starts,
+    caution,
+  });
 }
 
 function gridOf(grid, arrays) {
@@ -140,7 +162,9 @@ export function unpack(text, base64) {
 
 // One strip of a map, of densities or of classes.
 export function answer(engine, { what, release, x, y, cells }) {
-  return what === "classes" ? { probabilities: engine.probabilities(engine.mesh(x, y, cells)) } : engine.map(release, x, y, cells);
+  return what === "classes"
+    ? { probabilities: engine.probabilities(engine.mesh(x, y, cells)) }
+    : engine.map(release, x, y, cells);
 }
 
 // In a worker: the first message brings the release, each further one asks for a strip.
@@ -152,7 +176,10 @@ function work(scope) {
       return;
     }
     const found = answer(engine, data);
-    scope.postMessage({ job: data.job, strip: data.strip, ...found }, Object.values(found).map((array) => array.buffer));
+    scope.postMessage(
+      { job: data.job, strip: data.strip, ...found },
+      Object.values(found).map((array) => array.buffer),
+    );
   };
 }
 

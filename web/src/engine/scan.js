@@ -17,7 +17,12 @@ export function suits(hasher, axis, values) {
     if (j < 0 || family === "sign") continue;
     if (family !== "floor" && family !== "column") return false;
     for (let k = 0; k < rows * hashes; k++) {
-      const slope = family === "floor" ? parameters[k * width + 1 + j] : parameters[k * width] === j ? parameters[k * width + 1] : 0;
+      const slope =
+        family === "floor"
+          ? parameters[k * width + 1 + j]
+          : parameters[k * width] === j
+            ? parameters[k * width + 1]
+            : 0;
       changes += Math.min(Math.abs(slope) * step, 1) / rows;
     }
   }
@@ -184,7 +189,8 @@ export class LineScanner {
       for (let q = 0; q < factors[k].hashes; q++, h++) {
         const mLow = multipliers[2 * (row * hashes + h)] | 0;
         const mHigh = multipliers[2 * (row * hashes + h) + 1] | 0;
-        if (factors[k].family === "floor" || STEPPED.has(factors[k].family)) stairs[h].climb(values, step, place, mHigh, mLow);
+        if (factors[k].family === "floor" || STEPPED.has(factors[k].family))
+          stairs[h].climb(values, step, place, mHigh, mLow);
         else stairs[h].still(hasher.still(k, row, q, columns), n, mHigh, mLow);
         at[h] = 0;
       }
@@ -196,7 +202,7 @@ export class LineScanner {
     const { ends: ends0, highs: highs0, lows: lows0 } = stairs[0];
     let k0 = 0;
     let before = 0;
-    for (let i = 0; i < n; ) {
+    for (let i = 0; i < n;) {
       let low = (startLow + lows0[k0]) | 0;
       let high = (startHigh + highs0[k0] + (low >>> 0 < lows0[k0] >>> 0 ? 1 : 0)) | 0;
       let end = ends0[k0];
@@ -220,6 +226,7 @@ export class LineScanner {
 
 // The twins of `Hasher`'s own ways from an accumulator to a bucket.
 const numbered = (high, low, buckets) => (high ? buckets - 1 : Math.min(low >>> 0, buckets - 1));
-const rehashed = (high, buckets) => Math.floor(((high >>> 16) * buckets + Math.floor(((high & 0xffff) * buckets) / 65536)) / 65536);
+const rehashed = (high, buckets) =>
+  Math.floor(((high >>> 16) * buckets + Math.floor(((high & 0xffff) * buckets) / 65536)) / 65536);
 
 const STEPPED = new Set(["floor", "sign", "column"]);

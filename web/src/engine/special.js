@@ -52,7 +52,7 @@ function normalQuantile(p) {
   let x = 0;
   for (let k = 0; k < 60; k++) {
     const gap = x < 3.5 * ROOT_2 ? erf(x / ROOT_2) - wanted : 1 - wanted - complement(x / ROOT_2);
-    const step = gap / (2 * Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI));
+    const step = gap / ((2 * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI));
     x -= Math.max(-1, Math.min(1, step));
     if (Math.abs(step) < 1e-15 * x) break;
   }

@@ -40,7 +40,8 @@ export class Table {
     return new Table(
       n,
       roles.map((role, j) => {
-        if (!Array.isArray(cells[j]) && !ArrayBuffer.isView(cells[j])) return { constant: true, value: READ[role](cells[j]) };
+        if (!Array.isArray(cells[j]) && !ArrayBuffer.isView(cells[j]))
+          return { constant: true, value: READ[role](cells[j]) };
         if (role === "number" && cells[j] instanceof Float64Array) return { values: cells[j] };
         const values = Array.from(cells[j], READ[role]);
         return { values: role === "tokens" ? values : Float64Array.from(values) };
@@ -78,7 +79,11 @@ export class Table {
     const values = Array.from({ length: this.n }, (_, i) => {
       const flags = columns.map(({ constant, value, values: all }) => ((constant ? value : all[i]) !== 0 ? 1 : 0));
       const key = flags.join("");
-      if (!cache.has(key)) cache.set(key, names.filter((_, j) => flags[j]));
+      if (!cache.has(key))
+        cache.set(
+          key,
+          names.filter((_, j) => flags[j]),
+        );
       return cache.get(key);
     });
     return { values };

@@ -4,7 +4,10 @@
 export function parse(text) {
   const head = text.replace(/^\uFEFF/, "");
   const firstLine = head.slice(0, head.search(/\r?\n|$/));
-  const mark = [",", ";", "\t"].reduce((best, one) => (count(firstLine, one) > count(firstLine, best) ? one : best), ",");
+  const mark = [",", ";", "\t"].reduce(
+    (best, one) => (count(firstLine, one) > count(firstLine, best) ? one : best),
+    ",",
+  );
   const rows = [];
   let row = [];
   let cell = "";
@@ -52,7 +55,9 @@ export function columnsOf(rows, columns, read) {
     return rows.slice(1).map((cells, i) => {
       const cell = cells[j] ?? "";
       if (read[column.role](cell) === undefined) {
-        throw new Error(`Line ${i + 2}: “${column.name}” must be ${column.role === "number" ? "a number" : "filled in"}, but it is “${cell.slice(0, 40)}”.`);
+        throw new Error(
+          `Line ${i + 2}: “${column.name}” must be ${column.role === "number" ? "a number" : "filled in"}, but it is “${cell.slice(0, 40)}”.`,
+        );
       }
       return cell;
     });

@@ -12,7 +12,13 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 export function labelled(text, control, hint = null) {
-  return h("label", { class: "field" }, h("span", { class: "name" }, text), control, hint && h("span", { class: "hint" }, hint));
+  return h(
+    "label",
+    { class: "field" },
+    h("span", { class: "name" }, text),
+    control,
+    hint && h("span", { class: "hint" }, hint),
+  );
 }
 
 export function choice(options, chosen, onchange) {
@@ -56,12 +62,26 @@ export function tableOf(caption, headings, rows, numeric = () => true) {
       "table",
       {},
       h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, headings.map((text, j) => h("th", { scope: "col", class: numeric(j) ? "number" : null }, text)))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          headings.map((text, j) => h("th", { scope: "col", class: numeric(j) ? "number" : null }, text)),
+        ),
+      ),
       h(
         "tbody",
         {},
         rows.map((cells) =>
-          h("tr", {}, cells.map((cell, j) => h(j === 0 ? "th" : "td", { scope: j === 0 ? "row" : null, class: numeric(j) ? "number" : null }, cell))),
+          h(
+            "tr",
+            {},
+            cells.map((cell, j) =>
+              h(j === 0 ? "th" : "td", { scope: j === 0 ? "row" : null, class: numeric(j) ? "number" : null }, cell),
+            ),
+          ),
         ),
       ),
     ),
@@ -76,3 +96,6 @@ export function download(name, content, type) {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
+
+// Words for those who hear the page.
+export const unseen = (text) => h("span", { class: "unseen" }, text);

@@ -10,26 +10,71 @@ import { Chart } from "./chart.js";
 import { percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
-const answers = (label, most, tickFormat = tick) => ({ label, tickFormat, scale: (pixels) => scaleLinear([0, most], pixels).nice(5) });
+const answers = (label, most, tickFormat = tick) => ({
+  label,
+  tickFormat,
+  scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
+});
 
 export function curve({ width, x, found, palette, title, label, confidence }) {
-  const most = max(found.upper) || 1;
-  const chart = new Chart({ width, height: heightOf(width, 0.48), x, y: answers("density", Math.min(1, most * 1.05)), title, palette, label }).grid();
+  const most = max(found.to) || 1;
+  const chart = new Chart({
+    width,
+    height: heightOf(width, 0.48),
+    x,
+    y: answers("density", Math.min(1, most * 1.05)),
+    title,
+    palette,
+    label,
+  }).grid();
   const { scaleX, scaleY, body } = chart;
   const place = (_, i) => x.place(scaleX, x.values[i]);
   const clip = (v) => scaleY(Math.min(1, Math.max(0, v)));
   if (x.numeric) {
-    body.append("path").attr("fill", palette.line).attr("opacity", 0.22).attr("d", area().x(place).y0((_, i) => clip(found.lower[i])).y1((_, i) => clip(found.upper[i]))(found.density));
-    body.append("path").attr("fill", "none").attr("stroke", palette.line).attr("stroke-width", 2).attr("d", line().x(place).y(clip)(found.density));
+    body
+      .append("path")
+      .attr("fill", palette.line)
+      .attr("opacity", 0.22)
+      .attr(
+        "d",
+        area()
+          .x(place)
+          .y0((_, i) => clip(found.from[i]))
+          .y1((_, i) => clip(found.to[i]))(found.density),
+      );
+    body
+      .append("path")
+      .attr("fill", "none")
+      .attr("stroke", palette.line)
+      .attr("stroke-width", 2)
+      .attr("d", line().x(place).y(clip)(found.density));
   } else {
     found.density.forEach((v, i) => {
       const px = place(v, i);
       const wide = Math.min(46, scaleX.bandwidth() * 0.6);
-      body.append("rect").attr("x", px - wide / 2).attr("width", wide).attr("y", clip(v)).attr("height", scaleY(0) - clip(v)).attr("fill", palette.line).attr("opacity", 0.35);
-      body.append("path").attr("d", `M${px},${clip(found.lower[i])}V${clip(found.upper[i])}M${px - 6},${clip(found.lower[i])}h12M${px - 6},${clip(found.upper[i])}h12`).attr("stroke", palette.line).attr("stroke-width", 2).attr("fill", "none");
+      body
+        .append("rect")
+        .attr("x", px - wide / 2)
+        .attr("width", wide)
+        .attr("y", clip(v))
+        .attr("height", scaleY(0) - clip(v))
+        .attr("fill", palette.line)
+        .attr("opacity", 0.35);
+      body
+        .append("path")
+        .attr(
+          "d",
+          `M${px},${clip(found.from[i])}V${clip(found.to[i])}M${px - 6},${clip(found.from[i])}h12M${px - 6},${clip(found.to[i])}h12`,
+        )
+        .attr("stroke", palette.line)
+        .attr("stroke-width", 2)
+        .attr("fill", "none");
     });
   }
-  return chart.axes().key([[palette.line, "density"], [faded(palette.line, palette.paper), `${confidence * 100} % interval`]]);
+  return chart.axes().key([
+    [palette.line, "density"],
+    [faded(palette.line, palette.paper), `${confidence * 100} % interval`],
+  ]);
 }
 
 const faded = (a, b) => interpolateRgb(b, a)(0.25);
@@ -42,9 +87,19 @@ export function densityMap({ width, x, y, density, relative, palette, title, lab
   if (done) {
     const errors = Array.from(density, (v, i) => v * relative[i]).filter((e) => e > 0);
     const clear = 3 * (median(errors) ?? 0);
-    outlines(chart, x, y, density, [1, 2, 3, 4, 5, 6].map((k) => (k * most) / 7).filter((level) => level > clear));
+    outlines(
+      chart,
+      x,
+      y,
+      density,
+      [1, 2, 3, 4, 5, 6].map((k) => (k * most) / 7).filter((level) => level > clear),
+    );
   }
-  return chart.axes().colours(palette.density, [[0, "0"], [0.5, tick(round(most / 2))], [1, tick(round(most))]]);
+  return chart.axes().colours(palette.density, [
+    [0, "0"],
+    [0.5, tick(round(most / 2))],
+    [1, tick(round(most))],
+  ]);
 }
 
 const LEAST = 0.005; // relative errors are shown from here to 1, by their logarithm
@@ -55,7 +110,7 @@ export function errorMap({ width, x, y, relative, palette, title, label }) {
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);
   picture(chart, x, y, (i) => (relative[i] >= 1 ? unknown : shade(lift(relative[i]))));
-  const stops = [0.01, 0.03, 0.1, 0.3, 1].map((r) => [lift(r), r === 1 ? "100 %" : percent(r)]);
+  const stops = [0.01, 0.1, 1].map((r) => [lift(r), r === 1 ? "100 %" : percent(r)]);
   return chart.axes().colours(palette.error, stops);
 }
 
@@ -63,12 +118,21 @@ export function classMap({ width, x, y, probabilities, classes, palette, title, 
   const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, top: 62 });
   const k = classes.length;
   // The winner's colour, the stronger the surer.
-  const shades = classes.map((_, c) => ramp((t) => interpolateRgb(palette.paper, palette.classes[c % palette.classes.length])(0.25 + 0.75 * t)));
+  const shades = classes.map((_, c) =>
+    ramp((t) => interpolateRgb(palette.paper, palette.classes[c % palette.classes.length])(0.25 + 0.75 * t)),
+  );
   picture(chart, x, y, (i) => {
     const { best, sure } = winner(probabilities, i, k);
     return shades[best]((sure - 1 / k) / (1 - 1 / k));
   });
-  if (k === 2) outlines(chart, x, y, Float64Array.from({ length: probabilities.length / 2 }, (_, i) => probabilities[2 * i + 1]), [0.5]);
+  if (k === 2)
+    outlines(
+      chart,
+      x,
+      y,
+      Float64Array.from({ length: probabilities.length / 2 }, (_, i) => probabilities[2 * i + 1]),
+      [0.5],
+    );
   return chart.axes().key(classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
 }
 
@@ -79,19 +143,49 @@ export function confidenceMap({ width, x, y, probabilities, classes, palette, ti
   const sure = Float64Array.from({ length: probabilities.length / k }, (_, i) => winner(probabilities, i, k).sure);
   const shade = ramp(palette.density);
   picture(chart, x, y, (i) => shade(rise(sure[i])));
-  outlines(chart, x, y, sure, [0.7, 0.9].filter((p) => p > 1 / k));
-  return chart.axes().colours(palette.density, [[0, percent(1 / k)], [0.5, percent((1 + 1 / k) / 2)], [1, "100 %"]]);
+  outlines(
+    chart,
+    x,
+    y,
+    sure,
+    [0.7, 0.9].filter((p) => p > 1 / k),
+  );
+  return chart.axes().colours(palette.density, [
+    [0, percent(1 / k)],
+    [0.5, percent((1 + 1 / k) / 2)],
+    [1, "100 %"],
+  ]);
 }
 
 export function classCurve({ width, x, probabilities, classes, palette, title, label }) {
   const k = classes.length;
-  const chart = new Chart({ width, height: heightOf(width, 0.48), x, y: answers("probability", 1, percent), title, palette, label, top: 62 });
+  const chart = new Chart({
+    width,
+    height: heightOf(width, 0.48),
+    x,
+    y: answers("probability", 1, percent),
+    title,
+    palette,
+    label,
+    top: 62,
+  });
   const { scaleX, scaleY, body } = chart;
   const heights = new Float64Array(x.values.length);
   for (let c = 0; c < k; c++) {
     const under = heights.slice();
     for (let i = 0; i < heights.length; i++) heights[i] += probabilities[i * k + c];
-    body.append("path").attr("fill", palette.classes[c % palette.classes.length]).attr("opacity", 0.85).attr("stroke", palette.paper).attr("d", area().x((_, i) => x.place(scaleX, x.values[i])).y0((_, i) => scaleY(under[i])).y1((_, i) => scaleY(heights[i]))(heights));
+    body
+      .append("path")
+      .attr("fill", palette.classes[c % palette.classes.length])
+      .attr("opacity", 0.85)
+      .attr("stroke", palette.paper)
+      .attr(
+        "d",
+        area()
+          .x((_, i) => x.place(scaleX, x.values[i]))
+          .y0((_, i) => scaleY(under[i]))
+          .y1((_, i) => scaleY(heights[i]))(heights),
+      );
   }
   return chart.axes().key(classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
 }
@@ -153,7 +247,8 @@ function outlines(chart, x, y, values, levels) {
   const [nx, ny] = [x.values.length, y.values.length];
   const wide = (chart.width - chart.left - chart.right) / nx;
   const tall = (chart.height - chart.top - chart.bottom) / ny;
-  const text = ([px, py]) => `${(chart.left + px * wide).toFixed(1)},${(chart.height - chart.bottom - py * tall).toFixed(1)}`;
+  const text = ([px, py]) =>
+    `${(chart.left + px * wide).toFixed(1)},${(chart.height - chart.bottom - py * tall).toFixed(1)}`;
   const inside = ([px, py]) => px > 0 && px < nx && py > 0 && py < ny;
   for (const level of contours().size([nx, ny]).thresholds(levels)(values)) {
     let path = "";
@@ -167,6 +262,12 @@ function outlines(chart, x, y, values, levels) {
         }
       }
     }
-    chart.body.append("path").attr("d", path).attr("fill", "none").attr("stroke", chart.palette.contour).attr("stroke-width", 0.8).attr("stroke-opacity", 0.55);
+    chart.body
+      .append("path")
+      .attr("d", path)
+      .attr("fill", "none")
+      .attr("stroke", chart.palette.contour)
+      .attr("stroke-width", 0.8)
+      .attr("stroke-opacity", 0.55);
   }
 }

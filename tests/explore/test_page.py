@@ -1,0 +1,556 @@
+"""The page in a real browser: exported as a file and served; it computes what Python computes and asks nobody."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import re
+import threading
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import scumble
+from scumble.bundle import Bundle
+from scumble.explore import Exhibit, Server, export
+from scumble.explore.payload import Content
+from scumble.kernels import Kernel, ProductKernel
+from scumble.learn import PrivateKDEClassifier
+
+KERNELS = sorted(
+    (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),
+    key=lambda kind: kind.name,
+)
+ROOT = Path(__file__).parents[2]
+NEAR = 1e-9
+"""The relative difference that rounding may make."""
+
+
+DONE = ".figures[data-state=done]"
+"""The picture is complete."""
+CHROMIUM = "/usr/bin/chromium"
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, one for all tests."""
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+class Visit:
+    """A page, with all that it said and all that it asked for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.said, self.asked = page, [], []
+        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, url: str, *, drawn: bool = True) -> Page:
+        self.page.goto(url)
+        if drawn:
+            self.page.wait_for_selector(DONE, timeout=60_000)
+        return self.page
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Opens pages that remember what they said and asked for; closes them in the end."""
+    contexts = []
+
+    def new(**options: Any) -> Visit:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}))
+        return Visit(contexts[-1].new_page())
+
+    yield new
+    for context in contexts:
+        context.close()
+
+
+def sketched(kernel: Any, X: Any, columns: Any, **options: Any) -> scumble.Release:
+    """A release at ε = 1."""
+    settings = {"rows": 1000, "buckets": 1024, "seed": 7, "design": "sobol", **options}
+    return scumble.Sketch(kernel, columns=columns, **settings).update(X).release(epsilon=1.0)
+
+
+@pytest.fixture(scope="session")
+def town() -> scumble.Release:
+    """Two columns, three crowds, R = 1,000."""
+    rng = np.random.default_rng(1)
+    centres = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
+    X = np.vstack(
+        [centres[rng.integers(0, 3, 60_000)] + rng.normal(0, 6, (60_000, 2)), rng.uniform(0, 100, (8_000, 2))]
+    )
+    return sketched(scumble.EuclideanKernel(8.0), X, ["east", "north"])
+
+
+@pytest.fixture(scope="session")
+def wards() -> Bundle:
+    """Three classes, not in the order of the alphabet."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 20_000)
+    X = np.array([[2.0, 2.0], [6.0, 3.0], [4.0, 7.0]])[y] + rng.normal(0, 1.1, (20_000, 2))
+    kernel = scumble.EuclideanKernel(1.5, 2)
+    names = ["well", "ill", "unsure"]
+    return Bundle({name: sketched(kernel, X[y == k], ["heat", "pulse"], rows=60) for k, name in enumerate(names)})
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory, town: scumble.Release, wards: Bundle) -> dict[str, Path]:
+    """Exported pages by name."""
+    folder = tmp_path_factory.mktemp("pages")
+    whole = {"east": (0.0, 100.0), "north": (0.0, 100.0)}
+    shown = {
+        "town": Exhibit(town, "town.scumble", ranges=whole, units={"east": "km", "north": "km"}),
+        "wards": Exhibit(wards, "wards.scumble", ranges={"heat": (-2.0, 10.0), "pulse": (-2.0, 11.0)}),
+    }
+    for name, exhibit in shown.items():
+        export(exhibit, folder / f"{name}.html")
+    return {name: folder / f"{name}.html" for name in shown}
+
+
+def relative(found: Any, truth: Any) -> np.ndarray:
+    found, truth = np.asarray(found, float), np.asarray(truth, float)
+    return np.abs(found - truth) / np.maximum(np.abs(truth), 1e-300)
+
+
+# ---- it loads, and asks nobody ----
+
+
+def test_the_file_works_by_itself(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    seen = visit()
+    page = seen.open(pages["town"].as_uri())
+    assert page.locator("h1").inner_text() == "town.scumble"
+    assert page.locator("figure svg image").count() == 2
+    assert seen.said == []
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in seen.asked)
+    # And it could not ask if it wanted to.
+    assert "connect" not in page.evaluate("fetch('data:,').then(() => 'connected', (error) => 'refused')")
+
+
+def test_the_served_page_asks_its_own_server_alone(visit: Callable[..., Any], wards: Bundle) -> None:
+    with Server(Exhibit(wards, "wards", ranges={"heat": (-2, 10), "pulse": (-2, 11)})) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        seen = visit()
+        seen.open(server.url)
+        assert seen.said == []
+        assert [url for url in seen.asked if not url.startswith(("blob:", "data:"))] == [server.url]
+        server.shutdown()
+
+
+def test_a_map_at_a_thousand_rows(
+    visit: Callable[..., Any],
+    pages: dict[str, Path],
+    town: scumble.Release,
+    record_property: Callable[[str, object], None],
+) -> None:
+    page = visit().open(pages["town"].as_uri())
+    assert page.locator(DONE).get_attribute("data-size") == "200"
+    record_property("milliseconds for 200 x 200 points", page.locator(DONE).get_attribute("data-milliseconds"))
+    drawn = page.evaluate("scumble.drawn()")
+    east, north = (np.array(drawn[name]) for name in ("x", "y"))
+    places = np.random.default_rng(3).integers(0, 40_000, 500)
+    truth = town.density(np.column_stack([east[places % 200], north[places // 200]]))
+    assert np.sum(relative(np.array(drawn["density"])[places], truth) > NEAR) <= 500 * town.rows / 1e5
+
+
+# ---- every kernel ----
+
+
+def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]]]:
+    """For each kernel a release, 200 points for Python, the same for the page, and the columns' roles."""
+    rng = np.random.default_rng(4)
+    X, Q = rng.normal(0, 2, (3000, 3)), rng.normal(0, 2, (200, 3))
+    names = ["a", "b", "c"]
+    words = [" ".join(rng.choice(list("abcdefgh"), 3)) for _ in range(3000)]
+    towns = rng.choice(["Ulm", "Köln", "x" * 300, "東京"], 3000).tolist()
+    mixed = {"a": X[:, 0], "town": towns, "words": words}
+    asked = {"a": Q[:, 0], "town": towns[:200], "words": words[:200]}
+    small = {"rows": 200, "buckets": 777}
+    grid = {"rows": None, "buckets": None, "design": "grid"}
+    out: dict[str, Any] = {}
+
+    def add(name: str, kernel: Any, X: Any, Q: Any, columns: list[str], roles: list[str], **options: Any) -> None:
+        release = sketched(kernel, X, columns, **{**small, **options})
+        cells = list(Q.values()) if isinstance(Q, dict) else list(Q.T)
+        points = [[x if isinstance(x, str) else float(x) for x in row] for row in zip(*cells, strict=True)]
+        out[name] = release, Q, points, roles
+
+    for kind in KERNELS:
+        for power in (1, 3):
+            name = f"{kind.name} {power}"
+            if kind.name == "hamming":
+                add(name, kind(power), {"town": towns}, {"town": towns[:200]}, ["town"], ["category"])
+            elif kind.name == "jaccard":
+                add(name, kind(power), {"words": words}, {"words": words[:200]}, ["words"], ["tokens"])
+            else:
+                add(name, kind(power=power), X, Q, names, ["number"] * 3, design=("iid", "orthogonal")[power > 1])
+    flags = (rng.random((2000, 5)) < 0.4).astype(float)
+    add("jaccard of flags", scumble.JaccardKernel(2), flags, flags[:200], list("abcde"), ["number"] * 5)
+    add("column within bounds", scumble.kernels.ColumnKernel(0.2, 2, scale=8, origin=-4), X, Q, names, ["number"] * 3)
+    add("euclidean, tiny steps", scumble.EuclideanKernel(1e-9), X, Q, names, ["number"] * 3)
+    product = scumble.EuclideanKernel(2.0, columns=["a"]) * scumble.HammingKernel(columns=["town"])
+    product = product * scumble.JaccardKernel(columns=["words"])
+    add("product", product, mixed, asked, list(mixed), ["number", "category", "tokens"])
+    for d in (1, 2, 3):
+        bounds = ([-6.5] * d, [6.0] * d)
+        add(
+            f"grid {d}",
+            scumble.EuclideanKernel(4.0, 2),
+            X[:, :d],
+            1.5 * Q[:, :d],
+            names[:d],
+            ["number"] * d,
+            bounds=bounds,
+            **grid,
+        )
+    two = scumble.EuclideanKernel(1.5, columns=["a"]) * scumble.ManhattanKernel(2.0, 2, scale=3.0, columns=["b"])
+    add("grid product", two, X[:, :2], Q[:, :2], names[:2], ["number"] * 2, bounds=([-6, -6], [6, 6]), **grid)
+    return out
+
+
+ASK = """([content, points]) => {
+    const { description, arrays } = ScumbleEngine.unpack(content[0], content[1]);
+    const engine = new ScumbleEngine.Engine(description, arrays);
+    const table = engine.table(points.length, points[0].map((_, j) => points.map((point) => point[j])));
+    const found = engine.answers(0, table, 0.9);
+    return Object.fromEntries(Object.entries(found).map(([name, values]) => [name, Array.from(values)]));
+}"""
+
+
+def test_the_page_computes_what_python_computes(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    page = visit().open(pages["town"].as_uri())
+    looked, astray = 0, 0
+    for name, (release, Q, points, roles) in tables().items():
+        content = Content()
+        content.release(release)
+        description = {
+            "columns": [{"role": role} for role in roles],
+            "hashers": content.hashers,
+            "releases": content.releases,
+            "classifier": None,
+            "arrays": content.arrays.index,
+        }
+        found = page.evaluate(ASK, [[json.dumps(description), content.arrays.to_base64()], points])
+        lower, upper = release.interval(Q, 0.9)
+        truth = {
+            "kernelSum": release.kernel_sum(Q),
+            "density": release.density(Q),
+            "lower": lower,
+            "upper": upper,
+            "error": release.standard_error(Q),
+        }
+        off = np.max([relative(found[key], values) for key, values in truth.items()], axis=0) > NEAR
+        looked += len(points) * release.rows
+        astray += int(off.sum())
+        assert off.mean() < 0.02, name  # a wrong hash would be off nearly everywhere
+    assert astray <= looked / 1e5
+
+
+def test_classes_are_those_of_python(
+    visit: Callable[..., Any], pages: dict[str, Path], wards: Bundle, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(5)
+    Q = rng.uniform(-1, 10, (200, 2))
+    page = visit().open(pages["wards"].as_uri())
+    truth = PrivateKDEClassifier.from_release(wards).predict_proba(pd.DataFrame(Q, columns=["heat", "pulse"]))
+    found = np.array(page.evaluate("(points) => scumble.probabilities(points)", Q.tolist())).reshape(truth.shape)
+    assert np.mean(np.abs(found - truth).max(axis=1) > NEAR) <= 0.01
+
+    # A fitted model with its calibration, and a bundle of grids, which the rule "map" reads.
+    y = rng.integers(0, 2, 4000)
+    X = rng.normal(3 + 3 * y[:, None], 1, (4000, 2))
+    model = PrivateKDEClassifier(epsilon=1.0, bounds=(0, 10), classes=["no", "yes"]).fit(X, np.array(["no", "yes"])[y])
+    parts = {
+        int(k): scumble.Sketch(scumble.EuclideanKernel(1.0, 2), 2, bounds=(0, 10), design="grid").update(X[y == k])
+        for k in (1, 0)
+    }
+    bundle = Bundle({k: sketch.release(epsilon=1.0) for k, sketch in parts.items()})
+    for name, shown, by in (
+        ("model", model, model),
+        ("grids", bundle, PrivateKDEClassifier.from_release(bundle, rule="map")),
+    ):
+        export(Exhibit(shown, name), tmp_path / f"{name}.html")
+        page = visit().open((tmp_path / f"{name}.html").as_uri())
+        truth = by.predict_proba(Q)
+        found = np.array(page.evaluate("(points) => scumble.probabilities(points)", Q.tolist())).reshape(truth.shape)
+        assert np.mean(np.abs(found - truth).max(axis=1) > NEAR) <= 0.01, name
+
+
+# ---- what people do with it ----
+
+
+def test_reading_marking_and_comparing_by_mouse(
+    visit: Callable[..., Any], pages: dict[str, Path], town: scumble.Release
+) -> None:
+    page = visit().open(pages["town"].as_uri())
+    box = page.locator("figure svg").first.bounding_box()
+    assert box is not None
+    for share in (0.4, 0.6):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
+        page.locator(".readout strong").wait_for()
+        page.mouse.click(box["x"] + share * box["width"], box["y"] + share * box["height"])
+    rows = page.locator("section[aria-labelledby=marked] tbody tr")
+    assert rows.count() == 2 and rows.nth(1).locator("th").inner_text() == "B"
+    east, north, density = (float(rows.nth(0).locator("td").nth(j).inner_text()) for j in range(3))
+    assert density == pytest.approx(town.density([[east, north]])[0], rel=0.05)  # the table rounds the place
+    assert page.locator("figure").first.locator("svg text", has_text="B").count() >= 1
+
+
+def test_modes_are_listed_and_visited(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    page = visit().open(pages["town"].as_uri())
+    rows = page.locator("section[aria-labelledby=modes] tbody tr")
+    found = np.array(
+        [[float(rows.nth(k).locator("td").nth(j).inner_text()) for j in (0, 1)] for k in range(rows.count())]
+    )
+    centres = np.array([[20.0, 30.0], [60.0, 70.0], [75.0, 25.0]])
+    assert np.abs(found[:, None] - centres).max(axis=2).min(axis=0).max() < 6.0
+    rows.nth(1).get_by_role("button").click()
+    assert "density" in page.locator(".readout").inner_text()
+
+
+def test_a_table_of_points_comes_back_answered(
+    visit: Callable[..., Any], pages: dict[str, Path], town: scumble.Release, wards: Bundle, tmp_path: Path
+) -> None:
+    page = visit(accept_downloads=True).open(pages["town"].as_uri())
+    page.get_by_label("Points as CSV").fill('name;north;east\n"a;b";30;20\nfar;7e1;60\n')
+    page.get_by_role("button", name="Answer").click()
+    with page.expect_download() as loading:
+        page.get_by_role("button", name="Download CSV").click()
+    rows = list(csv.DictReader(Path(loading.value.path()).read_text(encoding="utf-8").splitlines()))
+    assert [row["name"] for row in rows] == ["a;b", "far"]
+    Q = [[20.0, 30.0], [60.0, 70.0]]
+    lower, upper = town.interval(Q)
+    for key, truth in {
+        "density": town.density(Q),
+        "kernel_sum": town.kernel_sum(Q),
+        "lower": lower,
+        "upper": upper,
+    }.items():
+        assert relative([float(row[key]) for row in rows], truth).max() < NEAR
+
+    page.get_by_label("Points as CSV").fill("east,north\n1,two\n")
+    page.get_by_role("button", name="Answer").click()
+    assert "Line 2" in page.locator(".problem").inner_text()
+
+    (tmp_path / "points.csv").write_text("heat,pulse\n2,2\n4,7\n")
+    page = visit().open(pages["wards"].as_uri())
+    page.locator("input[type=file]").set_input_files(tmp_path / "points.csv")
+    cells = page.locator("section[aria-labelledby=many] tbody td")
+    expect(page.locator("section[aria-labelledby=many] tbody tr")).to_have_count(2)
+    assert [cells.nth(1).inner_text(), cells.nth(1 + cells.count() // 2).inner_text()] == ["well", "unsure"]
+
+
+def test_a_file_can_be_dropped(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    page = visit().open(pages["town"].as_uri())
+    page.evaluate(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(["east,north\\n20,30\\n"], "points.csv", { type: "text/csv" }));
+            document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+        }"""
+    )
+    page.get_by_role("button", name="Download CSV").wait_for()
+
+
+def test_pictures_can_be_taken_away(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    page = visit(accept_downloads=True).open(pages["wards"].as_uri())
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as loading:
+            page.get_by_role("button", name=f"({kind})").click()
+        data = Path(loading.value.path()).read_bytes()
+        if kind == "PNG":
+            assert data.startswith(b"\x89PNG") and len(data) > 10_000
+        else:
+            assert ElementTree.fromstring(data).tag.endswith("svg")
+
+
+def test_curves_categories_and_the_columns_that_stay(visit: Callable[..., Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    where = rng.choice(["Ulm", "Bonn"], 20_000, p=[0.7, 0.3])
+    age = rng.normal(np.where(where == "Ulm", 35.0, 60.0), 6.0)
+    kernel = scumble.EuclideanKernel(10.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
+    release = sketched(kernel, {"age": age, "town": where}, ["age", "town"], rows=200)
+    exhibit = Exhibit(release, "mixed", values={"town": ["Ulm", "Bonn"]})
+    export(exhibit, tmp_path / "mixed.html")
+    assert exhibit.columns[0].range is not None and exhibit.columns[0].range[0] < 30 < 65 < exhibit.columns[0].range[1]
+    page = visit().open((tmp_path / "mixed.html").as_uri())
+    peak = page.locator("figure svg").get_attribute("aria-label")
+    assert peak is not None and abs(float(peak.rsplit(" ", 1)[1].rstrip(".")) - 35) < 5
+    page.get_by_label("town", exact=True).fill("Bonn")
+    expect(page.locator("figure svg")).to_have_attribute("aria-label", re.compile("near age [56]"))
+    page.get_by_label("town", exact=True).fill("")
+    assert "Write a value" in page.locator(".figures").inner_text()
+    page.get_by_label("Across").select_option(label="town")
+    page.wait_for_selector("figure svg rect")
+    page.get_by_label("Up").select_option(label="age")
+    page.wait_for_selector(f"{DONE} figure:nth-child(2)")
+    page.get_by_text("The same in numbers").click()
+    assert page.locator(".numbers thead").inner_text().split()[-2:] == ["Ulm", "Bonn"]
+
+
+# ---- for everybody ----
+
+
+def interactive(page: Page) -> int:
+    return page.evaluate(
+        """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+            .filter((one) => one.checkVisibility() && !(one.type === "radio" && !one.checked)).length"""
+    )
+
+
+def test_the_keyboard_alone_reaches_everything(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
+    page = visit().open(pages["wards"].as_uri())
+    reached = page.evaluate_handle("new Set()")
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        page.evaluate(
+            "(reached) => document.activeElement === document.body || reached.add(document.activeElement)", reached
+        )
+    assert page.evaluate("(reached) => reached.size", reached) == interactive(page)
+
+    page.locator(".pictures").focus()
+    for key in ("ArrowRight", "Shift+ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    assert "probability" in page.locator(".readout").inner_text()
+    assert page.locator("section[aria-labelledby=marked] tbody tr").count() == 1
+    page.get_by_role("button", name="Remove mark A").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("section[aria-labelledby=marked] tbody tr").count() == 0
+    page.locator("input[name=show]:checked").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("figure svg text").first).to_have_text(re.compile("Density of"))
+    before = page.evaluate("document.documentElement.dataset.theme")
+    page.get_by_role("button", name="light and dark").focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("document.documentElement.dataset.theme") != before
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"), [("town", "light", 1280), ("town", "dark", 400), ("wards", "light", 400)]
+)
+def test_nothing_stands_in_the_way_of_assistive_tools(
+    name: str, scheme: str, width: int, visit: Callable[..., Any], pages: dict[str, Path]
+) -> None:
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True).open(
+        pages[name].as_uri()
+    )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.locator(".pictures").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.get_by_label("Points as CSV").fill("east,north,heat,pulse\n20,30,2,2\n")
+    page.get_by_role("button", name="Answer").click()
+    violations = Axe().run(page).response["violations"]
+    assert [(found["id"], found["impact"], found["nodes"][0]["html"][:200]) for found in violations] == []
+
+
+# ---- files from anybody ----
+
+
+def test_a_hostile_release_shows_as_text(visit: Callable[..., Any], tmp_path: Path) -> None:
+    evil = [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(2)>',
+        "</script><script>alert(3)</script>",
+        "{{script}}",
+    ]
+    rng = np.random.default_rng(7)
+    parts = {
+        label: sketched(scumble.EuclideanKernel(1.0), rng.normal(0, 1, (2000, 4)), evil, rows=30, buckets=64)
+        for label in ("<b>bold</b>", "<!--<script>")
+    }
+    bundle = Bundle(parts, label="</style><script>alert(4)</script>", extra={"note": "<svg onload=alert(5)>"})
+    bundle.save(tmp_path / "evil.scumble")
+    exhibit = Exhibit(Bundle.load(tmp_path / "evil.scumble"), "</title><script>alert(6)</script>")
+    export(exhibit, tmp_path / "evil.html")
+    seen = visit()
+    page = seen.open((tmp_path / "evil.html").as_uri())
+    page.locator("summary").first.click()
+    assert seen.said == []
+    assert page.locator("h1").inner_text() == exhibit.title == page.title().removesuffix(" · scumble")
+    assert page.evaluate("document.querySelectorAll('img, #app script, #app b, body > script').length") == 4
+    assert page.get_by_label("Across").locator("option").all_inner_texts() == evil
+    assert evil[0] in str(page.locator("figure svg").first.text_content())
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in seen.asked)
+
+
+class _Parity(scumble.kernels.Kernel):
+    """A kernel of somebody's own: Python, which no page runs."""
+
+    name = "parity-of-the-page-tests"
+
+    def _draw_one(self, draws: Any, dimensions: int) -> np.ndarray:
+        return draws.uniform(1)
+
+    @staticmethod
+    def code(record: np.ndarray, parameters: np.ndarray) -> float:
+        return np.floor(record[0] + parameters[0])
+
+    def collision(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.maximum(1.0 - np.abs(X[:, :1] - Y[None, :, 0]), 0.0)
+
+
+def test_a_kernel_written_in_python_is_served_by_the_api_alone(visit: Callable[..., Any], tmp_path: Path) -> None:
+    release = sketched(_Parity(), np.zeros((1000, 1)), ["a"], rows=30, buckets=64)
+    exhibit = Exhibit(release, "own")
+    export(exhibit, tmp_path / "own.html")
+    seen = visit()
+    page = seen.open((tmp_path / "own.html").as_uri(), drawn=False)
+    assert "--api" in page.locator("main").inner_text()
+    assert seen.said == []
+    assert exhibit.density([[0.0]])["density"] == release.density([[0.0]]).tolist()
+
+
+# ---- the package holds what the sources say, and the docs their pictures ----
+
+
+def test_the_built_page_is_that_of_the_sources() -> None:
+    web = ROOT / "web"
+    digest = hashlib.sha256()
+    names = ["package-lock.json", *(str(path.relative_to(web)) for path in (web / "src").rglob("*") if path.is_file())]
+    for name in sorted(names):
+        digest.update(f"{name}\n".encode())
+        digest.update((web / name).read_bytes())
+    built = ROOT / "src/scumble/explore/page"
+    assert (built / "sources.sha256").read_text().strip() == digest.hexdigest(), "Run `make page`."
+    assert "d3-contour" in (built / "LICENSES.txt").read_text()
+    assert "</script" not in (built / "engine.js").read_text() + (built / "page.js").read_text()
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("town", "light"), ("wards", "dark")])
+def test_screenshots_for_the_docs(
+    name: str, scheme: str, visit: Callable[..., Any], pages: dict[str, Path], tmp_path: Path
+) -> None:
+    """With SCUMBLE_PICTURES=docs/pictures they are those of the docs."""
+    folder = Path(os.environ.get("SCUMBLE_PICTURES", tmp_path))
+    page = visit(color_scheme=scheme, viewport={"width": 1180, "height": 900}).open(pages[name].as_uri())
+    box = page.locator("figure svg").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 0.45 * box["height"])
+    page.screenshot(path=folder / f"explore-{name}.png")
+    assert (folder / f"explore-{name}.png").stat().st_size > 30_000
