@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -219,22 +219,20 @@ class CudaDevice:
         if shape.columns > LARGEST_RECORD:
             self._count_long(hasher, shape, X, counts)
             return
-        program = cuda.program(shape, self.room)
-        assert program is not None
-        size = halves.slab(shape) if program is halves else MOST_RECORDS
+        size = halves.slab(shape) if cuda.program(shape, self.room) is halves else MOST_RECORDS
         for first in range(0, len(X), size):
-            self._count_short(hasher, shape, program, X[first : first + size], counts)
+            self._count_short(hasher, shape, X[first : first + size], counts)
 
-    def _count_short(self, hasher: Hasher, shape: Shape, program: cuda.Program, X: Any, counts: Any) -> None:
-        division = program.divide(shape, hasher.rows, self.room)
+    def _count_short(self, hasher: Hasher, shape: Shape, X: Any, counts: Any) -> None:
+        program, division, stripes = _plan(shape, hasher.rows, len(X), self.processors, self.room)
         arrays = self._resident(hasher, lambda: program.pack(hasher, division))
         records: tuple[Any, ...] = ()
         if program is halves:
             scales, *arrays = arrays
             records = self._in_halves(shape, division, X, scales)
         kernel = self._kernel("count", shape, division, lambda: program.source(shape, division))
-        grid = (-(-hasher.rows // division.group), division.stripes(hasher.rows, len(X), self.processors))
         arguments = (*records, X, np.int64(len(X)), counts, np.int32(hasher.rows), *arrays)
+        grid = (-(-hasher.rows // division.group), stripes)
         kernel(grid, (division.threads,), arguments, shared_mem=division.shared)
 
     def _in_halves(self, shape: Shape, division: Division, X: Any, scales: Any) -> tuple[Any, ...]:
@@ -307,6 +305,15 @@ class CudaDevice:
             arguments = (X, np.int64(len(X)), numbers, start, multipliers, table, edges, np.int32(len(edges) - 1))
             kernel((-(-len(X) // 128),), (128,), (*arguments, np.int32(hasher.rows), mean, spread))
             return cupy.asnumpy(mean), cupy.asnumpy(spread)
+
+
+@lru_cache(maxsize=1024)
+def _plan(shape: Shape, rows: int, n: int, processors: int, room: int) -> tuple[cuda.Program, Division, int]:
+    """The program, how it divides the work, and in how many stripes."""
+    program = cuda.program(shape, room)
+    assert program is not None, "asked before"
+    division = program.divide(shape, rows, room)
+    return program, division, division.stripes(rows, n, processors)
 
 
 def moments(

@@ -14,6 +14,7 @@ increments run faster than spread ones, not slower (``benchmarks/speed/gpu.py`` 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -42,6 +43,7 @@ class Program(Protocol):
 PROGRAMS: tuple[Program, ...] = (steps, halves, fused)
 
 
+@cache
 def program(shape: Shape, room: int = SHARED_BYTES) -> Program | None:
     """The first program that fits, if any."""
     return next((each for each in PROGRAMS if each.fits(shape, room)), None)
