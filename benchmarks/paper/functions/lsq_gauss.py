@@ -58,7 +58,7 @@ class LsqGauss(Method):
         )
 
     def settings(self, n: int, d: int, epsilon: float) -> tuple[Setting, ...]:
-        shapes = SHAPES if d == 1 else SHAPES[1:6]
+        shapes = SHAPES if d == 1 else SHAPES[:6]
         return tuple((("order", order), ("side", side)) for side, order in shapes)
 
     def own_kernel(self, kernel: EuclideanKernel) -> GaussianKernel:
