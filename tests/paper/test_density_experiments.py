@@ -48,9 +48,10 @@ def test_errors_are_against_the_exact_density():
 
 
 def test_the_setting_taken_in_hindsight_is_a_good_one():
-    """Sixteen rows at ε = 10 are far worse than a thousand; the choice must see that."""
-    method = density.BY_NAME["Private RACE, as published"]
-    assert dict(density.best_setting("hills-3d", method, 10.0))["rows"] >= 256
+    """At ε = 100 eight cosines are far worse than hundreds, at ε = 0.01 far better; the choice must see that."""
+    method = density.BY_NAME["Fourier series"]
+    assert dict(density.best_setting("hills-1d", method, 100.0))["terms"] >= 128
+    assert dict(density.best_setting("hills-1d", method, 0.01))["terms"] <= 32
 
 
 @pytest.mark.parametrize("dataset", QUICK)

@@ -29,7 +29,7 @@ from scumble import EuclideanKernel
 CELLS = {1: 1024, 2: 64, 3: 24, 4: 10, 5: 6, 6: 5, 7: 4, 8: 3}
 """Along each axis. The distribution lives on all of them: up to 14,000."""
 QUERIES = 512
-ROUNDS = (4, 16, 64, 256)
+ROUNDS = (4, 16, 64)
 EVERY, LAST = 8, 10
 """All past measurements are used again every eight rounds, and ten times at the end."""
 
