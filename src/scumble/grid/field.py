@@ -98,6 +98,15 @@ class Field:
         noise = self._variance * np.maximum(terms.squares - beta * terms.ones, 0.0)
         return terms.total + beta * self._excess, noise, np.maximum(terms.places, 0.0)
 
+    def at_centres(self) -> np.ndarray:
+        """The estimate at the centre of every cell, in the order of the counters, as the FFT has found it.
+
+        Ridges of a kernel (Manhattan, products) are rounded off there.
+        """
+        inside = tuple(slice(int(m), int(m) + n) for m, n in zip(self._margin, self._grid.shape, strict=True))
+        terms = _Terms(*(part[inside].ravel() for part in (self._total, self._ones, self._squares, self._places)))
+        return terms.total + self._beta(terms) * self._excess
+
     def _beta(self, terms: _Terms) -> np.ndarray:
         if not self._projected:
             return np.zeros_like(terms.ones)
