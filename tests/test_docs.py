@@ -9,8 +9,8 @@ What the pages' blocks mean:
     tutorial); lines below a command are what it prints. ``# exit code 3`` after a command says that it fails, and how.
 a block with a title
     is a file of that name.
-``py``
-    needs what this test does not have (a cluster): a test of the page's own runs it, and must name the page.
+``py``, ``sh``
+    ``pip install`` and ``make``, or what needs more than this test has (a cluster, a server) and is tested elsewhere.
 
 Printed words must agree, numbers may differ: the noise is fresh each time. ``...`` stands for anything.
 """
@@ -41,7 +41,11 @@ from scumble.cli import VERBS, main
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 RUN, SHOWN, FILES = ("python", "console"), ("text",), ("toml", "csv", "python", "json")
-ELSEWHERE = {"docs/spark.md": ROOT / "tests" / "cluster" / "test_spark.py"}
+ELSEWHERE = {
+    "docs/spark.md": ("tests/cluster/test_spark.py", "spark.md"),
+    "docs/explore.md": ("tests/explore/test_server.py", "/api/density"),
+}
+"""Pages with blocks of ``py`` or ``sh`` that need a cluster or a server: the test that has one, and what it must hold."""
 BY_BASH = ("docs/tutorials/curator.md",)
 BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -177,11 +181,10 @@ def test_the_pages_examples_run(page: str, folder: Path) -> None:
                 ran += 1
         elif block.kind == "text":
             assert agree(block.text, printed), (page, block.text, printed)
-        elif block.kind in ("sh", ""):
-            known = r"(pip install|make) " if page not in ELSEWHERE else r"(pip install|make|scumble) "
-            assert all(re.match(known, line) for line in block.text.splitlines()), (page, block.text)
-        elif block.kind == "py":
-            assert page in ELSEWHERE and Path(page).name in ELSEWHERE[page].read_text(), f"{page}: nobody runs this"
+        elif block.kind in ("py", "sh", ""):
+            if not all(re.match(r"(pip install|make) ", line) for line in block.text.splitlines()):
+                test, held = ELSEWHERE.get(page, ("tests/test_docs.py", f"nobody runs this: {block.text}"))
+                assert held in (ROOT / test).read_text(), (page, held)
         else:
             assert block.kind == "toml", f"{page}: nobody runs a block of {block.kind}"
     assert ran >= 3 or page not in ("README.md", "docs/command-line.md", "docs/tutorials/curator.md")
