@@ -10,7 +10,7 @@ know little, some know nearly all. A row's own counters show how much it knows,
 
     I_r = Σ_buckets Σ_c S_c log(P_c / π_c)     (records times bits, as far as the noise lets it be seen),
 
-and it is heard in proportion to w_r = I_r. Independent opinions would add up; those of rows of one table are far
+and it is heard in proportion to w_r = I_r². Independent opinions would add up; those of rows of one table are far
 from independent, so that the sum is divided by √Σ w². All this is post-processing.
 """
 
@@ -26,7 +26,7 @@ from scumble.errors import DataError
 from scumble.layout import HashedRows
 from scumble.release import Release
 
-SHARPNESS = 1.0
+SHARPNESS = 2.0
 """The power of the information in a row's weight: 0 hears all rows alike, 4 nearly the best row alone."""
 TILE = 2048
 
