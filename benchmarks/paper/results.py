@@ -1,4 +1,7 @@
-"""``results.json``: every row of every experiment, each with the run it comes from."""
+"""``results.json``: every row of every experiment, each with the run it comes from.
+
+``fields`` names the places of a row; numbers have six digits, more than ten repetitions can tell.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,15 @@ def write(path: Path, journal: Journal, tasks: Iterable[Task]) -> dict[str, Any]
     used = {row["run"] for row in rows}
     runs = {name: facts for name, facts in {**before["runs"], **journal.runs}.items() if name in used}
     sets = {name: before["data"].get(name) or _checksum(name) for name in sorted({row["dataset"] for row in rows})}
-    results = {"runs": runs, "data": {name: sum_ for name, sum_ in sets.items() if sum_}, "rows": rows}
-    _write(path, results)
-    return results
+    _write(path, {"runs": runs, "data": {name: sum_ for name, sum_ in sets.items() if sum_}}, rows)
+    return read(path)
 
 
 def read(path: Path = PATH) -> dict[str, Any]:
-    return json.loads(path.read_text("utf-8"))
+    """`runs`, `data`, and the `rows` as dictionaries."""
+    found = json.loads(path.read_text("utf-8"))
+    found["rows"] = [dict(zip(found["fields"], row, strict=True)) for row in found["rows"]]
+    return found
 
 
 def _key(row: Row) -> str:
@@ -46,12 +51,17 @@ def _checksum(dataset: str) -> str | None:
     return data.checksum(data.load(dataset)) if data.known(dataset) else None
 
 
-def _write(path: Path, results: dict[str, Any]) -> None:
+def _write(path: Path, facts: dict[str, Any], rows: list[Row]) -> None:
     """One row a line, so that a difference between two runs can be read; all or nothing."""
-    head = ",\n".join(
-        f'"{name}": {json.dumps(results[name], ensure_ascii=False, indent=1)}' for name in ("runs", "data")
-    )
-    rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in results["rows"])
+    head = [f'"{name}": {json.dumps(value, ensure_ascii=False, indent=1)}' for name, value in facts.items()]
+    head.append(f'"fields": {json.dumps(FIELDS)}')
+    lines = ",\n".join(json.dumps([_short(row[field]) for field in FIELDS], ensure_ascii=False) for row in rows)
     unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(f'{{\n{head},\n"rows": [\n{rows}\n]\n}}\n', "utf-8")
+    unfinished.write_text("{\n" + ",\n".join(head) + f',\n"rows": [\n{lines}\n]\n}}\n', "utf-8")
     os.replace(unfinished, path)
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(one) for name, one in value.items()}
+    return float(f"{value:.6g}") if isinstance(value, float) else value

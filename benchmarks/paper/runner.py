@@ -104,9 +104,10 @@ def about() -> dict[str, Any]:
 
 def _git(*arguments: str) -> str:
     try:
-        return subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+        done = subprocess.run(["git", *arguments], cwd=HERE.parents[1], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
+    return done.stdout.strip()
 
 
 # ---- running ----
