@@ -198,17 +198,16 @@ export class Chart {
     const px = this.x.place(this.scaleX, x);
     const py = y === null ? null : this.y.place(this.scaleY, y);
     this.cross.attr("visibility", "visible").selectAll("*").remove();
-    const line = (x1, y1, x2, y2) =>
-      this.cross
-        .append("line")
-        .attr("x1", x1)
-        .attr("x2", x2)
-        .attr("y1", y1)
-        .attr("y2", y2)
-        .attr("stroke", this.palette.ink)
-        .attr("stroke-width", 1)
-        .attr("stroke-dasharray", "3 3")
-        .attr("opacity", 0.8);
+    const line = (x1, y1, x2, y2) => {
+      const draw = (colour, dashes) =>
+        this.cross
+          .append("path")
+          .attr("d", `M${x1},${y1}L${x2},${y2}`)
+          .attr("stroke", colour)
+          .attr("stroke-dasharray", dashes);
+      draw(this.palette.paper, null).attr("opacity", 0.7); // seen on any colour
+      draw(this.palette.ink, "4 4");
+    };
     line(px, this.top, px, this.height - this.bottom);
     if (py !== null) line(this.left, py, this.width - this.right, py);
   }

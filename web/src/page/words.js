@@ -23,6 +23,7 @@ export function measured(x, span) {
 
 export function percent(x) {
   if (!Number.isFinite(x) || x > 9.99) return "over 999 %";
+  if (x > 0.994 && x < 1) return "over 99 %";
   return `${format(x < 0.1 ? ".2~r" : ".0f")(100 * x)} %`;
 }
 
