@@ -19,6 +19,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT", help="may be given several times")
     parser.add_argument("--without", action="append", default=[], metavar="EXPERIMENT", help="leave this one for later")
     parser.add_argument("--dataset", action="append", default=[], help="may be given several times")
+    parser.add_argument("--method", action="append", default=[], help="may be given several times")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes, one core each (default: 2)")
     parser.add_argument("--again", action="store_true", help="forget the chosen rows first, and run them anew")
     parser.add_argument("--report", action="store_true", help="run nothing: write the report from what there is")
@@ -48,7 +49,8 @@ def run(options: argparse.Namespace) -> None:
     unknown = {*options.only, *options.without} - {*runner.modules()}
     if unknown:
         raise SystemExit(f"There is no experiment {', '.join(unknown)}. Hint: there are {', '.join(runner.modules())}.")
-    chosen = runner.all_tasks(options.quick, [name for name in names if name not in options.without], options.dataset)
+    names = [name for name in names if name not in options.without]
+    chosen = runner.all_tasks(options.quick, names, options.dataset, options.method)
     journal = runner.Journal(options.out / runner.JOURNAL.name)
     if options.again:
         for task in chosen:

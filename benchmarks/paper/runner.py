@@ -44,11 +44,17 @@ def modules() -> dict[str, ModuleType]:
     return {module.NAME: module for module in sorted(found, key=lambda module: module.NAME in ALONE)}
 
 
-def all_tasks(quick: bool, only: Sequence[str] = (), datasets: Sequence[str] = ()) -> list[Task]:
-    """Tasks of the chosen experiments on the chosen data sets; of all, if none is named."""
+def all_tasks(
+    quick: bool, only: Sequence[str] = (), datasets: Sequence[str] = (), methods: Sequence[str] = ()
+) -> list[Task]:
+    """Tasks of the chosen experiments, data sets and methods; of all, where none is named."""
     chosen = [module for name, module in modules().items() if not only or name in only]
-    tasks = [task for module in chosen for task in module.tasks(quick)]
-    return [task for task in tasks if not datasets or task.dataset in datasets]
+    return [
+        task
+        for module in chosen
+        for task in module.tasks(quick)
+        if (not datasets or task.dataset in datasets) and (not methods or task.method in methods)
+    ]
 
 
 # ---- the journal ----
