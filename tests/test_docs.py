@@ -45,7 +45,7 @@ ELSEWHERE = {
     "docs/spark.md": ("tests/cluster/test_spark.py", "spark.md"),
     "docs/explore.md": ("tests/explore/test_server.py", "/api/density"),
 }
-"""Pages with blocks of ``py`` or ``sh`` that need a cluster or a server: the test that has one, and what it must hold."""
+"""Pages with blocks that need a cluster or a server: the test that has one, and what that test must hold."""
 BY_BASH = ("docs/tutorials/curator.md",)
 BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -183,7 +183,8 @@ def test_the_pages_examples_run(page: str, folder: Path) -> None:
             assert agree(block.text, printed), (page, block.text, printed)
         elif block.kind in ("py", "sh", ""):
             if not all(re.match(r"(pip install|make) ", line) for line in block.text.splitlines()):
-                test, held = ELSEWHERE.get(page, ("tests/test_docs.py", f"nobody runs this: {block.text}"))
+                assert page in ELSEWHERE, f"{page}: nobody runs {block.text}"
+                test, held = ELSEWHERE[page]
                 assert held in (ROOT / test).read_text(), (page, held)
         else:
             assert block.kind == "toml", f"{page}: nobody runs a block of {block.kind}"
