@@ -3,12 +3,13 @@
 A number z is the sum of its rounding to half precision and of the rounding of the remainder, but for 2⁻²² |z|, or 2⁻²⁵
 where numbers are tiny. The sum of the products is then off by at most
 
-    e = ε ‖x‖ ‖a‖ + β (‖x‖ + ‖a‖),    ε = 2⁻²⁰,  β = 2⁻²⁴ √d:
+    e = ε ‖x‖ ‖a‖ + β (‖x‖ + ‖a‖),    ε = 2⁻²³ (4 + 2 + k),  β = 2⁻²⁴ √d,
 
-2⁻²² from either number, and as much again for the few additions in single precision. (The largest error among millions
-was a quarter of that.) A projection farther than e from the nearest edge is decided; the others, about one in ten
-thousand, are computed again in double precision, as the reference does. Values beyond half precision leave no number,
-and go that way too.
+the 4 for what the halves leave of either number, the 2 for terms cut off where the tensor cores align them, and k for
+the additions of large terms in single precision, which are rounded towards zero: one for each sixteen halves. (Small
+terms come first, so that their additions do not count.) A projection farther than e from the nearest edge is decided;
+the others, about one in ten thousand, are computed again in double precision, as the reference does. Values beyond half
+precision leave no number, and go that way too.
 
 Columns are scaled by powers of two first, so that the directions are near 1 whatever the columns' units.
 """
@@ -21,7 +22,7 @@ from scumble.counting.cuda import shape as shapes
 from scumble.counting.cuda.shape import Division, Shape
 from scumble.counting.hasher import Hasher
 
-EPSILON, BETA = 2.0**-20, 2.0**-24
+UNIT, BETA = 2.0**-23, 2.0**-24
 ONE_HALF = 0.5 - 2.0**-22
 """The farthest a projection can be from an edge, less the rounding of its offset."""
 MOST_ROWS, MOST_TILES = 48, 4
@@ -89,7 +90,9 @@ def pack(hasher: Hasher, division: Division) -> list[np.ndarray]:
     pairs = _by_pair(_padded(multipliers, (rows, shape.hashes)))
     aside = np.concatenate([two, two, pairs, np.zeros_like(pairs)], axis=-1).reshape(sets, shape.hashes, -1)
     last = np.zeros((sets, 4, 8), np.uint32)
-    near, limit, longest = bands(shape, _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3)), EPSILON)
+    near, limit, longest = bands(
+        shape, _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3)), _steps(shape) + 1
+    )
     last[..., 0], last[..., 1], last[..., 4] = (part.view(np.uint32) for part in (near, limit, longest))
     last[..., 2:4] = _padded(start, (rows,)).reshape(sets, 4, 2)
     body = np.concatenate([weights, aside], axis=-1).reshape(sets, -1)
@@ -113,11 +116,11 @@ def words(hasher: Hasher) -> tuple[np.ndarray, np.ndarray]:
     return start, multipliers
 
 
-def bands(shape: Shape, length: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bands(shape: Shape, length: np.ndarray, additions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For directions of that length: what a record's length is multiplied by, and taken from, to tell how far from a
     step's middle a projection is beyond doubt (for sides: minus how far from 0); and their length, rounded up."""
     beta = BETA * shape.columns**0.5
-    near = epsilon * length + beta
+    near = UNIT * (6 + additions) * length + beta
     limit = (ONE_HALF if shape.floor else 0.0) - beta * length
     return near.astype(np.float32), limit.astype(np.float32), (1.0001 * length).astype(np.float32)
 

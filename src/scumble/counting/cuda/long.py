@@ -1,7 +1,8 @@
 """Long records: projected by large matrix products in half precision, counted from the projections. See ``long.cu``.
 
-The same two halves as in :mod:`halves`, side by side in one product three times as long, and the same band around the
-edges: there are more additions in single precision, but the sums of many terms stay far below the product of lengths.
+The same two halves as in :mod:`halves`, side by side in one product three times as long, and a wider band around the
+edges, since there are more additions. Small terms come first here, too, and a library that divides the product among
+processors adds up a few sums more.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from scumble.counting.cuda.halves import bands, scaled, split, words
 from scumble.counting.cuda.shape import Shape
 from scumble.counting.hasher import Hasher
 
-EPSILON = 2.0**-20
+MORE_ADDITIONS = 8
 THREADS = 512
 WIDTH = 1 << 16
 """Records projected at a time."""
@@ -65,7 +66,7 @@ def pack(hasher: Hasher) -> list[np.ndarray]:
     for place, half in enumerate((large, small, large)):
         halves[:, place, : shape.columns] = half.reshape(len(halves), -1)
     start, multipliers = words(hasher)
-    near, limit, longest = bands(shape, length, EPSILON)
+    near, limit, longest = bands(shape, length, wide(shape) // 16 + MORE_ADDITIONS)
     offset = hasher.parameters[0][:, :, 0] - 0.5 if shape.floor else np.zeros_like(length)
     floats = np.stack([offset.astype(np.float32), near, limit], axis=-1).view(np.uint32)
     return [
