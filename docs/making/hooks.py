@@ -28,8 +28,11 @@ COPIES = {
     **{where: str(path.relative_to(ROOT)) for where, path in PROOFS.items()},
     "security.md": "SECURITY.md",
     "changelog.md": "CHANGELOG.md",
+    "paper/report.md": "benchmarks/paper/REPORT.md",
 }
 """Page of the site → file of the repository."""
+BESIDE = [ROOT / "benchmarks/paper/results.json", *sorted((ROOT / "benchmarks/paper/figures").glob("*.svg"))]
+"""What the report links to; it stands beside the report's page as it does beside the report."""
 _MOVED = {source: page for page, source in COPIES.items()}
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 _EVERY_VERB = "<!-- every verb -->"
@@ -40,6 +43,9 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the copies and the pictures to what mkdocs found."""
     for page, source in COPIES.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text()))
+    for path in BESIDE:
+        place = path.relative_to(ROOT / "benchmarks").as_posix()
+        files.append(File.generated(config, place, content=path.read_bytes()))
     for name, content in pictures.all_of_them().items():
         files.append(File.generated(config, f"pictures/{name}", content=content))
     return files
