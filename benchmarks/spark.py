@@ -1,8 +1,9 @@
 """Counting on Spark beside counting on one machine, on the same cores, in one run: ``python -m benchmarks spark``.
 
 A table of 20 million rows × 8 columns lies in a folder of Parquet files. One process with two threads counts it, and so
-do two executors with one core each (`local-cluster`: processes of their own), turn about. Wall time suffers from what
-else the machine does, so processor time (of all processes together) stands beside it.
+do two executors with one core each (`local-cluster`: processes of their own), turn about. Both have compiled their
+loops before (numba's, and Java's). Wall time suffers from what else the machine does, so processor time (of all
+processes together) stands beside it.
 
 Then: what the driver needs as partitions grow, what is shuffled, and what that means on paper for a large cluster.
 
@@ -18,9 +19,10 @@ import os
 import resource
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,30 +50,52 @@ def write_table(folder: Path, rows: int) -> None:
         )
 
 
-def processor_seconds() -> float:
-    """Of this process and all its descendants, those that have ended included, so far."""
-    tick = os.sysconf("SC_CLK_TCK")
-    parents: dict[int, list[int]] = {}
-    used: dict[int, float] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            cells = path.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue  # it has just ended
-        parents.setdefault(int(cells[1]), []).append(int(path.parent.name))
-        used[int(path.parent.name)] = sum(map(int, cells[11:15])) / tick
-    total, waiting = 0.0, [os.getpid()]
-    while waiting:
-        one = waiting.pop()
-        total += used.get(one, 0.0)
-        waiting += parents.get(one, [])
-    return total
+class Processor(threading.Thread):
+    """Seconds of processor time of this process and all its descendants, those that have ended meanwhile included."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._used: dict[int, float] = {}
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        while not self._done.wait(0.5):
+            self._look()
+
+    def _look(self) -> None:
+        tick = os.sysconf("SC_CLK_TCK")
+        children: dict[int, list[int]] = {}
+        used: dict[int, float] = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # it has just ended
+                cells = path.read_text().rsplit(")", 1)[1].split()
+                children.setdefault(int(cells[1]), []).append(int(path.parent.name))
+                used[int(path.parent.name)] = sum(map(int, cells[11:13])) / tick
+        waiting = [os.getpid()]
+        while waiting:
+            one = waiting.pop()
+            self._used[one] = used.get(one, 0.0)
+            waiting += children.get(one, [])
+
+    def __enter__(self) -> Processor:
+        self._look()
+        self._before = sum(self._used.values())
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self.join()
+        self._look()
+        self.seconds = sum(self._used.values()) - self._before
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    wall, used = time.perf_counter(), processor_seconds()
-    result = work()
-    return time.perf_counter() - wall, processor_seconds() - used, result
+    """Wall seconds, processor seconds, result."""
+    start = time.perf_counter()
+    with Processor() as processor:
+        result = work()
+    return time.perf_counter() - start, processor.seconds, result
 
 
 def on_one_machine(folder: Path, size: dict, threads: int) -> scumble.Sketch:
@@ -135,6 +159,9 @@ def peak() -> float:
 def compare(folder: Path, session: Any, data: Path, size: dict, rows: int, repeats: int) -> float:
     """Turn about; gives the rows a second of one core of the cluster, by processor time."""
     df = session.read.parquet(str(data))
+    _, first, _ = timed(lambda: spark.sketch(df, KERNEL, COLUMNS, **{**size, "rows": 8}))
+    _, again, _ = timed(lambda: spark.sketch(df, KERNEL, COLUMNS, **{**size, "rows": 8}))
+    print(f"compiling first: two fresh executors need {first - again:.0f} s of processor more for their first pass")
     print(f"{rows:,} rows x {len(COLUMNS)} columns, {size['rows']} rows x {size['buckets']} counters, 2 cores; seconds")
     print(f"{'':>8}{'one machine':>26}{'Spark, 2 executors':>26}{'speed, Spark / one machine':>34}")
     print(f"{'':>8}{'wall':>13}{'processor':>13}{'wall':>13}{'processor':>13}{'by wall':>17}{'by processor':>17}")
