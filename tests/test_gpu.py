@@ -197,6 +197,17 @@ def test_what_the_lanes_read_is_the_hash_functions_in_halves(name: str) -> None:
     assert 3 * hasher.rows <= doubtful < 0.03 * 400 * hasher.rows  # the huge records, and few others
 
 
+@pytest.mark.parametrize("scale", [1e-250, 1e-30, 1.0, 1e30, 1e250])
+def test_directions_are_near_one_whatever_the_columns_units(scale: float) -> None:
+    kernel = scumble.ManhattanKernel(1.0, power=2, scale=[scale, 1.0, 1.0, 1.0, 1.0])
+    hasher = Hasher(kernel, Design("sobol", 5, 100), buckets=64, width=5)
+    directions, scales = halves.scaled(hasher)
+    np.testing.assert_array_equal(directions * scales, hasher.parameters[0][:, :, 1:])
+    large, small = (half.astype(np.float64) for half in halves.split(directions))
+    assert np.all(np.abs(large + small - directions) <= np.maximum(2.0**-22 * np.abs(directions), 2.0**-25))
+    assert np.all((np.median(np.abs(directions), axis=(0, 1)) > 0.1) & (np.abs(directions).max(axis=(0, 1)) <= 2**15))
+
+
 def count_in_halves(
     shape: cuda.Shape, X: np.ndarray, packed: np.ndarray, scales: np.ndarray, row: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -204,7 +215,7 @@ def count_in_halves(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         columns = -(-shape.columns // 8) * 8
         x = np.zeros((len(X), columns), np.float32)
-        x[:, : shape.columns] = X.astype(np.float32) * scales
+        x[:, : shape.columns] = X * scales
         length = np.sqrt(np.sum(x * x, axis=1))
         if not shape.floor:
             x, length = x / length[:, None], np.ones_like(length)
@@ -341,7 +352,7 @@ def test_the_device_agrees_where_one_term_outweighs_the_rest(columns: int, data:
 
 @needs_a_device
 @pytest.mark.parametrize("name", ["manhattan", "angular, direct", "26 columns", "angular, rehashed", "long records"])
-@pytest.mark.parametrize("size", [1e-30, 1e-6, 1e3, 1e6, 1e30])
+@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e-6, 1e3, 1e6, 1e30, 1e200])
 def test_the_device_agrees_whatever_the_units(name: str, size: float) -> None:
     """The columns' scale makes up for their units; without it every call is close, which is slow but right."""
     kernel, d, buckets = KERNELS[name]

@@ -66,7 +66,7 @@ __device__ __noinline__ void settle(u32 doubtful, long long record, int row, con
 // Records into halves, a tile a warp, in the order in which the lanes multiply them; and their lengths, infinite beyond
 // the last record, which leaves it in doubt. Where only signs count, records are brought to length 1 first.
 extern "C" __global__ void __launch_bounds__(256)
-split(const double* __restrict__ X, long long n, long long tiles, const float* __restrict__ scales,
+split(const double* __restrict__ X, long long n, long long tiles, const double* __restrict__ scales,
       uint4* __restrict__ halved, float* __restrict__ lengths)
 {
     const long long tile = ((long long)blockIdx.x * 256 + threadIdx.x) / 32;
@@ -82,7 +82,7 @@ split(const double* __restrict__ X, long long n, long long tiles, const float* _
             #pragma unroll
             for (int c = 0; c < 2; c++) {
                 const int column = 8 * k + 2 * (lane % 4) + c;
-                value[k][c] = column < COLUMNS && i < n ? (float)X[i * COLUMNS + column] * scales[column] : 0.0f;
+                value[k][c] = column < COLUMNS && i < n ? (float)(X[i * COLUMNS + column] * scales[column]) : 0.0f;
                 squares = fmaf(value[k][c], value[k][c], squares);
             }
         squares += __shfl_xor_sync(~0u, squares, 1);

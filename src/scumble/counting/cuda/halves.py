@@ -79,30 +79,33 @@ def pack(hasher: Hasher, division: Division) -> list[np.ndarray]:
     shape = Shape.of(hasher)
     rows = -(-hasher.rows // division.group) * division.group
     directions, scales = scaled(hasher)
-    directions = _padded(directions, (rows, shape.hashes, 8 * _steps(shape)))
+    full = _padded(directions, (rows, shape.hashes, 8 * _steps(shape)))
+    weights = np.stack([_by_lane(half) for half in split(full)], axis=-1).reshape(rows // 8, shape.hashes, -1)
+    each = np.concatenate([weights, _aside(hasher, rows)], axis=-1).reshape(rows // 8, -1)
+    packed = np.concatenate([each, _last(hasher, full)], axis=-1)
+    return [scales, hasher.parameters[0], hasher.start, hasher.multipliers, packed]
+
+
+def _aside(hasher: Hasher, rows: int) -> np.ndarray:
+    """(sets, hashes, 32): for each of four lanes, the offsets of its two rows, twice, and their multipliers."""
+    shape = Shape.of(hasher)
     offsets = np.zeros((rows, shape.hashes), np.float32)
     if shape.floor:
         offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # so that the nearest whole number is the step
-    start, multipliers = words(hasher)
-    sets = rows // 8
-    weights = np.stack([_by_lane(half) for half in split(directions)], axis=-1).reshape(sets, shape.hashes, -1)
     two = _by_pair(offsets).view(np.uint32)
-    pairs = _by_pair(_padded(multipliers, (rows, shape.hashes)))
-    aside = np.concatenate([two, two, pairs, np.zeros_like(pairs)], axis=-1).reshape(sets, shape.hashes, -1)
-    last = np.zeros((sets, 4, 8), np.uint32)
-    near, limit, longest = bands(
-        shape, _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3)), _steps(shape) + 1
-    )
-    last[..., 0], last[..., 1], last[..., 4] = (part.view(np.uint32) for part in (near, limit, longest))
-    last[..., 2:4] = _padded(start, (rows,)).reshape(sets, 4, 2)
-    body = np.concatenate([weights, aside], axis=-1).reshape(sets, -1)
-    return [
-        scales.astype(np.float32),
-        hasher.parameters[0],
-        hasher.start,
-        hasher.multipliers,
-        np.concatenate([body, last.reshape(sets, -1)], axis=-1),
-    ]
+    pairs = _by_pair(_padded(words(hasher)[1], offsets.shape))
+    return np.concatenate([two, two, pairs, np.zeros_like(pairs)], axis=-1).reshape(rows // 8, shape.hashes, -1)
+
+
+def _last(hasher: Hasher, directions: np.ndarray) -> np.ndarray:
+    """(sets, 32): for each of four lanes, the band of its worst hash, its rows' starts, the longest direction."""
+    shape, sets = Shape.of(hasher), len(directions) // 8
+    length = _by_pair(np.sqrt(np.sum(directions**2, axis=-1))).max(axis=(1, 3))
+    near, limit, longest = bands(shape, length, _steps(shape) + 1)
+    out = np.zeros((sets, 4, 8), np.uint32)
+    out[..., 0], out[..., 1], out[..., 4] = (part.view(np.uint32) for part in (near, limit, longest))
+    out[..., 2:4] = _padded(words(hasher)[0], (8 * sets,)).reshape(sets, 4, 2)
+    return out.reshape(sets, -1)
 
 
 def words(hasher: Hasher) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +125,8 @@ def bands(shape: Shape, length: np.ndarray, additions: int) -> tuple[np.ndarray,
     beta = BETA * shape.columns**0.5
     near = UNIT * (6 + additions) * length + beta
     limit = (ONE_HALF if shape.floor else 0.0) - beta * length
-    return near.astype(np.float32), limit.astype(np.float32), (1.0001 * length).astype(np.float32)
+    more = 1.0001  # lengths are rounded, too
+    return (more * near).astype(np.float32), limit.astype(np.float32), (more * length).astype(np.float32)
 
 
 def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -149,7 +153,7 @@ def scaled(hasher: Hasher) -> tuple[np.ndarray, np.ndarray]:
     directions = hasher.parameters[0][:, :, shape.floor :]
     size = np.abs(directions).reshape(-1, shape.columns)
     usual, largest = np.median(size, axis=0), size.max(axis=0)
-    scales = 2.0 ** np.ceil(np.log2(np.maximum(np.maximum(usual, largest / 2**15), np.finfo(np.float32).tiny)))
+    scales = 2.0 ** np.ceil(np.log2(np.maximum(np.maximum(usual, largest / 2**15), np.finfo(np.float64).tiny)))
     return directions / scales, scales
 
 

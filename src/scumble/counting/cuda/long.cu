@@ -19,7 +19,7 @@ __device__ __forceinline__ float float_of(u16 half) {
 // One record a warp: (remainders, halves, halves), and its length; of length 1 where only signs count. The directions
 // lie as (halves, remainders, halves), so that small terms are added first.
 extern "C" __global__ void __launch_bounds__(256)
-split(const double* __restrict__ X, long long n, const float* __restrict__ scales, u16* __restrict__ out,
+split(const double* __restrict__ X, long long n, const double* __restrict__ scales, u16* __restrict__ out,
       float* __restrict__ length)
 {
     const long long i = ((long long)blockIdx.x * 256 + threadIdx.x) / 32;
@@ -27,14 +27,14 @@ split(const double* __restrict__ X, long long n, const float* __restrict__ scale
     if (i >= n) return;
     float squares = 0.0f;
     for (int j = lane; j < COLUMNS; j += 32) {
-        const float value = (float)X[i * COLUMNS + j] * scales[j];
+        const float value = (float)(X[i * COLUMNS + j] * scales[j]);
         squares = fmaf(value, value, squares);
     }
     for (int apart = 16; apart; apart /= 2) squares += __shfl_xor_sync(~0u, squares, apart);
     if (lane == 0) length[i] = FLOOR ? sqrtf(squares) : 1.0f;
     const float by = FLOOR ? 1.0f : rsqrtf(squares);
     for (int j = lane; j < WIDE; j += 32) {
-        const float value = j < COLUMNS ? (float)X[i * COLUMNS + j] * scales[j] * by : 0.0f;
+        const float value = j < COLUMNS ? (float)(X[i * COLUMNS + j] * scales[j]) * by : 0.0f;
         const u16 large = half_of(value);
         u16* to = out + i * 3 * WIDE + j;
         to[0] = half_of(value - float_of(large));

@@ -71,7 +71,7 @@ def pack(hasher: Hasher) -> list[np.ndarray]:
     floats = np.stack([offset.astype(np.float32), near, limit], axis=-1).view(np.uint32)
     return [
         halves.reshape(len(halves), -1),
-        scales.astype(np.float32),
+        scales,
         hasher.parameters[0],
         hasher.start,
         hasher.multipliers,

@@ -44,11 +44,15 @@ class Shape:
 
     @staticmethod
     def of(hasher: Hasher) -> Shape:
-        factors = tuple(
-            Factor(factor.family, len(which), parameters.shape[1], parameters.shape[2])
-            for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
-        )
-        return Shape(factors, hasher.buckets, hasher.direct)
+        """Kept with the hasher."""
+        if "_shape" not in hasher.__dict__:
+            factors = tuple(
+                Factor(factor.family, len(which), parameters.shape[1], parameters.shape[2])
+                for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
+            )
+            hasher.__dict__["_shape"] = Shape(factors, hasher.buckets, hasher.direct)
+        shape: Shape = hasher.__dict__["_shape"]
+        return shape
 
     @property
     def columns(self) -> int:
