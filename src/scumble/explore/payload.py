@@ -97,7 +97,6 @@ class Content:
             "rows": hasher.rows,
             "buckets": hasher.buckets,
             "direct": hasher.direct,
-            "used": hasher.used if hasher.direct else hasher.buckets,
             "factors": factors,
             "start": self.arrays.add(hasher.start),
             "multipliers": self.arrays.add(hasher.multipliers),
@@ -166,27 +165,22 @@ class Content:
 
         classes = [plain(label) for label in model.classes_]
         slope, shift = model._fit_of_scores()
-        ferns = model.rule == "ferns"
-        bundles = []
-        for bundle, known in zip(model.releases_, numbers, strict=True):
-            parts = [bundle[label] for label in classes]
-            bundles.append(
-                {
-                    "releases": [known[label] for label in classes],
-                    "hasher": self.hasher(parts[0]) if ferns else None,
-                    "released": [self.arrays.add(part.counts) for part in parts] if ferns else None,
-                    "deviation": [float(np.sqrt(part._counter_variance)) for part in parts],
-                }
-            )
-        bounds = None if model.bounds_ is None else [side.tolist() for side in model.bounds_]
+        ferns = model._ferns
+        bundles = [
+            {
+                "releases": [known[label] for label in classes],
+                "hasher": self.hasher(bundle[classes[0]]) if ferns else None,
+                "tables": [self.arrays.add(table) for table in ferns.tables[place]] if ferns else None,
+            }
+            for place, (bundle, known) in enumerate(zip(model.releases_, numbers, strict=True))
+        ]
         return {
             "rule": model.rule,
             "classes": classes,
-            "counts": model._counts().tolist(),
             "priors": model._shares().tolist(),
             "slope": slope,
             "shift": shift,
-            "bounds": bounds,
+            "bounds": None if model.bounds_ is None else [side.tolist() for side in model.bounds_],
             "bundles": bundles,
         }
 

@@ -107,13 +107,11 @@ export class Engine {
   #classifier(model, arrays) {
     return new Classifier({
       ...model,
-      bundles: model.bundles.map(({ releases, hasher, released, deviation }) => ({
+      bundles: model.bundles.map(({ releases, hasher, tables }) => ({
         readers: releases.map((k) => this.releases[k]),
         counts: releases.map((k) => this.releases[k].count),
         hasher: hasher === null ? null : this.hashers[hasher],
-        used: hasher === null ? 0 : this.hashers[hasher].used,
-        released: released && released.map((name) => arrays[name]),
-        deviation,
+        tables: tables && tables.map((name) => arrays[name]),
       })),
     });
   }
@@ -124,7 +122,7 @@ const densityOf = (sum, count) => Math.min(Math.max(sum / Math.max(count, 1), 0)
 function hasherOf(hasher, arrays) {
   const factors = hasher.factors.map((factor) => ({ ...factor, parameters: arrays[factor.parameters] }));
   const made = new Hasher({ ...hasher, factors, start: arrays[hasher.start], multipliers: arrays[hasher.multipliers] });
-  return Object.assign(made, { used: hasher.used, starts: hasher.starts, caution: hasher.caution });
+  return Object.assign(made, { starts: hasher.starts, caution: hasher.caution });
 }
 
 function rowsOf(release, hasher, arrays) {
