@@ -129,7 +129,7 @@ class Kernel(ABC):
         limit = self._limits(table.names, which)
         if len(values) <= FEW:
             return Records(values), ~(np.abs(values) <= limit)
-        if np.all(values.max(axis=0) <= limit) and np.all(values.min(axis=0) >= -limit):
+        if values.max() <= limit.min() and values.min() >= -limit.min():
             return Records(values), np.broadcast_to(np.False_, values.shape)
         return Records(values), np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
 
