@@ -22,8 +22,8 @@ import scumble
 from scumble.bundle import Bundle
 from scumble.cli import main
 from scumble.errors import DataError, ParameterError
-from scumble.explore import Exhibit, Server, read
-from scumble.learn import PrivateLinearRegression
+from scumble.explore import Exhibit, Server, page, read
+from scumble.learn import PrivateKDE, PrivateLinearClassifier, PrivateLinearRegression
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,11 @@ def test_predictions_are_those_of_python(plane: Bundle) -> None:
     fitted = Exhibit(model, "line")
     assert fitted.predict([[0.5, 0.5]])["prediction"] == model.predict([[0.5, 0.5]]).tolist()
     assert not fitted.drawable  # its release holds no density of the columns
+    line = PrivateLinearClassifier(epsilon=10.0, delta=1e-6, rows=300, bounds=(-1, 1), classes=[0, 1])
+    line.fit(X, (X.sum(axis=1) > 0).astype(int))
+    assert Exhibit(line, "line").predict([[0.9, 0.9], [-0.9, -0.9]])["prediction"] == [1, 0]
+    assert page(Exhibit(line, "line")).startswith("<!doctype html>")
+    assert Exhibit(PrivateKDE(bounds=(-1, 1), rows=30, buckets=64).fit(X), "density").drawable
     with pytest.raises(DataError, match="densities alone"):
         Exhibit(plane[0], "alone").predict([[0.0, 0.0]])
 

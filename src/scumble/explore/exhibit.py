@@ -84,11 +84,11 @@ class Exhibit:
         """Class → release; a release without classes stands under None."""
         return {None: self.shown} if isinstance(self.shown, Release) else {**self.shown}  # type: ignore[dict-item]
 
-    @property
+    @cached_property
     def drawable(self) -> bool:
-        """Whether the page can answer by itself: a kernel written in Python it cannot run."""
-        linear = self.model is not None and not hasattr(self.model, "predict_proba") and self.shown.spec.columns is None
-        return drawable(self._one) and not (linear and hasattr(self.model, "predict"))
+        """Whether the page can answer by itself. It cannot run a kernel written in Python, and the releases of linear
+        models hold no density of the columns."""
+        return drawable(self._one) and not _is_linear(self.model)
 
     @property
     def roles(self) -> list[str]:
@@ -157,18 +157,17 @@ class Exhibit:
 
     @cached_property
     def classifier(self) -> Any:
-        """What tells classes apart, or None."""
-        if self.model is not None:
-            return _nameless(self.model) if hasattr(self.model, "predict_proba") else None
-        if not isinstance(self.shown, Bundle) or len(self.shown) < 2:
-            return None
+        """What tells classes apart by their densities, or None."""
         try:
             from scumble.learn import PrivateKDEClassifier
         except ImportError:
             return None
-        rule = "map" if self.shown.spec.design == "grid" else "ferns"
-        if any(role != "number" for role in self.roles):
+        if isinstance(self.model, PrivateKDEClassifier):
+            return _nameless(self.model)
+        bundle = self.model is None and isinstance(self.shown, Bundle) and len(self.shown) > 1
+        if not bundle or any(role != "number" for role in self.roles):
             return None
+        rule = "map" if self.shown.spec.design == "grid" else "ferns"
         return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
 
     def density(self, asked: Any, *, label: Any = None, confidence: float = 0.95) -> dict[str, list[float]]:
@@ -275,6 +274,14 @@ class Exhibit:
         others = self.classifier.releases_[1:]
         known = [numbers, *({name: content.release(part) for name, part in bundle.items()} for bundle in others)]
         return content.classifier(self.classifier, known)
+
+
+def _is_linear(model: Any) -> bool:
+    if model is None:
+        return False
+    from scumble.learn import PrivateLinearClassifier, PrivateLinearRegression
+
+    return isinstance(model, (PrivateLinearClassifier, PrivateLinearRegression))
 
 
 def _nameless(model: Any) -> Any:
