@@ -7,8 +7,9 @@ processes together) stands beside it.
 
 Then: what the driver needs as partitions grow, what is shuffled, and what that means on paper for a large cluster.
 
-``python -m benchmarks.spark --rows 2000000 --repeats 1`` is shorter. The fewer ``--sketch-rows``, the less there is to
-count, and the more what Spark does beside it weighs.
+The sketch is the one that the plan chooses for such a table at ε = 1 (4,096 rows). The fewer rows it has
+(``python -m benchmarks.spark --sketch-rows 1000``), the less there is to count, and the more weighs what Spark does
+beside it. ``--rows 2000000 --repeats 1`` is shorter.
 """
 
 from __future__ import annotations
@@ -215,10 +216,11 @@ def on_paper(per_core: float, size: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--sketch-rows", type=int, default=1000, metavar="R")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--sketch-rows", type=int, metavar="R", help="left out: what the plan chooses for such a table")
     args = parser.parse_args([word for word in sys.argv[1:] if word != "spark"])
-    size = {"rows": args.sketch_rows, "buckets": 1024, "seed": 7, "design": "sobol"}
+    planned = scumble.plan(args.rows, len(COLUMNS), epsilon=1.0, kernel=KERNEL)
+    size = {"rows": args.sketch_rows or planned.rows, "buckets": 1024, "seed": 7, "design": "sobol"}
     with tempfile.TemporaryDirectory() as place:
         folder, data = Path(place), Path(place) / "table"
         data.mkdir()
@@ -227,7 +229,7 @@ def main() -> None:
         with cluster(2, folder) as session:
             spark.sketch(session.range(0, 1000, numPartitions=4).toDF("x0"), KERNEL, ["x0"], rows=8, buckets=64)
             per_core = compare(folder, session, data, size, args.rows // FILES * FILES, args.repeats)
-            driver_memory(folder, session, size)
+            driver_memory(folder, session, {**size, "rows": 50})
         growth(data, folder, size, args.rows // FILES * FILES)
         on_paper(per_core, size)
 
