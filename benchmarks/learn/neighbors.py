@@ -1,7 +1,7 @@
 """Neighbours at ε = 1: the nearest of 50 groups, and both error rates of `is_near`.
 
-*Groups.* 50 releases of 2,000 records each around centres in the unit cube. The truth is the group with the least mean
-distance from the query; a case is clear if the second one is at least a fifth farther away.
+*Groups.* 50 releases of 2,000 records each around centres in the unit cube, with all defaults. The truth is the group
+with the least mean distance from the query; a case is clear if the second one is at least a fifth farther away.
 
 *is_near.* For each query the crowd is set to its true soft count (then the answer must be True) and to twice that
 (then it must be False). How often is it not so, over queries that the release can just decide? At ε = 0.1, so that
@@ -14,7 +14,6 @@ import sys
 
 import numpy as np
 
-import scumble
 from scumble.learn import PrivateNeighbors
 
 GROUPS, MEMBERS, QUERIES = 50, 2_000, 400
@@ -24,19 +23,15 @@ EPSILON = {2: 0.004, 8: 0.15}  # so little that noise matters
 
 def groups(d: int, seed: int, delta: float) -> tuple[int, int]:
     """Right answers and clear cases."""
-    from scumble.learn.neighbors import nearest_groups
-
     rng = np.random.default_rng(seed)
     centres = rng.uniform(0.1, 0.9, (GROUPS, d))
     tables = [centre + rng.normal(0.0, 0.05, (MEMBERS, d)) for centre in centres]
-    kernel = scumble.EuclideanKernel(0.15 * np.sqrt(d))
-    size = {"rows": 256, "buckets": 64}  # ranks need rows: every group is counted by the same hash functions
-    releases = [scumble.Sketch(kernel, d, seed=seed, **size).update(X).release(1.0, delta) for X in tables]
+    models = [PrivateNeighbors(delta=delta, bounds=(0, 1), random_state=seed).fit(X) for X in tables]
     Q = rng.uniform(size=(QUERIES, d))
     distance = np.column_stack([np.linalg.norm(Q[:, None] - X[None, :200], axis=2).mean(axis=1) for X in tables])
     order = np.sort(distance, axis=1)
     clear = order[:, 1] >= 1.2 * order[:, 0]
-    found, _ = nearest_groups(releases, Q, 1)
+    found, _ = models[0].nearest(Q, groups=[model.release_ for model in models])
     return int(np.sum(found[clear, 0] == distance[clear].argmin(axis=1))), int(clear.sum())
 
 

@@ -14,9 +14,13 @@ from scumble.learn.base import PrivateEstimator, release_of
 from scumble.learn.kde import with_bandwidth
 from scumble.learn.sampling import alike
 from scumble.release import Release
+from scumble.sketch import Sketch
 
 SHARPNESS = 4
 """The default kernel's power. Higher ones are sharper, and hash worse."""
+ROWS, GAUSSIAN_ROWS, BUCKETS = 512, 2048, 256
+"""Of hashed rows. The plan's own sizes are for one broad table of 100,000 records; a group is smaller, so that noise
+weighs more, and tighter, so that hashing does: its records meet a query in a row all together or not at all."""
 
 
 class Counts(NamedTuple):
@@ -44,13 +48,16 @@ class PrivateNeighbors(PrivateEstimator):
     its error.
 
     **Nearest.** Over several releases (groups): the groups whose records are nearest on average, in the sense of the
-    kernel. Over a public catalogue: the items nearest to the query around which there are private records.
+    kernel. Their releases must share the kernel; share the seed (`random_state`), too, so that all are hashed alike.
+    Over a public catalogue: the items nearest to the query around which there are private records.
 
     Parameters
     ----------
     radius : the distance at which a neighbour counts ½, in the columns' own units (divided by the kernel's `scale`, if
         a kernel is
         given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
+    rows, buckets : the sketch's size where a grid cannot serve; None takes sizes that suit groups of some thousand
+        records.
     others : see :class:`~scumble.learn.base.PrivateEstimator`.
 
     Attributes
@@ -102,6 +109,13 @@ class PrivateNeighbors(PrivateEstimator):
         self.release_ = self._release(X)
         self._learn()
         return self
+
+    def _sketch(self, kernel: Kernel, X: np.ndarray, budget: dict[str, Any], **options: Any) -> Sketch:
+        sketch = super()._sketch(kernel, X, budget, **options)
+        if sketch.design == "grid":
+            return sketch
+        rows = self.rows or (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS)
+        return super()._sketch(kernel, X, budget, rows=rows, buckets=self.buckets or BUCKETS, **options)
 
     def _kernel(self) -> Kernel:
         kernel = super()._kernel()
