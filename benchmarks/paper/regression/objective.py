@@ -7,8 +7,8 @@ record's gradient is g·x with |g| ≤ 2. One record more or less changes the de
 - by the noise: the loss is at most 2|b·x|/σ² + 2/σ² and b·x is normal, so that with r = σ/2 it exceeds the rest ε' of
   the budget with probability at most 2Φ(1/(2r) − ε'r). This is set to δ.
 
-The paper's own constant is for replacing a record and bounds the same tail too hopefully. The published code divides by
-ε twice more and halves the solution; it is shown in its author's scaling only.
+The paper's own constant, σ = 2√(8 ln(2/δ) + 4ε)/ε, bounds the same tail a little more loosely. The published code of
+Wang (2018) divides noise and ridge by ε once more and halves the solution; it is shown in its author's scaling only.
 """
 
 from __future__ import annotations

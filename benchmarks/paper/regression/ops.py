@@ -4,7 +4,7 @@
 
     γL²/(2(λ + 1)) + L√(γ ln(2/δ)/λ) + (1 + ln(2/δ))/(2λ)
 
-(Wang 2018, Theorem 15). λ balances the noise and the ridge, and γ spends what is left of ε: "OPS-balanced", the
+(Wang 2018). λ balances the noise and the ridge, and γ spends what is left of ε: "OPS-balanced", the
 variant that the author shows. The number of records is taken as public.
 """
 
