@@ -24,14 +24,31 @@ class Scumble(Method):
     def summarize(
         self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, setting: Setting, seed: int
     ) -> Any:
-        n, d = X.shape
-        plan = scumble.plan(n, d, dict(setting)["epsilon"], self.delta, kernel, bounds=bounds)
-        return _counted(X, kernel, seed, tuple(plan.parameters().items()))
+        return _counted(X, kernel, seed, self._parameters(X, kernel, bounds, dict(setting)["epsilon"]))
+
+    def _parameters(self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, epsilon: float) -> Any:
+        plan = scumble.plan(*X.shape, epsilon, self.delta, kernel, bounds=bounds)
+        return tuple(plan.parameters().items())
 
     def publish(self, summary: scumble.Sketch, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
         """The noise comes from the operating system and cannot be seeded: `rng` plays no part."""
         sketch = scumble.Sketch.from_spec(summary.spec)
         sketch._counts += summary._counts  # as if counted anew: a sketch is released once, and here are many draws
+        return sketch.release(epsilon, self.delta).density
+
+    def release(
+        self,
+        X: np.ndarray,
+        kernel: scumble.EuclideanKernel,
+        epsilon: float,
+        delta: float,
+        seed: int,
+        bounds: Bounds,
+        setting: Setting | None = None,
+    ) -> Answer:
+        """As a user would: nothing kept for another draw."""
+        parameters = dict(self._parameters(X, kernel, bounds, epsilon))
+        sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **parameters).update(X)
         return sketch.release(epsilon, self.delta).density
 
 
