@@ -116,3 +116,21 @@ def test_a_release_of_the_wrong_kind_is_refused(plane) -> None:
         PrivateLinearRegression.from_release(release, bounds=(0, 10), target_bounds=(0, 1))
     with pytest.raises(scumble.PrivacyError, match="it holds none"):
         PrivateLinearRegression.from_release(fitted(*plane).release_)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_where_noise_is_all_there_is_nothing_is_learnt_from_it(delta: float) -> None:
+    """200 records at ε = 0.001, ten draws: an error of 0.11 ± 0.013 on average was seen in 15 such runs, the middle of
+    the bounds has 0.09; before means and products were shrunk it was 0.3 and more. Six standard errors are allowed.
+    """
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (200, 4))
+    y = np.clip(0.5 * X[:, 0] + rng.normal(0.0, 0.05, 200), -1.0, 1.0)
+    made = [
+        PrivateLinearRegression(
+            epsilon=0.001, delta=delta, bounds=(-1.0, 1.0), target_bounds=(-1.0, 1.0), rows=300
+        ).fit(X, y)
+        for _ in range(10)
+    ]
+    errors = [np.mean((model.predict(X) - y) ** 2) for model in made]
+    assert np.mean(errors) <= np.mean(y**2) + 0.1

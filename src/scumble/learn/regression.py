@@ -25,6 +25,8 @@ ANCHOR = (0.15, 0.5)
 """a² over the number of columns, with δ > 0 and with δ = 0."""
 CAUTION = (2.0, 10.0)
 """λ/(s √q), with δ > 0 and with δ = 0, where the model had better stay near the mean."""
+DOUBT = 0.5
+"""How much of what noise would show on average is taken off the products of columns and target."""
 GAUSSIAN_ROWS, WIDE_ROWS, LAPLACE_ROWS = 20_000, 10_000, 240
 """Gaussian noise bears any number of rows, so that hashing can be made as exact as time allows (fewer for tables of
 more than 40 columns); Laplace noise does not."""
@@ -192,7 +194,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self.penalty_ = CAUTION[self.delta == 0.0] * error * np.sqrt(q)
         unit = np.append(np.ones(q), np.full(2, 1.0 / self._anchor()))
         moments = moments[: q + 2, : q + 2] * np.outer(unit, unit)
-        theta = _ridge(moments, self.penalty_, error * unit[q] ** 2, self._mean_of_target())
+        errors = (error * unit[q], error * unit[q] ** 2)
+        theta = _ridge(moments, self.penalty_, errors, self._mean_of_target())
         if self.method == "surrogate":
             theta = self._searched(theta)
         self._in_units(theta)
@@ -205,8 +208,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         _, steps, offset, _, _ = hasher_of(release).parameters[0][0, 0]
         places = np.clip((np.arange(release.buckets) + 0.5 - offset) / steps, 0.0, 1.0)
         # The noise's own mean, 0, must not be multiplied by the distance from the edge: count from the middle.
-        shift = (release.counts[0] @ (2.0 * places - 1.0)) / max(release.count, 1.0)
-        return float(np.clip(shift, -1.0, 1.0))
+        weights = 2.0 * places - 1.0
+        noise = np.sqrt(2.0) * (release.privacy.scale or 0.0) * np.linalg.norm(weights)
+        return _ratio(float(release.counts[0] @ weights), release.count, float(noise))
 
     def _searched(self, start: np.ndarray) -> np.ndarray:
         """The surrogate's least answer, from the closed form on, with the same penalty in the surrogate's own units."""
@@ -265,18 +269,29 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self.target_bounds_ = self._public_target_bounds(None)
 
 
-def _ridge(moments: np.ndarray, penalty: float, error: float, mean: float | None = None) -> np.ndarray:
+def _ridge(moments: np.ndarray, penalty: float, errors: tuple[float, float], mean: float | None = None) -> np.ndarray:
     """θ and intercept from the (weighted) moments of [x, 1, y]; the intercept is not penalised.
 
-    Columns are centred first, so that a penalty beyond all measure gives the mean of the target and nothing worse.
+    `errors` are those of an entry of x with y, and of 1 with y or 1. Columns are centred first, so that a penalty
+    beyond all measure gives the mean of the target; and where noise is all there is, nothing is learnt from it: the
+    products of x and y shrink by what noise alone would show (James & Stein 1961), and the mean to the middle.
     """
     q = len(moments) - 2
-    total = max(moments[q, q], 4.0 * error)
-    means = np.clip(moments[[*range(q), q + 1], q] / total, -1.0, 1.0)
+    total = moments[q, q]
+    means = np.array([_ratio(moments[j, q], total, errors[1]) for j in [*range(q), q + 1]])
     if mean is not None:
         means[q] = mean
+    total = max(total, 4.0 * errors[1])
     covariance = moments[:q, :q] - total * np.outer(means[:q], means[:q])
     cross = moments[:q, q + 1] - total * means[:q] * means[q]
+    cross *= max(0.0, 1.0 - DOUBT * q * errors[0] ** 2 / max(float(cross @ cross), 1e-300))
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     slopes = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + penalty))
     return np.append(slopes, means[q] - means[:q] @ slopes)
+
+
+def _ratio(part: float, total: float, error: float) -> float:
+    """A mean within [−1, 1] from two sums that have the same error: its best guess, if 0.4 is its usual size."""
+    if total < 3.0 * error:
+        return 0.0
+    return float(np.clip(part * total / (total**2 + (error / 0.4) ** 2), -1.0, 1.0))
