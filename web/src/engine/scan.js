@@ -96,6 +96,10 @@ class Stairs {
     const { slope, trail, lowest, highest, sign, ends, highs, lows } = this;
     const n = values.length;
     const rise = slope * step;
+    if (!sign && lowest === -Infinity && trail.length < 2 && rise !== 0) {
+      climbFreely(values, rise, lead, slope, trail.length ? trail[0] : 0, mHigh, mLow, ends, highs, lows);
+      return;
+    }
     let t = projection(lead, slope, values[0], trail);
     let code = codeOf(t, lowest, highest, sign);
     const word = words.toWord(code);
@@ -125,6 +129,53 @@ class Stairs {
       code = now;
       i = j;
     }
+  }
+}
+
+// The same for the most common stairs, without ends and with one column at most after the axis: half the time.
+function climbFreely(values, rise, lead, slope, tail, mHigh, mLow, ends, highs, lows) {
+  const n = values.length;
+  const run = 1 / rise;
+  const up = rise > 0 ? 1 : 0;
+  let now = Math.floor(lead + values[0] * slope + tail);
+  let t = lead + values[0] * slope + tail;
+  const word = words.toWord(now);
+  words.multiply(word >> 31, word, mHigh, mLow);
+  let high = words.high;
+  let low = words.low;
+  for (let i = 0, k = 0; ; k++) {
+    const code = now;
+    const gap = (code + up - t) * run;
+    let j = gap < n - i ? i + (Math.ceil(gap) | 0) : n;
+    if (j <= i) j = i + 1;
+    for (; j < n; j++) {
+      t = lead + values[j] * slope + tail;
+      now = Math.floor(t);
+      if (now !== code) break;
+    }
+    for (; j > i + 1; j--) {
+      const before = lead + values[j - 1] * slope + tail;
+      if (Math.floor(before) === code) break;
+      t = before;
+      now = Math.floor(t);
+    }
+    ends[k] = j;
+    highs[k] = high;
+    lows[k] = low;
+    if (j >= n) return;
+    if (now - code === 1 && now < 2147483648 && code >= -2147483647) {
+      low = (low + mLow) | 0;
+      high = (high + mHigh + (low >>> 0 < mLow >>> 0 ? 1 : 0)) | 0;
+    } else if (code - now === 1 && code < 2147483648 && now >= -2147483647) {
+      high = (high - mHigh - (low >>> 0 < mLow >>> 0 ? 1 : 0)) | 0;
+      low = (low - mLow) | 0;
+    } else {
+      const other = words.toWord(now);
+      words.multiply(other >> 31, other, mHigh, mLow);
+      high = words.high;
+      low = words.low;
+    }
+    i = j;
   }
 }
 

@@ -11,7 +11,7 @@ import { measured, number, percent } from "./words.js";
 const MAP = 200;
 const COARSE = 50;
 const MIDDLE = 100;
-const SLOW = 100; // milliseconds of the coarse map
+const SLOW = 400; // milliseconds of the coarse map
 const CURVE = 401;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
