@@ -35,6 +35,8 @@ NEAR = 1e-9
 """The relative difference that rounding may make."""
 
 
+expect.set_options(timeout=60_000)
+
 DONE = ".figures[data-state=done]"
 """The picture is complete."""
 CHROMIUM = "/usr/bin/chromium"
@@ -457,9 +459,9 @@ def test_nothing_stands_in_the_way_of_assistive_tools(
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True).open(
         pages[name].as_uri()
     )
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for summary in page.locator("summary").all():
         summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator(".pictures").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")

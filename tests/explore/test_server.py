@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -279,6 +280,7 @@ def test_the_verb_opens_a_browser(ages: Bundle, tmp_path: Path) -> None:
         connection.close()
         while not (tmp_path / "opened").exists():
             assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     assert (tmp_path / "opened").read_text() == url
