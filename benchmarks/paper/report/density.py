@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 from benchmarks.paper.experiments import ablations_density
 from benchmarks.paper.experiments import density as experiment
@@ -59,7 +60,10 @@ def _ablation(rows: Rows, name: str, method: str) -> str:
     return table(head, lines, text=2 + len(sizes))
 
 
+DEFINITION = re.compile(r"^(\S[^\n]*)\n((?: {4}[^\n]*(?:\n|$))+)", re.MULTILINE)
+
+
 def lecture(module: object) -> str:
-    """An experiment's own words on what it does, less the title."""
-    words = inspect.getdoc(module) or ""
-    return words.replace("``", "`") + "\n"
+    """An experiment's own words on what it does; its definitions as a list."""
+    words = (inspect.getdoc(module) or "").replace("``", "`")
+    return DEFINITION.sub(lambda found: f"- **{found[1]}**: {' '.join(found[2].split())}\n", words) + "\n"

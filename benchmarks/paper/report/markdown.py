@@ -32,7 +32,7 @@ def significant(value: float) -> str:
     """Three digits, without an exponent where that reads well."""
     if value == 0.0:
         return "0"
-    if 1e-2 <= abs(value) < 1e4:
+    if 1e-4 <= abs(value) < 1e4:
         digits = max(0, 2 - _exponent(value))
         return f"{value:.{digits}f}"
     return f"{value:.2e}"
