@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import fft
 
+from scumble.grid.far import Far
 from scumble.grid.profile import lattice, sharpened
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Field:
 
     **Speed.** One FFT gives the sum at all centres. Between them it is interpolated by cubics; for the cells around q,
     where the kernel has its cusp, the interpolated kernel is replaced by the exact one. Queries well outside the bounds
-    sum all cells one by one, which is exact and slow.
+    sum all cells, far from them in the short way of :mod:`scumble.grid.far`.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Field:
         self._sharp = sharpened(np.pad(raw, 2), grid.spread)  # one cell wider than the grid on every side
         self._rough = roughness(raw, self._variance)
 
+        self._far = Far(grid, [self._sharp, np.ones(grid.shape), self._rough])
         self._margin = _margin(shape)
         table = self._profile.smooth_table(grid.step, shape + self._margin)
         self._total = _convolved(self._sharp, table)
@@ -125,7 +127,11 @@ class Field:
         for first in range(0, len(rows), tile):
             self._interpolate(place[rows[first : first + tile]], rows[first : first + tile], out)
         for row in np.flatnonzero(~inside):
-            self._sum_all(Q[row], int(row), out)
+            sizes = self._far.nodes(Q[row])
+            if sizes is None:
+                self._sum_all(Q[row], int(row), out)
+            else:
+                self._sum_nodes(Q[row], sizes, int(row), out)
         return out
 
     def _interpolate(self, place: np.ndarray, rows: np.ndarray, out: _Terms) -> None:
@@ -156,6 +162,25 @@ class Field:
         out.total[row] = np.sum(self._sharp * k)
         out.ones[row], out.squares[row] = sharp.sum(), np.square(sharp).sum()
         out.places[row] = np.sum(self._rough * _displacement(k))
+
+    def _sum_nodes(self, q: np.ndarray, sizes: tuple[int, ...], row: int, out: _Terms) -> None:
+        """The same from afar: sharpened values and displacements come from the nodes' neighbours a step away."""
+        places, step = self._far.places(sizes), self._grid.step
+        counts, ones, rough = self._far.moments(sizes)
+
+        def kernel(axis: int = 0, shift: float = 0.0) -> np.ndarray:
+            axes = [q[j] - place - (shift * step[j] if j == axis else 0.0) for j, place in enumerate(places)]
+            return self._profile(lattice(axes, np.ones(len(axes))))
+
+        k = kernel()
+        sharp, moved = k * (1.0 + np.sum(self._grid.spread) / 12.0), np.zeros_like(k)
+        for axis, spread in enumerate(self._grid.spread):
+            for shift in (-1.0, 1.0):
+                beside = kernel(axis, shift)
+                sharp -= spread / 24.0 * beside
+                moved += np.square(beside - k) / 24.0
+        out.total[row], out.places[row] = np.sum(counts * k), np.sum(rough * moved)
+        out.ones[row], out.squares[row] = np.sum(ones * sharp), np.sum(ones * np.square(sharp))
 
     # ---- the places inside the cells ----
 
