@@ -138,7 +138,7 @@ class Exhibit:
             out |= {
                 name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
             }
-        return {"title": self.title, **out}
+        return _finite({"title": self.title, **out})
 
     def card(self) -> list[tuple[str, str]]:
         """The privacy card, line by line."""
@@ -274,6 +274,15 @@ class Exhibit:
         others = self.classifier.releases_[1:]
         known = [numbers, *({name: content.release(part) for name, part in bundle.items()} for bundle in others)]
         return content.classifier(self.classifier, known)
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no infinities: they become None."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _is_linear(model: Any) -> bool:

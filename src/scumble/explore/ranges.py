@@ -18,6 +18,8 @@ Range = tuple[float, float]
 
 BATCH, CLIMBS = 256, 48
 CLOUD = 4096
+LARGEST = 1e290
+"""Steps beyond this leave the numbers."""
 SHARE, ERRORS = 0.1, 5.0
 """A place belongs to the picture if its density is this part of the greatest one and clear of so many errors."""
 
@@ -50,7 +52,8 @@ def find(release: Release, others: Sequence[Any]) -> list[Range | None]:
     if searched and all(kinds[j] in ("number", "any") or others[j] is not None for j in range(release.dimensions)):
         low, high = _Search(release, searched, np.array([units[j] for j in searched]), out, others).extent()
         for k, j in enumerate(searched):
-            out[j] = rounded(low[k], high[k])
+            if np.isfinite(high[k] - low[k]) and low[k] < high[k]:  # a file may ask for steps beyond all numbers
+                out[j] = rounded(low[k], high[k])
     return out
 
 
@@ -61,7 +64,8 @@ def _units(release: Release) -> list[float | None]:
         if factor.family == "floor" or (factor.family == "column" and getattr(factor, "origin", None) is None):
             which = factor.which(release.dimensions, release.columns)
             for j, scale in zip(which, factor._scales(release.columns, which), strict=True):
-                out[j] = float(scale) * factor.bandwidth
+                unit = float(scale) * factor.bandwidth
+                out[j] = unit if 0.0 < unit < LARGEST else None
     return out
 
 
