@@ -114,7 +114,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
 
     def score_samples(self, X: Any) -> np.ndarray:
         """How usual each record is: log(1 + kernel sum). Kernel sums that noise made negative keep their order."""
-        return _score(self.release_.kernel_sum(self._read(X, clip=True)))
+        X = self._read(X, clip=True)
+        return _score(self.release_.kernel_sum(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """`score_samples` less the threshold: negative for outliers."""
