@@ -43,8 +43,8 @@ BANDWIDTHS = (race.METHOD.name, race.PUBLISHED.name, race.WITHOUT_NOISE.name)
 def tasks(quick: bool) -> Iterable[Task]:
     for dataset in DATASETS:
         for name in METHODS:
-            for epsilon in protocol.budgets(quick)[-1:] if name in FLOORS else protocol.budgets(quick):
-                for repetition in protocol.repetitions(quick):
+            for repetition in protocol.repetitions(quick):
+                for epsilon in protocol.budgets(quick)[-1:] if name in FLOORS else protocol.budgets(quick):
                     yield Task(NAME, dataset, name, epsilon, repetition)
 
 
