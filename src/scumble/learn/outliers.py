@@ -29,8 +29,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     *Grids.* The cells are ranked by the very scores that will judge, the counters summed down the ranks: where the sum
     reaches the share of records to keep, there is the threshold. (All counters sum to N: their common excess, noise, is
     taken off evenly first.) At ε = 1 with 20,000 records in two and three columns, skewed and heavy-tailed ones too,
-    and rates of 0.02 to 0.2, held-out records were called outliers at the asked rate within 0.017 in twelve fits of three
-    shapes; a close relative of the rule stayed within 0.021 in six shapes.
+    and rates of 0.02 to 0.2, held-out records were called outliers at the asked rate within 0.017 in twelve fits of
+    three shapes; a close relative of the rule stayed within 0.021 in six shapes.
 
     *Hashed rows.* They have no cells; records are drawn from the release (:func:`scumble.learn.sample`) and their
     scores are taken. That keeps a rate near the share of records that really lie apart: 0.04 to 0.07 for 0.05. A rate
