@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from benchmarks.paper.report.markdown import Format, budget, table, with_spread
-from benchmarks.paper.report.methods import OURS, competes, guarantee
+from benchmarks.paper.report.methods import competes, guarantee, is_ours
 from benchmarks.paper.report.rows import Cell, Rows
 
 
@@ -53,11 +53,13 @@ def contest(rows: Rows, measure: Measure, dataset: str, epsilon: float, *, pure:
     cells = {
         method: rows.cell(measure.experiment, dataset, method, epsilon, measure.name)
         for method in rows.methods(measure.experiment, dataset)
-        if competes(method, pure=pure) and (method == OURS[pure] or not method.startswith("scumble"))
+        if competes(method, pure=pure)
     }
     found = {method: cell for method, cell in cells.items() if cell is not None}
-    our = found.pop(OURS[pure], None)
-    if our is None or not found:
+    ours = [cell for method, cell in found.items() if is_ours(method)]
+    rivals = {method: cell for method, cell in found.items() if not method.startswith("scumble")}
+    if not ours or not rivals:
         return None
-    rival = (max if measure.larger else min)(found, key=lambda method: found[method].mean)
-    return Contest(our, rival, found[rival])
+    best = max if measure.larger else min
+    rival = best(rivals, key=lambda method: rivals[method].mean)
+    return Contest(best(ours, key=lambda cell: cell.mean), rival, rivals[rival])
