@@ -73,13 +73,14 @@ def _shared(release: Release) -> dict[str, Any]:
 
 def expected_error(release: Release) -> dict[str, float]:
     """The standard error to expect of a kernel sum: the noise's share alone, and all of it for a density of 0.1."""
+    from scumble.design import Design
     from scumble.planning import plan
 
     spec, records = release.spec, max(1, round(release.count))
     if spec.design == "grid":
         assert spec.bounds is not None
         low, high = (np.array(side) for side in spec.bounds)
-        steps = np.random.Generator(np.random.PCG64(1)).random((64, spec.dimensions))
+        steps = Design("sobol", 1, 64).draws().uniform(spec.dimensions)
         error = float(np.median(release.standard_error(low + steps * (high - low))))
         return {"noise": error, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
     noise = float(np.sqrt(release._counter_variance / spec.rows))
