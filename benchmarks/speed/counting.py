@@ -32,7 +32,7 @@ def measure(shape: Shape, rows: int, power: int, threads: int) -> dict[str, Any]
     cpu.count(hasher, [Records(X[:300])], counts)
     ours = seconds(lambda: cpu.count(hasher, [Records(X)], counts, threads))
     hashes = float(n) * rows * power
-    counting = limit.increments(shape.hasher(min(rows, 64), power), X, rows, threads)
+    counting = limit.increments(shape.hasher(min(rows, 16 * threads), power), X, rows, threads)
     double = limit.products(shape.columns, hashes, threads, np.float64) + counting
     single = limit.products(shape.columns, hashes, threads, np.float32) + counting
     return {
