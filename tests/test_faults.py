@@ -106,6 +106,21 @@ def at_every_step(
 # ---- killed while writing files ----
 
 
+def careful_build(folder: Path, checkpoint: Path, book: scumble.Ledger) -> Build:
+    """A small build that keeps a checkpoint after every batch and charges a ledger."""
+    return Build(
+        str(folder),
+        KERNEL,
+        ["x"],
+        rows=4,
+        buckets=16,
+        checkpoint=checkpoint,
+        checkpoint_seconds=0,
+        ledger=book,
+        dataset="people",
+    )
+
+
 @pytest.mark.parametrize("secret", [False, True])
 def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
     old, new = small(1.0), small(2.0)
@@ -413,17 +428,7 @@ def test_clocks_may_jump(tmp_path: Path, folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(time, "time", lambda: float(next(jumps)))
     book = scumble.Ledger.create(tmp_path / "ledger")
     book.open_dataset("people", epsilon=1)
-    job = Build(
-        str(folder),
-        KERNEL,
-        ["x"],
-        rows=4,
-        buckets=16,
-        checkpoint=tmp_path / "c",
-        checkpoint_seconds=0,
-        ledger=book,
-        dataset="people",
-    )
+    job = careful_build(folder, tmp_path / "c", book)
     job.count()
     assert job.release().privacy.epsilon == 1.0
     with pytest.raises(scumble.BudgetError):
@@ -554,17 +559,7 @@ def test_nothing_is_readable_by_others_at_any_moment(tmp_path: Path, folder: Pat
 
     old = os.umask(0)
     try:
-        job = Build(
-            str(folder),
-            KERNEL,
-            ["x"],
-            rows=4,
-            buckets=16,
-            checkpoint=tmp_path / "checkpoint",
-            checkpoint_seconds=0,
-            ledger=book,
-            dataset="people",
-        )
+        job = careful_build(folder, tmp_path / "checkpoint", book)
         job.count(look)
         release = job.release()
         look(None)

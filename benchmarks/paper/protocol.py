@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 import numpy as np
+
+from benchmarks.paper.task import Task
 
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 QUICK_EPSILONS = (0.1, 1.0)
@@ -19,6 +23,17 @@ def budgets(quick: bool) -> tuple[float, ...]:
 
 def repetitions(quick: bool) -> range:
     return range(2 if quick else REPETITIONS)
+
+
+def tasks(
+    experiment: str, datasets: Iterable[str], methods: Iterable[str], floors: Collection[str], quick: bool
+) -> Iterable[Task]:
+    """Every method on every data set; `floors` do not depend on ε and run once for each split, at the largest."""
+    for dataset in datasets:
+        for name in methods:
+            for repetition in repetitions(quick):
+                for epsilon in budgets(quick)[-1:] if name in floors else budgets(quick):
+                    yield Task(experiment, dataset, name, epsilon, repetition)
 
 
 def seed(repetition: int) -> int:

@@ -106,7 +106,8 @@ def test_bad_parameters_are_named(kind: Any, options: dict[str, Any], words: str
 @BY_NAME
 def test_from_a_file_alone(kind: Any, table: np.ndarray, tmp_path: Path) -> None:
     """A released file makes the same estimator as the data did: what is learnt is a function of the release."""
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     frame = pd.DataFrame(table, columns=["a", "b"])
     model = small(kind, random_state=3).fit(frame)
     model.release_.save(tmp_path / "release.scumble")
@@ -128,7 +129,8 @@ def test_from_a_file_alone(kind: Any, table: np.ndarray, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("rows", [None, 16])
 def test_kernels_that_call_columns_by_name(rows: int | None, table: np.ndarray) -> None:
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     kernel = scumble.EuclideanKernel(1.0, scale={"a": 1.0, "b": 2.0})
     frame = pd.DataFrame(table[:20], columns=["a", "b"])
     sketch = scumble.Sketch(kernel, columns=["a", "b"], rows=rows, buckets=None if rows is None else 64, bounds=(0, 10))
@@ -184,7 +186,6 @@ def test_cross_validation_works_and_warns(table: np.ndarray) -> None:
 
 
 def test_in_a_pipeline_and_with_set_output(table: np.ndarray) -> None:
-    pytest.importorskip("pandas")
     halves = FunctionTransformer(lambda X: X / 2.0, feature_names_out="one-to-one").set_output(transform="pandas")
     pipeline = make_pipeline(halves, learn.PrivateOutlierDetector(bounds=(0, 5))).fit(table)
     assert pipeline.predict(np.array([[2.0, 2.0], [9.0, 0.5]])).tolist() == [1, -1]

@@ -36,16 +36,11 @@ METHODS = {
     )
 }
 FLOORS = (race.WITHOUT_NOISE.name, logistic.FLOOR.name, majority.METHOD.name)
-"""Do not depend on ε: run once for each split, at the largest."""
 BANDWIDTHS = (race.METHOD.name, race.PUBLISHED.name, race.WITHOUT_NOISE.name)
 
 
 def tasks(quick: bool) -> Iterable[Task]:
-    for dataset in DATASETS:
-        for name in METHODS:
-            for repetition in protocol.repetitions(quick):
-                for epsilon in protocol.budgets(quick)[-1:] if name in FLOORS else protocol.budgets(quick):
-                    yield Task(NAME, dataset, name, epsilon, repetition)
+    return protocol.tasks(NAME, DATASETS, METHODS, FLOORS, quick)
 
 
 def run(task: Task) -> dict[str, Any]:

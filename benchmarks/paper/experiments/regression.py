@@ -41,11 +41,7 @@ FLOORS = (race.WITHOUT_NOISE.name, least_squares.METHOD.name, mean.METHOD.name)
 
 
 def tasks(quick: bool) -> Iterable[Task]:
-    for dataset in DATASETS[:1] if quick else DATASETS:
-        for name in METHODS:
-            for repetition in protocol.repetitions(quick):
-                for epsilon in protocol.budgets(quick)[-1:] if name in FLOORS else protocol.budgets(quick):
-                    yield Task(NAME, dataset, name, epsilon, repetition)
+    return protocol.tasks(NAME, DATASETS[:1] if quick else DATASETS, METHODS, FLOORS, quick)
 
 
 def run(task: Task) -> dict[str, Any]:

@@ -7,6 +7,9 @@ rows are counted together, so that a counter is not written and read again at on
 
 Where a row has few codes in this batch, its cells are the codes themselves: they are counted in a small table and
 rehashed into buckets once, when all records are in. Otherwise each record's codes are rehashed.
+
+All loops are in this one file on purpose: numba's cache on disk notices a change in the file of the outermost loop
+only, and would go on with old ones from elsewhere.
 """
 
 from __future__ import annotations
