@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scumble
 from scumble.counting import Hasher, cpu, guard, quick, reference, repeats
 from scumble.design import Design
-from scumble.kernels import Kernel, Records
+from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
 from scumble.tables import Table
 
@@ -45,11 +45,22 @@ def check(kernel: Kernel, X: np.ndarray, *, rows: int = 21, buckets: int = 64, t
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 9, 40])
 @pytest.mark.parametrize("power", [1, 2, 5])
-@pytest.mark.parametrize("kind", [scumble.EuclideanKernel, scumble.ManhattanKernel, scumble.AngularKernel])
+@pytest.mark.parametrize(
+    "kind", [scumble.EuclideanKernel, scumble.ManhattanKernel, scumble.AngularKernel, FoldedKernel]
+)
 def test_projections_equal_the_reference(kind: type[Kernel], power: int, columns: int) -> None:
     X = np.random.default_rng(columns).normal(size=(N, columns)) * 3.0 + 100.0
     batch = check(kind(power=power), X)
     assert (batch.spans > 0).mean() > 0.9
+
+
+@pytest.mark.parametrize("projections", [2, 3, 4, 12])
+@pytest.mark.parametrize("power, buckets", [(1, 2048), (2, 64), (3, 7)])
+def test_folded_sides_equal_the_reference(projections: int, power: int, buckets: int) -> None:
+    """Numbered, counted by code and rehashed; a record's mirror image falls where it does."""
+    X = np.random.default_rng(10).normal(size=(N, 5)) + 0.5
+    X[1::2] = -X[: N - 1 : 2]
+    check(FoldedKernel(projections, power), X, rows=9, buckets=buckets)
 
 
 def test_whole_numbers_that_fall_on_edges_equal_the_reference() -> None:
@@ -65,16 +76,37 @@ def test_whole_numbers_that_fall_on_edges_equal_the_reference() -> None:
     np.testing.assert_array_equal(counts, slow)
 
 
-def test_records_on_a_hyperplane_equal_the_reference() -> None:
+@pytest.mark.parametrize("kernel", [scumble.AngularKernel(power=3), FoldedKernel(4)], ids=repr)
+def test_records_on_a_hyperplane_equal_the_reference(kernel: Kernel) -> None:
     rng = np.random.default_rng(2)
     X = rng.integers(-2, 3, (N, 4)).astype(float)
     X[::7] = 0.0
-    kernel = scumble.AngularKernel(power=3)
     hasher = Hasher(kernel, Design("iid", 5, 12), buckets=8, width=4)
     hasher.parameters[0][:] = rng.integers(-1, 2, hasher.parameters[0].shape)
     counts, slow = np.zeros((2, 12, 8), np.int64)
     cpu.count(hasher, [Records(X)], counts)
     reference.count(hasher, [Records(X)], slow)
+    np.testing.assert_array_equal(counts, slow)
+
+
+@pytest.mark.parametrize("kernel", [scumble.AngularKernel(), FoldedKernel(3)], ids=repr)
+def test_without_their_guard_sides_err(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records so near to a hyperplane that single precision takes them for being on its other side, or on it."""
+    rng = np.random.default_rng(11)
+    hasher = Hasher(kernel, Design("iid", 5, 12), buckets=8, width=4)
+    normal = hasher.parameters[0][0, 0, :4]
+    X = rng.normal(size=(N, 4))
+    X -= np.outer(X @ normal, normal) / (normal @ normal) * (1.0 + rng.normal(size=(N, 1)) * 1e-9)
+    careless = guard.prepare
+    monkeypatch.setattr(cpu, "prepare", lambda *given: careless(*given)._replace(guards=np.zeros((12, 1), np.float32)))
+    counts, slow = np.zeros((2, 12, 8), np.int64)
+    cpu.count(hasher, [Records(X)], counts)
+    reference.count(hasher, [Records(X)], slow)
+    assert np.any(counts[0] != slow[0])
+    np.testing.assert_array_equal(counts[1:], slow[1:])
+    monkeypatch.undo()
+    counts[:] = 0
+    cpu.count(hasher, [Records(X)], counts)
     np.testing.assert_array_equal(counts, slow)
 
 
@@ -105,6 +137,8 @@ PRODUCTS = {
     "ferns": ColumnKernel(0.5, power=3),
     "bounded ferns": ColumnKernel(0.25, power=2, scale=20.0, origin=-10.0),
     "ferns and angles": ColumnKernel(0.5, power=1) * scumble.AngularKernel(power=2),
+    "folded and numbers": FoldedKernel(3, power=2, columns=[0, 1, 2]) * scumble.EuclideanKernel(2.0),
+    "angles and folded": scumble.AngularKernel(columns=[3, 4]) * FoldedKernel(4, columns=[0, 1, 2, 3]),
 }
 
 
@@ -117,7 +151,11 @@ def test_products_equal_the_reference(kernel: Kernel, buckets: int) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e4, 1e9, 1e15, 1e200])
-@pytest.mark.parametrize("kernel", [scumble.EuclideanKernel(1.0, power=2), scumble.AngularKernel(power=4)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel",
+    [scumble.EuclideanKernel(1.0, power=2), scumble.AngularKernel(power=4), FoldedKernel(3, power=2)],
+    ids=repr,
+)
 def test_any_size_of_values_equals_the_reference(kernel: Kernel, scale: float) -> None:
     """Small steps go through fixed point, huge ones through words, some batches through both."""
     X = np.random.default_rng(6).normal(size=(N, 3)) * scale

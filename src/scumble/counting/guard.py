@@ -8,7 +8,8 @@ The bound. Columns are moved and stretched to [−1, 1] first: xⱼ = cⱼ + w�
 With u = 2⁻²⁴ and S = |b + Σ aⱼ cⱼ − low| + Σ |aⱼ| wⱼ, rounding the d + 1 factors of each kind and adding the products
 in any order, fused or not, errs by at most ((1 + u)^(d + 3) − 1) S (Higham 2002, section 3.1): below (d + 4) u S, for
 there are fewer than 2¹² columns. Double precision, here and in the reference, errs by less than (d + 4) 2⁻⁵¹ times the
-sum of all absolute terms; that is added. For sides of hyperplanes, records are brought to size by powers of two.
+sum of all absolute terms; that is added. For sides of hyperplanes, records are brought to size by powers of two;
+a code of several sides is trusted where every one of them is.
 
 Floors come as fixed-point numbers with 16 fractional bits, counted from the row's lowest code in this batch: the code
 is in the upper bits, and the distance from the edges in the lower ones.
@@ -39,12 +40,13 @@ SIDE_GUARD = 8
 SMALL, LARGE = 1e-200, 1e200
 """Records with their largest value in between can be brought to size without loss."""
 
-FLOOR, SIGN, COLUMN, PICK = range(4)
-FAMILIES = {"floor": FLOOR, "sign": SIGN, "column": COLUMN, "pick": PICK}
+FLOOR, SIGN, COLUMN, PICK, FOLDED = range(5)
+FAMILIES = {"floor": FLOOR, "sign": SIGN, "column": COLUMN, "pick": PICK, "folded": FOLDED}
 
-# What a line of `Batch.factors` says: the family, how many columns and hashes the factor has and how many parameters a
-# hash, and where its values, its columns in single precision, its hashes and its parameters begin.
-FAMILY, WIDTH, HASHES, PARAMETERS, VALUE, FIRST_COLUMN, HASH, PARAMETER = range(8)
+# What a line of `Batch.factors` says: the family, how many columns and hashes the factor has and how many parameters
+# and projections a hash, and where its values, its columns in single precision, its hashes, its parameters and its
+# projections begin.
+FAMILY, WIDTH, HASHES, PARAMETERS, PROJECTIONS, VALUE, FIRST_COLUMN, HASH, PARAMETER, PROJECTION = range(10)
 
 
 class Batch(NamedTuple):
@@ -56,7 +58,7 @@ class Batch(NamedTuple):
     stretch: np.ndarray
     """What makes columns of [−1, 1] out of them."""
     factors: np.ndarray
-    """(factors, 8) whole numbers; see above."""
+    """(factors, 10) whole numbers; see above."""
     parameters: np.ndarray
     """(rows, all parameters) in double precision, for the records as they are."""
     single: np.ndarray
@@ -73,6 +75,8 @@ class Batch(NamedTuple):
     """(rows, hashes): the rehash's factors, or what a code is worth in the number of its bucket."""
     direct: bool
     """Whether buckets are numbered by the codes."""
+    projections: int
+    """How many projections a row has: one a hash, but for the folded kernel."""
 
 
 def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
@@ -91,7 +95,7 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     single: list[np.ndarray] = []
     guards: list[np.ndarray] = []
     lowest, spans = np.zeros((2, rows, hashes), np.int64)
-    value = column = parameter = 0
+    value = column = parameter = projection = 0
     for factor, drawn, place in zip(hasher.factors, hasher.parameters, hasher.slices, strict=True):
         family, d = FAMILIES[factor.family], len(hasher.which[len(factors)])
         mine = slice(value, value + d)
@@ -99,15 +103,18 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
         with np.errstate(all="ignore"):
             if family == FLOOR:
                 mild, guard, lowest[:, place], spans[:, place] = _floors(drawn, centre[mine], reach[mine])
-            elif family == SIGN:
+            elif family in (SIGN, FOLDED):
                 mild, guard = _sides(drawn, values[:, mine])
-                spans[:, place] = 2
+                spans[:, place] = factor.radix or 2
             elif family == COLUMN:
                 lowest[:, place], spans[:, place] = _steps(drawn, low[mine], high[mine], hasher.direct)
-        factors.append((family, d, drawn.shape[1], drawn.shape[2], value, column, place.start, parameter))
+        hashes, k = drawn.shape[1:]
+        each = k // d if family == FOLDED else 1
+        factors.append((family, d, hashes, k, each, value, column, place.start, parameter, projection))
         single.append(mild.reshape(rows, -1))
         guards.append(guard)
-        value, column, parameter = value + d, column + d + (family == FLOOR), parameter + drawn[0].size
+        value, column = value + d, column + d + (family == FLOOR)
+        parameter, projection = parameter + hashes * k, projection + hashes * each
     with np.errstate(over="ignore"):
         start = hasher.start + np.sum(hasher.multipliers * lowest.astype(np.uint64), axis=1, dtype=np.uint64)
     return Batch(
@@ -123,6 +130,7 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
         start=start,
         multipliers=hasher.multipliers,
         direct=hasher.direct,
+        projections=projection,
     )
 
 
@@ -156,14 +164,16 @@ def _floors(drawn: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> tuple[n
 def _sides(drawn: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Directions and guards of [Σ aⱼ xⱼ ≥ 0], for records whose largest value is brought to between 1 and 2.
 
-    The directions are stretched so that the bound of the error becomes `SIDE_GUARD` units.
+    A hash has one direction or several. They are stretched so that the bound of the error becomes `SIDE_GUARD` units.
     """
+    d = values.shape[1]
     largest = np.maximum(values.max(axis=1), -values.min(axis=1))
     moderate = np.all((largest == 0.0) | ((largest > SMALL) & (largest < LARGE)))
-    error = (values.shape[1] + 4) * UNIT * 2.0 * np.abs(drawn).sum(axis=2)
+    directions = drawn.reshape(*drawn.shape[:2], -1, d)
+    error = (d + 4) * UNIT * 2.0 * np.abs(directions).sum(axis=3, keepdims=True)
     trusted = moderate & (error > 1e-30) & (error < 1e30)
     stretch = np.where(trusted, (SIDE_GUARD - 2) / error, 0.0)  # conversion cuts off less than one
-    return drawn * stretch[:, :, None], np.full(error.shape, float(SIDE_GUARD))
+    return (directions * stretch).reshape(drawn.shape), np.full(drawn.shape[:2], float(SIDE_GUARD))
 
 
 def _steps(drawn: np.ndarray, low: np.ndarray, high: np.ndarray, direct: bool) -> tuple[np.ndarray, np.ndarray]:

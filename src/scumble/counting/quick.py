@@ -26,6 +26,7 @@ from scumble.counting.guard import (
     FAMILY,
     FIRST_COLUMN,
     FLOOR,
+    FOLDED,
     FRACTION,
     HASH,
     HASHES,
@@ -33,6 +34,8 @@ from scumble.counting.guard import (
     ONE,
     PARAMETER,
     PARAMETERS,
+    PROJECTION,
+    PROJECTIONS,
     SIGN,
     SMALL,
     VALUE,
@@ -101,6 +104,25 @@ def _to_sides(t):
     reach = np.float32(ONE // 2)
     for i in range(t.size):
         t[i] = min(max(t[i], -reach), reach - np.float32(1.0)) + np.float32(ONE)
+
+
+@loop
+def _fold(sides, guard, least, t):
+    """Projections on several directions to one code: bit j tells whether side j is not the last one's.
+
+    The code lies in the middle between its edges, or on one if some projection is too near to tell its side.
+    """
+    last, edge = sides[sides.shape[0] - 1], np.float32(guard)
+    for i in range(t.size):
+        least[i] = abs(last[i])
+        t[i] = np.float32(ONE // 2)
+    for j in range(sides.shape[0] - 1):
+        side, worth = sides[j], np.float32(ONE << j)
+        for i in range(t.size):
+            least[i] = min(least[i], abs(side[i]))
+            t[i] += worth if (side[i] >= 0.0) != (last[i] >= 0.0) else np.float32(0.0)
+    for i in range(t.size):
+        t[i] -= np.float32(0.0) if least[i] >= edge else np.float32(ONE // 2)
 
 
 @loop
@@ -178,6 +200,17 @@ def _exactly(record, start, direction):
     return t
 
 
+@inlined
+def _fold_exactly(record, p):
+    d = record.size
+    last = _exactly(record, 0.0, p[p.size - d :]) >= 0.0
+    code = np.int64(0)
+    for j in range(p.size // d - 1):
+        if (_exactly(record, 0.0, p[j * d : (j + 1) * d]) >= 0.0) != last:
+            code += np.int64(1) << j
+    return code
+
+
 @loop
 def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first, last, index, lower):
     """Do the codes that lie too near an edge again."""
@@ -186,6 +219,8 @@ def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first,
         if np.int32(np.int32(c + guard) & MASK) < 2 * guard:
             if family == SIGN:
                 code = np.int64(_exactly(values[i], 0.0, p) >= 0.0)
+            elif family == FOLDED:
+                code = _fold_exactly(values[i], p)
             else:
                 code = np.int64(np.floor(_exactly(values[i], p[0], p[1:]))) - lowest
             wrong = code - np.int64(c >> SHIFT)
@@ -259,6 +294,7 @@ class Space(NamedTuple):
     """(lines, TILE): projections of one tile."""
     scales: np.ndarray
     t: np.ndarray
+    least: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     buckets: np.ndarray
@@ -272,6 +308,7 @@ def _space(batch: Batch, records: int, lines: int, buckets: int) -> Space:
         products=np.empty((lines, TILE), np.float32),
         scales=np.empty(TILE),
         t=np.empty(TILE, np.float32),
+        least=np.empty(TILE, np.float32),
         lower=np.empty(TILE, np.uint64),
         upper=np.empty(TILE, np.uint32),
         buckets=np.full(TILE, buckets, np.uint32),
@@ -299,7 +336,7 @@ def _to_single(values, batch, scales, columns):
             at += 1
         for start in range(0, values.shape[0], LINE):  # a cache line of each column at a time
             stop = min(start + LINE, values.shape[0])
-            if factor[FAMILY] == SIGN:
+            if factor[FAMILY] == SIGN or factor[FAMILY] == FOLDED:
                 for i in range(start, stop):
                     scales[i] = _scale(values[i, first : first + d])
             for j in range(d):
@@ -308,7 +345,7 @@ def _to_single(values, batch, scales, columns):
                     centre, stretch = batch.centre[first + j], batch.stretch[first + j]
                     for i in range(np.uint64(start), np.uint64(stop)):
                         out[i] = np.float32((values[i, first + j] - centre) * stretch)
-                elif factor[FAMILY] == SIGN:
+                elif factor[FAMILY] == SIGN or factor[FAMILY] == FOLDED:
                     for i in range(np.uint64(start), np.uint64(stop)):
                         out[i] = np.float32(values[i, first + j] * scales[i])
 
@@ -335,16 +372,20 @@ def _cells_of_row(values, columns, batch, r, way, line, space, index):
             if span == 0:
                 _add_words(mine, family, p, multiplier, lower)
                 continue
-            t = space.t[:n]
+            t, guard = space.t[:n], np.int32(batch.guards[r, h])
             if family == COLUMN:
                 _steps(mine, p, lowest, t)
             elif family == FLOOR and factor[WIDTH] <= FEW_COLUMNS:
                 _project(columns[factor[FIRST_COLUMN] :], batch.single[r, place : place + k], t)
             else:
-                t = space.products[line + h, :n]
-                if family == SIGN:
-                    _to_sides(t)
-            guard = np.int32(batch.guards[r, h])
+                each = factor[PROJECTIONS]
+                at = line + factor[PROJECTION] + number * each
+                if family == FOLDED:
+                    _fold(space.products[at : at + each], guard, space.least, t)
+                else:
+                    t = space.products[at, :n]
+                    if family == SIGN:
+                        _to_sides(t)
             for first in range(0, n, STRETCH):
                 last = min(first + STRETCH, n)
                 if way == ALONE:
@@ -376,8 +417,8 @@ def _walk(values, times, batch, cells, places, table, counts, rows, tiles, space
             first, last = tile * TILE, min(tile * TILE + TILE, values.shape[0])
             for k in range(together):
                 _cells_of_row(
-                    values[first:last], space.columns[tile], batch, base + k, way, (base + k - rows[0]) * hashes,
-                    space, space.where[k, : last - first],
+                    values[first:last], space.columns[tile], batch, base + k, way,
+                    (base + k - rows[0]) * batch.projections, space, space.where[k, : last - first],
                 )  # fmt: skip
             if lines.size:
                 for k in range(together):
@@ -449,7 +490,7 @@ def _through(
     batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice, lines: np.ndarray, out: np.ndarray, start: int
 ) -> None:
     """All records of a batch through the rows `mine`: counted, or read where there are lines to read them into."""
-    n, (rows, hashes) = len(batch.values), batch.multipliers.shape
+    n, rows = len(batch.values), len(batch.multipliers)
     cells = np.zeros(rows, np.int64)
     cells[mine] = _cells(batch, mine)
     places = np.cumsum(cells) - cells
@@ -457,9 +498,9 @@ def _through(
     if lines.size:
         _exchange(batch, cells, places, table, counts, mine.start, mine.stop, True)
     factors = [factor for factor in batch.factors if _by_product(factor)]
-    at_once = max(1, LINES_AT_ONCE // (hashes * TOGETHER)) * TOGETHER if factors else mine.stop - mine.start
+    at_once = max(1, LINES_AT_ONCE // (batch.projections * TOGETHER)) * TOGETHER if factors else mine.stop - mine.start
     size = max(1, min(n, COLUMNS // batch.values.shape[1]) // TILE) * TILE
-    space = _space(batch, min(n, size), at_once * hashes if factors else 0, counts.shape[1])
+    space = _space(batch, min(n, size), at_once * batch.projections if factors else 0, counts.shape[1])
     for first in range(0, n, size):
         part = slice(first, min(first + size, n))
         values, tiles = batch.values[part], -(-(part.stop - first) // TILE)
@@ -480,18 +521,20 @@ def _through(
 
 def _by_product(factor: np.ndarray) -> bool:
     """Whether a matrix product projects the factor's columns."""
-    return bool(factor[FAMILY] == SIGN or (factor[FAMILY] == FLOOR and factor[WIDTH] > FEW_COLUMNS))
+    family = factor[FAMILY]
+    return bool(family in (SIGN, FOLDED) or (family == FLOOR and factor[WIDTH] > FEW_COLUMNS))
 
 
 def _multiply(
     batch: Batch, factor: np.ndarray, top: int, bottom: int, columns: np.ndarray, products: np.ndarray
 ) -> None:
-    """All projections of one factor in the rows from `top` to `bottom`: hash h of row r in line r · hashes + h."""
-    k, many, hashes = factor[PARAMETERS], factor[HASHES], batch.multipliers.shape[1]
-    lines = batch.single[top:bottom, factor[PARAMETER] : factor[PARAMETER] + many * k].reshape(-1, k)
-    mine = columns[factor[FIRST_COLUMN] : factor[FIRST_COLUMN] + k]
-    if many == hashes:
+    """All projections of one factor in the rows from `top` to `bottom`, row by row and hash by hash."""
+    rows, many = bottom - top, factor[HASHES] * factor[PROJECTIONS]
+    numbers, first = factor[HASHES] * factor[PARAMETERS], factor[PARAMETER]
+    lines = batch.single[top:bottom, first : first + numbers].reshape(rows * many, -1)
+    mine = columns[factor[FIRST_COLUMN] : factor[FIRST_COLUMN] + lines.shape[1]]
+    if many == batch.projections:
         np.matmul(lines, mine, out=products[: len(lines)])
     else:
-        place = products[: (bottom - top) * hashes].reshape(bottom - top, hashes, TILE)
-        place[:, factor[HASH] : factor[HASH] + many] = (lines @ mine).reshape(bottom - top, many, TILE)
+        place = products[: rows * batch.projections].reshape(rows, -1, TILE)
+        place[:, factor[PROJECTION] : factor[PROJECTION] + many] = (lines @ mine).reshape(rows, many, TILE)
