@@ -182,15 +182,16 @@ def test_constant_columns_and_one_column_equal_the_reference() -> None:
 def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
     rng = np.random.default_rng(9)
     X = rng.integers(0, 4, (20_000, 3)).astype(float)
-    found = repeats.distinct(X, repeats.WORTH)
-    assert found is not None
-    values, times = found
     wanted, how_often = np.unique(X, axis=0, return_counts=True)
-    order = np.lexsort(values.T[::-1])
-    np.testing.assert_array_equal(values[order], wanted)
-    np.testing.assert_array_equal(times[order], how_often)
-    assert repeats.distinct(rng.normal(size=(20_000, 3)), repeats.WORTH) is None
-    assert repeats.distinct(X, repeats.WORTH - 1) is None
+    for threads in (1, 2, 3, 7):
+        found = [repeats.distinct(X, share, threads) for share in range(threads)]
+        values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.lexsort(values.T[::-1])
+        np.testing.assert_array_equal(values[order], wanted)
+        np.testing.assert_array_equal(times[order], how_often)
+    assert repeats.worth_a_search(X, repeats.WORTH)
+    assert not repeats.worth_a_search(rng.normal(size=(20_000, 3)), repeats.WORTH)
+    assert not repeats.worth_a_search(X, repeats.WORTH - 1)
     check(scumble.EuclideanKernel(0.7), X, rows=300)
 
 

@@ -13,15 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from scumble.counting import exact, quick
-from scumble.counting.guard import prepare
+from scumble.counting.guard import Batch, prepare
 from scumble.counting.hasher import Hasher
-from scumble.counting.repeats import distinct
+from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
+
+Share, Result = TypeVar("Share"), TypeVar("Result")
 
 WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""
@@ -45,10 +48,7 @@ def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, thread
         if batch is None:
             _in_threads(partial(exact.count, hasher, part, counts), shares)
             continue
-        times = quick.EMPTY
-        repeated = distinct(batch.values, hasher.multipliers.size)
-        if repeated is not None:
-            batch, times = batch._replace(values=repeated[0]), repeated[1]
+        batch, times = _without_repeats(batch, len(shares))
         with _one_thread_a_product():
             _in_threads(partial(quick.count, batch, times, counts), shares)
 
@@ -81,6 +81,15 @@ def sums(
     return out
 
 
+def _without_repeats(batch: Batch, threads: int) -> tuple[Batch, np.ndarray]:
+    """The batch with each record once, and how often it occurs; or as it is, if that is not worth it."""
+    if not worth_a_search(batch.values, batch.multipliers.size):
+        return batch, quick.EMPTY
+    found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads))
+    values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return batch._replace(values=values), times
+
+
 def _parts(hasher: Hasher, records: Sequence[Records]) -> Iterator[Sequence[Records]]:
     """The records in parts that are prepared and freed one at a time."""
     size = max(FEWEST, PART // sum(len(which) for which in hasher.which))
@@ -104,13 +113,12 @@ def _shares(size: int, group: int, threads: int) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def _in_threads(work: Callable[[slice], object], shares: list[slice]) -> None:
+def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share]) -> list[Result]:
+    """Each share's work in a thread of its own."""
     if len(shares) == 1:
-        work(shares[0])
-        return
+        return [work(shares[0])]
     with ThreadPoolExecutor(len(shares)) as pool:
-        for done in [pool.submit(work, share) for share in shares]:
-            done.result()
+        return list(pool.map(work, shares))
 
 
 @cache
