@@ -2,7 +2,7 @@
 
 The entropy is real, so these tests can fail by bad luck: each χ² test raises a false alarm with
 probability 1e-9 nominally, and surely below 1e-8 (bins hold 100 expected draws or more, where the χ²
-approximation of so far a tail is good to a factor of ten). There are about thirty of them.
+approximation of so far a tail is good to a factor of ten). There are about fifty of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import inspect
 import math
 import os
 import warnings
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -77,6 +78,39 @@ def test_slow_path_alone_follows_the_exact_law(law: str, scale: float) -> None:
     assert p_value(DRAW[law](Fraction(scale), 4000, math.inf), law, scale) > FALSE_ALARM
 
 
+def begin_with(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Words of this width first, whatever the scale and however few the draws."""
+    monkeypatch.setattr(noise, "_MANY", 1)
+    monkeypatch.setattr(noise, "_BEGIN", ((2**48, width),))
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("width", "scale"),
+    [(8, 0.3), (8, 20), (16, 0.3), (16, 40), (16, 2000), (32, 0.3), (32, 1000), (32, 2e8), (64, 0.3), (64, 1000)],
+)
+def test_every_width_of_words_gives_the_exact_law(
+    law: str, width: int, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 20 half of the words of 8 bits, at 2,000 a quarter of those of 16 and at 2e8 a third of those of 32 decide
+    nothing and are extended."""
+    begin_with(monkeypatch, width)
+    assert p_value(PUBLIC[law](scale, 60_000), law, scale) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_slow_path_continues_the_shortest_words(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an infinite margin the table is empty: every word is extended three times and then left to decimals."""
+    begin_with(monkeypatch, 8)
+    assert p_value(DRAW[law](Fraction(5, 2), 4000, math.inf), law, 2.5) > FALSE_ALARM
+
+
+def test_sizes_fit_into_the_table() -> None:
+    """−ln U is at most 15 ln 2 for words of 16 bits, 7 ln 2 for those of 8, and c at most ln 2."""
+    short = [most for most, width in noise._BEGIN if width < 32]
+    assert len(short) == 2 and max(short) * 16 * math.log(2) < -int(noise._OPEN)
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_fast_and_slow_path_mix_at_a_huge_scale(law: str) -> None:
     """At 10¹² several percent of the draws are undecided: both paths meet in one array."""
@@ -111,56 +145,106 @@ def test_agrees_with_opendp(law: str, scale: float) -> None:
 # -- the fast path against its slow, obvious twin, word by word ------------------------------------
 
 
-def near_ties(scale: Fraction, count: int) -> list[int]:
-    """Words whose −s ln U lies within a few 2⁻⁶³ of an integer: the hardest cases."""
+def near_ties(scale: Fraction, count: int, places: int) -> list[int]:
+    """Bits whose s(c − ln U) lies within a few units of an integer: the hardest cases."""
     context = Context(prec=60)
-    words = []
+    shift = noise._shift(scale, 60)[0]
+    found = []
     for k in range(1, count):
-        ratio = context.divide(Decimal(-k * scale.denominator), Decimal(scale.numerator))
-        tie = int(context.multiply(context.exp(ratio), Decimal(2**63)))
-        words += [2 * (tie + shift) for shift in (-300_000, -2, -1, 0, 1, 300_000) if 0 <= tie + shift < 2**63]
-    return words
+        power = shift - k / scale
+        tie = context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator)))
+        near = int(context.multiply(tie, Decimal(2**places)))
+        found += [near + away for away in (-300_000, -2, -1, 0, 1, 300_000) if 0 <= near + away < 2**places]
+    return found
 
 
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
 @pytest.mark.parametrize(
-    "scale", [Fraction(1, 1000), Fraction(1, 3), Fraction(5, 2), Fraction(10**6), Fraction(10**9, 7)]
+    "scale", [Fraction(1, 1000), Fraction(1, 3), Fraction(5, 2), Fraction(2000), Fraction(10**6), Fraction(10**9, 7)]
 )
-def test_laplace_kernel_equals_exact_arithmetic(scale: Fraction) -> None:
+def test_laplace_kernel_equals_exact_arithmetic(scale: Fraction, width: int) -> None:
+    """What a word decides is right at both ends of its interval."""
     rng = np.random.default_rng(7)
-    plain = (rng.integers(0, 2**63, 800, dtype=np.uint64) << np.uint64(1)).tolist()
-    words = np.array(plain + near_ties(scale, 60) + [0, 2, 2**64 - 2, 2**49, 2**49 - 2], dtype=np.uint64)
-    out, waiting = np.zeros(len(words), np.int64), np.zeros((len(words), 2), np.uint64)
-    filled, undecided = noise._laplace_kernel(words, float(scale), noise.MARGIN, out, waiting)
-    assert filled == len(words)  # all positive: none rejected
-    open_slots = set(waiting[:undecided, 0].tolist())
-    assert len(open_slots) < len(words) / 2
-    for slot in set(range(len(words))) - open_slots:
-        assert out[slot] == noise._laplace_trial(scale, int(words[slot]))
+    places = width - 1
+    bits = rng.integers(0, 2**places, 400).tolist() + near_ties(scale, 40, places)
+    bits += [0, 1, 2, 3, 2**places - 2, 2**places - 1]
+    words = np.array(bits, f"u{max(4, width // 8)}")
+    words.flags.writeable = False
+    out, waiting = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+    shift = float(noise._shift(scale, 40)[0])
+    undecided = noise._laplace_kernel(words, width, float(scale), shift, noise.MARGIN, out, waiting)
+    left = set(waiting[:undecided].tolist())
+    if scale <= {8: 3, 16: 2000}.get(width, 10**9):
+        assert len(left) < 3 * len(words) / 4
+    for slot in set(range(len(words))) - left:
+        more = 64 - width
+        ends = (bits[slot] << more, (bits[slot] + 1 << more) - 1)
+        assert {noise._laplace_trial(scale, end) for end in ends} == {out[slot]}
 
 
-def near_acceptance(sigma: Fraction) -> list[list[int]]:
-    """Pairs of words whose second −ln U lies within a few 2⁻⁶³ of γ: accept or not is hard to say."""
-    context, width, pairs = Context(prec=60), int(sigma) + 1, []
-    for size in range(5 * width if width < 10 else 0, -1, -1):
-        gamma = (size - sigma * sigma / width) ** 2 / (2 * sigma * sigma)
-        power = context.divide(Decimal(-gamma.numerator), Decimal(gamma.denominator))
-        tie = int(context.multiply(context.exp(power), Decimal(2**63)))
-        proposal = int(2.0**63 * math.exp(-(size + 0.5) / width))
-        pairs += [[2 * proposal, 2 * (tie + shift)] for shift in (-200, -2, -1, 1, 2, 200) if tie > 2**49]
-    return pairs
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_the_highest_bit_is_the_sign(width: int) -> None:
+    bits = np.random.default_rng(3).integers(1, 2 ** (width - 1), 1000).astype(f"u{max(4, width // 8)}")
+    sizes, waiting = np.zeros((2, 1000), np.int64), np.zeros(1000, np.int64)
+    for negative, out in enumerate(sizes):
+        words = bits | bits.dtype.type(negative << width - 1)
+        words.flags.writeable = False
+        assert noise._laplace_kernel(words, width, 2.5, 0.183, noise.MARGIN, out, waiting) < 300
+    np.testing.assert_array_equal(sizes[0], -sizes[1])
+    assert sizes[0].max() >= 5 and sizes[0].min() == 0
+    assert noise._laplace_trial(Fraction(5, 2), 2**60) == -noise._laplace_trial(Fraction(5, 2), 2**63 + 2**60) == 5
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2**32), Fraction(1, 7), Fraction(1), Fraction(10**6), Fraction(2**48)])
+def test_the_shift_is_enclosed_ever_more_narrowly(scale: Fraction) -> None:
+    """c = ln(2/(1 + q)), so that P(k = 0) = (1 − q)/(1 + q)."""
+    low, high = noise._shift(scale, 40)
+    closer, above = noise._shift(scale, 80)
+    assert low < closer < above < high and high - low < Fraction(1, 10**37) and above - closer < Fraction(1, 10**77)
+    q = math.exp(-1 / scale) if scale > Fraction(1, 700) else 0.0
+    assert float(low) == pytest.approx(-math.log1p(-(1 - q) / 2), rel=1e-12 if scale < 1000 else 1e-2)
 
 
 @pytest.mark.parametrize("sigma", [Fraction(1, 1000), Fraction(3, 10), Fraction(5, 2), Fraction(10**5, 3)])
 def test_gaussian_kernel_equals_exact_arithmetic(sigma: Fraction) -> None:
-    rng = np.random.default_rng(8)
-    pairs = rng.integers(0, 2**64, (400, 2), dtype=np.uint64).tolist() + near_acceptance(sigma)
-    sizes = (float(int(sigma) + 1), float(sigma**2 / (int(sigma) + 1)), float(sigma))
-    for pair in pairs:
-        out, waiting = np.zeros(1, np.int64), np.zeros((1, 3), np.uint64)
-        words = np.array(pair, dtype=np.uint64)
-        filled, undecided = noise._gaussian_kernel(words, *sizes, noise.MARGIN, out, waiting)
-        if undecided == 0:
-            assert noise._gaussian_trial(sigma, *pair) == (out[0] if filled else None)
+    """All words of 16 bits for a few proposals: what one decides is right at both ends of its interval."""
+    centre = sigma**2 / (int(sigma) + 1)
+    words = np.arange(2**16, dtype=np.uint16)
+    words.flags.writeable = False
+    for proposal in {0, 1, -2, int(sigma), -int(3 * sigma)}:
+        proposals = np.full(len(words), proposal)
+        stays, waiting = np.zeros(len(words), np.bool_), np.zeros(len(words), np.int64)
+        undecided = noise._accept_kernel(words, proposals, float(centre), float(sigma), noise.MARGIN, stays, waiting)
+        assert undecided <= 4
+        gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
+        edge = round(2**16 * math.exp(-min(gamma, 100)))
+        near = {1, 77, 2**15, 2**16 - 1} | {slot for slot in range(edge - 5, edge + 6) if 0 <= slot < 2**16}
+        for slot in near - set(waiting[:undecided].tolist()):
+            for end in (slot << 64, (slot + 1 << 64) - 1):
+                log = noise._MinusLog(end, places=80)
+                assert not log.low <= gamma <= log.high  # type: ignore[operator]
+                assert stays[slot] == (log.low > gamma)
+
+
+@pytest.mark.parametrize("away", [-(2.0**-44), -(2.0**-60), 0.0, 2.0**-60, 2.0**-44])
+def test_gaussian_kernel_leaves_near_ties_open(away: float) -> None:
+    """σ such that the proposal 0 has γ within a hair of −ln U at one end of the interval of a word."""
+    context = Context(prec=40)
+    for word in range(23_500, 2**16 - 1, 997):  # γ = σ²/(2t²) < ½ + ½, for t = 1 and 7
+        root = context.sqrt(-2 * context.ln(Decimal(word) / 2**16))
+        for width in (1, 7):
+            sigma = Fraction(root) * width + Fraction(away)
+            if int(sigma) + 1 != width:
+                continue
+            words = np.array([word - 1, word], np.uint16)
+            words.flags.writeable = False
+            stays, waiting = np.zeros(2, np.bool_), np.zeros(2, np.int64)
+            numbers = float(sigma**2 / width), float(sigma), noise.MARGIN
+            undecided = noise._accept_kernel(words, np.zeros(2, np.int64), *numbers, stays, waiting)
+            gamma = sigma**2 / (2 * width**2)
+            for slot in {0, 1} - set(waiting[:undecided].tolist()):
+                for end in (int(words[slot]) << 64, (int(words[slot]) + 1 << 64) - 1):
+                    assert stays[slot] == (noise._MinusLog(end, places=80).low > gamma)
 
 
 def test_logarithm_is_as_accurate_as_the_proof_assumes() -> None:
@@ -168,16 +252,15 @@ def test_logarithm_is_as_accurate_as_the_proof_assumes() -> None:
     log = numba.njit(lambda x: math.log(x))
     rng = np.random.default_rng(9)
     context = Context(prec=40)
-    for x in [*(2.0 ** -rng.uniform(0, 15, 1500)), *(1 - 2.0 ** -rng.uniform(1, 52, 500))]:
+    for x in [*(2.0 ** -rng.uniform(0, 63, 1500)), *(1 - 2.0 ** -rng.uniform(1, 52, 500))]:
         exact = context.ln(Decimal(float(x)))
         assert abs(Decimal(log(x)) - exact) <= 8 * Decimal(math.ulp(float(exact)))
 
 
-@pytest.mark.parametrize("word", [0, 1, 2, 3, 2**64 - 1, 2**64 - 2])
+@pytest.mark.parametrize("word", [0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1])
 def test_extreme_words_are_settled(word: int) -> None:
-    value = noise._laplace_trial(Fraction(5, 2), word)
-    assert value is None or abs(value) < 1000
-    noise._gaussian_trial(Fraction(5, 2), word, word)
+    assert abs(noise._laplace_trial(Fraction(5, 2), word)) < 1000
+    assert isinstance(noise._accepts(Fraction(5, 2), 7, word >> 48), bool)
 
 
 # -- variances, shapes, arguments ------------------------------------------------------------------
@@ -243,16 +326,39 @@ def test_numpy_seed_changes_nothing() -> None:
     assert (first != noise.discrete_laplace(1e6, 50)).any()  # equal by chance: below 1e-300
 
 
+def test_threads_draw_different_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 3)
+    monkeypatch.setattr(noise, "_CHUNK", 1000)
+    draws = noise.discrete_laplace(1e6, 100_000)
+    assert p_value(draws, "laplace", 1e6) > FALSE_ALARM
+    assert len(np.unique(draws.reshape(100, 1000), axis=0)) == 100
+
+
+def test_a_thread_without_entropy_fails_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "_CHUNK", 1000)
+    calls = iter(range(1000))
+
+    def fail(count: int, real: Callable[[int], np.ndarray] = noise._entropy) -> np.ndarray:
+        if next(calls) == 7:
+            raise OSError("no entropy")
+        return real(count)
+
+    monkeypatch.setattr(noise, "_entropy", fail)
+    with pytest.raises(OSError, match="no entropy"):
+        noise.discrete_laplace(3, 20_000)
+
+
 def test_forked_processes_draw_different_noise() -> None:
-    noise.discrete_laplace(1e6, 50)  # were anything buffered, the fork would inherit it
+    many = 2 * noise._CHUNK
+    noise.discrete_laplace(1e6, many)  # were anything buffered, or a pool of threads kept, the fork would inherit it
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forking is the point here
         child = os.fork()
     if child == 0:
-        os.write(writer, noise.discrete_laplace(1e6, 50).tobytes())
+        os.write(writer, noise.discrete_laplace(1e6, many)[:50].tobytes())
         os._exit(0)
-    mine = noise.discrete_laplace(1e6, 50)
+    mine = noise.discrete_laplace(1e6, many)[:50]
     os.waitpid(child, 0)
     theirs = np.frombuffer(os.read(reader, 400), dtype=np.int64)
     os.close(reader), os.close(writer)

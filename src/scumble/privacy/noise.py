@@ -3,19 +3,24 @@
 **Idea.** Floating-point noise leaks: a float sampler cannot reach every value, and which values it
 reaches depends on the secret it is added to (Mironov 2012). Here every draw is an integer whose law
 is *exactly* the one claimed, and yet nearly all the work is done in float64, by interval refining
-(Haney et al. 2022): a uniform number U is a stream of random bits; its first 63 bits enclose
-U in a short interval; if both ends of the interval give the same integer, that integer is the
-answer. Otherwise (one draw in thousands) more bits are fetched until it is, in decimal arithmetic
-of growing precision. ``noise.proof.md`` holds the argument.
+(Haney et al. 2022): a uniform number U is a stream of random bits; its first bits enclose U in a
+short interval; if both ends of the interval give the same integer, that integer is the answer.
+Otherwise more bits are fetched until it is: 8, 16, 32 and 64 of them in float64, and then, once in
+millions of draws, more in decimal arithmetic of growing precision. ``noise.proof.md`` holds the argument.
 
 **Laws.** For integers k,
 
 - discrete Laplace:  P(k) = (1 − q)/(1 + q) · q^|k| with q = exp(−1/scale),
 - discrete Gaussian: P(k) = exp(−k²/(2σ²)) / Σⱼ exp(−j²/(2σ²)).
 
+**Laplace.** P(|k| ≥ j) = 2q^j/(1 + q) for j ≥ 1, so that |k| = floor(scale · (c − ln U)) with
+c = ln(2/(1 + q)), and another bit is the sign. A word of random bits is its sign and the beginning of
+its U. If the scale is small, words of 8 or 16 bits decide most draws, and as there are so few of them, their
+answers stand in a table.
+
 **Entropy** is the operating system's, fetched by each call for itself and never kept: a forked or
 copied process cannot repeat another's noise. There is no seed: noise that can be replayed can be
-subtracted.
+subtracted. Large arrays are filled by several threads, which live no longer than the call.
 
 References: Ghosh, Roughgarden & Sundararajan 2009 (discrete Laplace, "geometric mechanism");
 Canonne, Kamath & Steinke 2020, Algorithm 3 (discrete Gaussian by rejection); Haney, Desfontaines,
@@ -28,8 +33,11 @@ import importlib.util
 import math
 import operator
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numba
 import numpy as np
@@ -39,9 +47,9 @@ from scumble.errors import ScumbleError, parameter
 from scumble.privacy.exact import as_fraction, float_up
 
 Integers = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+Words = npt.NDArray[np.unsignedinteger]
 
-MARGIN = 2.0**-45
+MARGIN = 2.0**-43
 """Bound on the float64 error of −ln U in the fast path, with room to spare (proof, Lemma 1)."""
 
 LARGEST_SCALE = 2**48
@@ -50,8 +58,11 @@ LARGEST_SCALE = 2**48
 SMALLEST_SCALE = Fraction(1, 2**32)
 """Below this the noise is zero for all practical purposes, and so is the privacy."""
 
-_CHUNK = 1 << 15  # draws at a time: their random words stay in the second-level cache
-_FAST = np.uint64(1 << 48)  # below this the 63 bits of U are too few for the fast path
+_CHUNK = 1 << 17  # draws at a time: they take longer than starting a thread does
+_MANY = 1 << 14  # draws that are worth a table
+_BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
+"""Up to which scale to begin with words of how many bits: they decide 9 draws in 10, 3 in 4, 6 in 7 there."""
+_OPEN = np.int16(-(1 << 15))  # in a table: the word does not decide
 
 
 def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...], *, backend: str = "exact") -> Integers:
@@ -104,137 +115,195 @@ def gaussian_variance(sigma: Fraction | int | float) -> float:
 
 
 # ---------------------------------------------------------------------------------------------
-# The rejection loops: fast kernel, then the undecided draws one by one.
+# Filling arrays: the fast kernels first, and what they leave undecided one by one.
 
 
 def _laplace(scale: Fraction, count: int, margin: float = MARGIN) -> Integers:
     """`count` discrete Laplace draws; `margin=inf` leaves every draw undecided (a test's lever)."""
-    out = np.empty(count, dtype=np.int64)
-    done = 0
-    while done < count:
-        part = out[done : done + _CHUNK]
-        waiting = np.empty((len(part), 2), dtype=np.uint64)
-        # A quarter more than one word a slot: minus zero is rejected, often so at small scales.
-        words = _entropy(len(part) + len(part) // 4 + 8)
-        filled, undecided = _laplace_kernel(words, float(scale), margin, part, waiting)
-        for slot, word in waiting[:undecided].tolist():
-            value = _laplace_trial(scale, word)
-            while value is None:
-                value = _laplace_trial(scale, _fresh_word())
-            part[slot] = value
-        done += filled
-    return out
+    return _filled(count, _Laplace(scale, count, margin).fill)
 
 
 def _gaussian(sigma: Fraction, count: int, margin: float = MARGIN) -> Integers:
     """`count` discrete Gaussian draws by Canonne, Kamath & Steinke 2020, Algorithm 3."""
-    width = int(sigma) + 1  # t = floor(σ) + 1, the proposal's scale
-    centre = sigma * sigma / width
-    out = np.empty(count, dtype=np.int64)
-    done = 0
-    while done < count:
-        part = out[done : done + _CHUNK]
-        waiting = np.empty((len(part), 3), dtype=np.uint64)
-        words = _entropy(3 * len(part) + 16)
-        filled, undecided = _gaussian_kernel(words, float(width), float(centre), float(sigma), margin, part, waiting)
-        for slot, first, second in waiting[:undecided].tolist():
-            value = _gaussian_trial(sigma, first, second)
-            while value is None:
-                value = _gaussian_trial(sigma, _fresh_word(), _fresh_word())
-            part[slot] = value
-        done += filled
+    proposals = _Laplace(Fraction(_proposal_scale(sigma)), count, margin)
+
+    def fill(out: Integers) -> None:
+        done = 0
+        while done < len(out):
+            left = len(out) - done
+            tried = np.empty(left + left // 3 + 16, np.int64)  # three in four are accepted
+            proposals.fill(tried)
+            kept = tried[_accepted(sigma, tried, margin)][:left]
+            out[done : done + len(kept)] = kept
+            done += len(kept)
+
+    return _filled(count, fill)
+
+
+def _filled(count: int, fill: Callable[[Integers], None]) -> Integers:
+    """`count` draws, by several threads if there are many; each part is drawn with entropy of its own."""
+    out = np.empty(count, np.int64)
+    parts = [out[first : first + _CHUNK] for first in range(0, count, _CHUNK)]
+    threads = min(numba.config.NUMBA_NUM_THREADS, len(parts))  # type: ignore[attr-defined]
+    if threads < 2:
+        for part in parts:
+            fill(part)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(fill, parts):
+                pass
     return out
 
 
-@numba.njit(cache=True, nogil=True)
-def _laplace_kernel(words: Words, scale: float, margin: float, out: Integers, waiting: Words) -> tuple[int, int]:
-    """Fill slots of `out` from `words`; return how many are filled and how many of them wait.
+class _Laplace:
+    """The discrete Laplace law of one scale, ready to fill arrays."""
 
-    One word is one trial: its lowest bit is the sign, its other 63 bits are U. Minus zero is
-    rejected, or zero would be twice as likely as it should be.
+    def __init__(self, scale: Fraction, count: int, margin: float) -> None:
+        self._scale = scale
+        self._numbers = float(scale), float(_shift(scale, 40)[0]), margin
+        few = count < _MANY
+        self._width = next((width for most, width in _BEGIN if scale <= most and not (few and width < 32)), 64)
+        self._table = self._answers() if self._width < 32 else None
+
+    def fill(self, out: Integers) -> None:
+        """Draw for every slot; where a word does not decide, append as many bits again."""
+        width = self._width
+        words = _words(len(out), width)
+        slots = self._decide(words, width, out)
+        words = words[slots].astype(np.uint64)
+        while len(slots) and width < 64:
+            words = words << np.uint64(width) | _words(len(slots), width)
+            width *= 2
+            values = np.empty(len(slots), np.int64)
+            undecided = self._decide(words, width, values)
+            out[slots] = values
+            slots, words = slots[undecided], words[undecided]
+        for slot, word in zip(slots.tolist(), words.tolist(), strict=True):
+            out[slot] = _laplace_trial(self._scale, word)
+
+    def _decide(self, words: Words, width: int, out: Integers) -> Integers:
+        """Fill the slots of the words that decide; the places of the others."""
+        waiting = np.empty(len(words), np.int64)
+        if width == self._width and self._table is not None:
+            return waiting[: _laplace_lookup(words, self._table, out, waiting)]
+        words.flags.writeable = False  # all alike: the kernel is compiled once a width
+        return waiting[: _laplace_kernel(words, width, *self._numbers, out, waiting)]
+
+    def _answers(self) -> npt.NDArray[np.int16]:
+        """What each word of the first width decides. A size is at most 16 ln 2 times the scale, and that is 2¹¹."""
+        words = np.arange(1 << self._width, dtype=np.uint32)
+        words.flags.writeable = False
+        out, waiting = np.empty((2, len(words)), np.int64)
+        out[waiting[: _laplace_kernel(words, self._width, *self._numbers, out, waiting)]] = _OPEN
+        return out.astype(np.int16)
+
+
+def _accepted(sigma: Fraction, proposals: Integers, margin: float) -> npt.NDArray[np.bool_]:
+    """Which proposals stay, each with probability exp(−γ): on 16 bits of U, or on as many as it takes."""
+    words = _words(len(proposals), 16)
+    stays, waiting = np.empty(len(proposals), np.bool_), np.empty(len(proposals), np.int64)
+    centre = float(sigma * sigma / _proposal_scale(sigma))
+    undecided = _accept_kernel(words, proposals, centre, float(sigma), margin, stays, waiting)
+    for slot in waiting[:undecided].tolist():
+        stays[slot] = _accepts(sigma, int(proposals[slot]), int(words[slot]))
+    return stays
+
+
+def _proposal_scale(sigma: Fraction) -> int:
+    return int(sigma) + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _laplace_kernel(
+    words: Words, width: int, scale: float, shift: float, margin: float, out: Integers, waiting: Integers
+) -> int:
+    """Fill slots of `out` from words of `width` bits; return how many are left undecided, named in `waiting`.
+
+    A word's highest bit is the sign. Its others are the first ones of U and say that U lies in [n, n + 1]·unit: at the
+    interval's upper end −ln U is smaller than at its lower end, by less than 1/n.
     """
-    filled = undecided = 0
-    for word in words:
-        if filled == len(out):
-            break
-        bits = word >> np.uint64(1)
-        decided = bits >= _FAST and margin < 1.0
-        if decided:
-            value = -scale * math.log(float(bits) * 2.0**-63)
-            size = math.floor(value - scale * margin)
-            decided = size == math.floor(value + scale * margin)
-        if not decided:
-            waiting[undecided, 0] = filled
-            waiting[undecided, 1] = word
+    sign = np.uint64(1) << np.uint64(width - 1)
+    unit = 2.0 ** (1 - width)
+    undecided = 0
+    for slot in range(len(words)):
+        word = np.uint64(words[slot])
+        bits = float(word & (sign - np.uint64(1)))
+        low, high = 0.0, 1.0
+        if bits > 0.0:
+            value = scale * (shift - math.log(bits * unit))
+            low = np.floor(value - scale * (1.0 / bits + margin))
+            high = np.floor(value + scale * margin)
+        if low != high:
+            waiting[undecided] = slot
             undecided += 1
-            filled += 1
-        elif word & np.uint64(1) == 0:
-            out[filled] = size
-            filled += 1
-        elif size > 0:
-            out[filled] = -size
-            filled += 1
-    return filled, undecided
+        elif word & sign:
+            out[slot] = -np.int64(low)
+        else:
+            out[slot] = np.int64(low)
+    return undecided
 
 
 @numba.njit(cache=True, nogil=True)
-def _gaussian_kernel(
-    words: Words, width: float, centre: float, sigma: float, margin: float, out: Integers, waiting: Words
-) -> tuple[int, int]:
-    """As above with two words a trial: a discrete Laplace proposal Y, and the U that accepts it.
+def _laplace_lookup(words: Words, table: npt.NDArray[np.int16], out: Integers, waiting: Integers) -> int:
+    """The same for short words, whose answers stand in a table."""
+    undecided = 0
+    for slot in range(len(words)):
+        value = table[words[slot]]
+        out[slot] = value
+        waiting[undecided] = slot  # kept if the next line counts it
+        undecided += value == _OPEN
+    return undecided
 
-    Accept with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ.
-    """
-    filled = undecided = 0
-    for trial in range(len(words) // 2):
-        if filled == len(out):
-            break
-        word = words[2 * trial]
-        other = words[2 * trial + 1]
-        bits = word >> np.uint64(1)
-        coin = other >> np.uint64(1)
-        decided = bits >= _FAST and coin >= _FAST and margin < 1.0
-        if decided:
-            value = -width * math.log(float(bits) * 2.0**-63)
-            size = math.floor(value - width * margin)
-            decided = size == math.floor(value + width * margin)
-        if decided:
-            if size == 0 and word & np.uint64(1) == 1:
-                continue
-            away = (float(size) - centre) / sigma
-            gamma = 0.5 * away * away
-            lead = -math.log(float(coin) * 2.0**-63) - gamma
+
+@numba.njit(cache=True, nogil=True)
+def _accept_kernel(
+    words: Words,
+    proposals: Integers,
+    centre: float,
+    sigma: float,
+    margin: float,
+    stays: npt.NDArray[np.bool_],
+    waiting: Integers,
+) -> int:
+    """Accept a proposal Y with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ."""
+    undecided = 0
+    for slot in range(len(words)):
+        bits = float(words[slot])
+        away = (abs(float(proposals[slot])) - centre) / sigma
+        gamma = 0.5 * away * away
+        low, high = -1.0, 1.0
+        if bits > 0.0:
+            lead = -math.log(bits * 2.0**-16) - gamma
             slack = margin * (1.0 + gamma)
-            if lead < -slack:
-                continue
-            if lead > slack:
-                out[filled] = -size if word & np.uint64(1) == 1 else size
-                filled += 1
-                continue
-        waiting[undecided, 0] = filled
-        waiting[undecided, 1] = word
-        waiting[undecided, 2] = other
-        undecided += 1
-        filled += 1
-    return filled, undecided
+            low, high = lead - 1.0 / bits - slack, lead + slack
+        stays[slot] = low > 0.0
+        if low <= 0.0 and high >= 0.0:
+            waiting[undecided] = slot
+            undecided += 1
+    return undecided
 
 
 # ---------------------------------------------------------------------------------------------
-# The slow path: the same trials in exact arithmetic, on as many bits as it takes.
+# The slow path: the same decisions in exact arithmetic, on as many bits as it takes.
 
 
 class _MinusLog:
-    """−ln(weight · U) for a uniform U whose first 63 bits are known; `refine` encloses it more narrowly.
+    """−ln(weight · U) for a uniform U whose first bits are known; `refine` encloses it more narrowly.
 
     The weight, 1 or a fraction with a power of two below, multiplies both ends of U's interval.
     """
 
-    def __init__(self, bits: int, weight: Fraction = Fraction(1)) -> None:
-        self._numerator, self._places = bits, 63
+    def __init__(self, bits: int, weight: Fraction = Fraction(1), places: int = 63) -> None:
+        self._numerator, self._places = bits, places
         self._times, self._halvings = weight.numerator, weight.denominator.bit_length() - 1
         self.low = Fraction(0)
         self.high: Fraction | None = None
         self._enclose()
+
+    @property
+    def digits(self) -> int:
+        """Enough decimal digits for the bits that are known."""
+        return self._places // 3 + 10
 
     def refine(self) -> None:
         """Extend U by 64 fresh bits."""
@@ -248,7 +317,7 @@ class _MinusLog:
             return  # U = 0 so far: no upper end yet
         # n/2^b = n 5^b/10^b is exact as a decimal, and `decimal` rounds ln correctly: the neighbours
         # of its answer enclose the true value. The interval's other end is within ln(1 + 1/n) < 1/n.
-        context = Context(self._places // 3 + 10, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX)
+        context = _context(self.digits)
         places = self._places + self._halvings
         uniform = Decimal(self._times * self._numerator * 5**places).scaleb(-places, context=_WIDE)
         log = -context.ln(uniform)
@@ -256,31 +325,45 @@ class _MinusLog:
         self.high = Fraction(context.next_plus(log))
 
 
-_WIDE = Context(prec=1_000_000, Emin=MIN_EMIN, Emax=MAX_EMAX)  # so that scaleb does not round
+def _context(digits: int) -> Context:
+    return Context(digits, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX)
 
 
-def _laplace_trial(scale: Fraction, word: int) -> int | None:
-    """One trial of the discrete Laplace law, exactly; None if rejected."""
-    log = _MinusLog(word >> 1)
-    while log.high is None or math.floor(scale * log.low) != math.floor(scale * log.high):
+_WIDE = _context(1_000_000)  # so that scaleb does not round
+
+
+@lru_cache(maxsize=256)
+def _shift(scale: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Bounds on c = ln(2/(1 + q)): every step is rounded to a nearest decimal and then moved to its neighbour."""
+    context = _context(digits)
+    power = context.divide(Decimal(-scale.denominator), Decimal(scale.numerator))
+    bounds = []
+    for outwards in (context.next_plus, context.next_minus):
+        q = outwards(context.exp(outwards(power)))
+        mean = outwards(context.divide(outwards(context.add(Decimal(1), q)), Decimal(2)))
+        bounds.append(-Fraction(outwards(context.ln(mean))))
+    return bounds[0], bounds[1]
+
+
+def _laplace_trial(scale: Fraction, word: int) -> int:
+    """The draw that begins with these 64 bits, exactly."""
+    log = _MinusLog(word & (1 << 63) - 1)
+    while True:
+        low, high = _shift(scale, log.digits)
+        if log.high is not None:
+            size = math.floor(scale * (log.low + low))
+            if size == math.floor(scale * (log.high + high)):
+                return -size if word >> 63 else size
         log.refine()
-    size = math.floor(scale * log.low)
-    if not word & 1:
-        return size
-    return -size if size else None
 
 
-def _gaussian_trial(sigma: Fraction, word: int, other: int) -> int | None:
-    """One trial of the discrete Gaussian law, exactly; None if rejected."""
-    width = int(sigma) + 1
-    proposal = _laplace_trial(Fraction(width), word)
-    if proposal is None:
-        return None
-    gamma = (abs(proposal) - sigma * sigma / width) ** 2 / (2 * sigma * sigma)
-    log = _MinusLog(other >> 1)
+def _accepts(sigma: Fraction, proposal: int, word: int) -> bool:
+    """Whether −ln U > γ for the U that begins with these 16 bits, exactly."""
+    gamma = (abs(proposal) - sigma * sigma / _proposal_scale(sigma)) ** 2 / (2 * sigma * sigma)
+    log = _MinusLog(word, places=16)
     while log.low <= gamma and (log.high is None or log.high >= gamma):
         log.refine()
-    return proposal if log.low > gamma else None
+    return log.low > gamma
 
 
 # ---------------------------------------------------------------------------------------------
@@ -290,6 +373,11 @@ def _gaussian_trial(sigma: Fraction, word: int, other: int) -> int | None:
 def _entropy(count: int) -> Words:
     """`count` random words, straight from the operating system."""
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def _words(count: int, width: int) -> Words:
+    """`count` random words of 8, 16, 32 or 64 bits."""
+    return _entropy(-(-count * width // 64)).view(f"u{width // 8}")[:count]
 
 
 def _fresh_word() -> int:
