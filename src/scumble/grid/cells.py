@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import ceil, prod
 
 import numpy as np
+from numba import njit
 
 from scumble.errors import ParameterError, parameter
 from scumble.grid.field import Field
@@ -61,11 +62,10 @@ class Grid:
 
     def cell(self, values: np.ndarray) -> np.ndarray:
         """(n, columns) → the flat numbers of the records' cells."""
-        out = np.zeros(len(values), np.int64)
-        for axis, cells in enumerate(self.shape):
-            with np.errstate(over="ignore"):
-                place = np.floor((values[:, axis] - self.start[axis]) / self.step[axis])
-            out = out * cells + np.clip(place, 0, cells - 1).astype(np.int64)
+        plain = np.ascontiguousarray(values, np.float64).view()
+        plain.flags.writeable = False  # one kind of array: the loop is compiled once
+        out = np.empty(len(values), np.int64)
+        _cells(plain, self.start, self.step, np.array(self.shape), out)
         return out
 
     def count(self, values: np.ndarray, counts: np.ndarray) -> None:
@@ -80,11 +80,24 @@ class Grid:
         return Field(self, counts, noise_variance, count, count_variance)
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _cells(values, start, step, shape, out):
+    """The cell of each record: ⌊(x − start)/step⌋ along each axis, or the edge cell next to it."""
+    for row in range(len(values)):
+        cell = 0
+        for axis in range(len(shape)):
+            place = np.floor((values[row, axis] - start[axis]) / step[axis])
+            place = place if place > 0.0 else 0.0
+            place = place if place < shape[axis] else shape[axis] - 1.0
+            cell = cell * shape[axis] + np.int64(place)
+        out[row] = cell
+
+
 def aligned(low: float, high: float, cells: int) -> tuple[float, float, float]:
     """One axis: the first edge, the step, and the variance of the places in a cell, in units of step²/12."""
     span = high - low
     if low.is_integer() and high.is_integer() and span < 2.0**53:
-        whole = float(np.ceil((span + 1.0) / cells))
+        whole = float(ceil((span + 1.0) / cells))
         if cells > span and (cells - 1) % span == 0:
             step = span / (cells - 1)
             return low - step / 2.0, step, 0.0  # every whole number is the centre of a cell

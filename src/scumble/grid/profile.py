@@ -61,12 +61,13 @@ class Profile:
         return out
 
     def _half_widths(self) -> np.ndarray:
-        """How far along each axis the kernel falls to one half: bisection over all magnitudes of a float."""
-        low, high = np.full(self.dimensions, -300.0), np.full(self.dimensions, 300.0)
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            near = self(np.diag(10.0**middle)) > 0.5
-            low, high = np.where(near, middle, low), np.where(near, high, middle)
+        """How far along each axis the kernel falls to one half: over all magnitudes of a float, cut in 32 each time."""
+        low, high, axes = np.full(self.dimensions, -300.0), np.full(self.dimensions, 300.0), np.arange(self.dimensions)
+        for _ in range(12):
+            places = np.linspace(low, high, 33)
+            near = self(10.0 ** places[1:-1, :, None] * np.eye(self.dimensions)) > 0.5
+            last = np.logical_and.accumulate(near).sum(axis=0)
+            low, high = places[last, axes], places[last + 1, axes]
         return 10.0**low
 
     def _is_even(self) -> bool:

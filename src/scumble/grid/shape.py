@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Iterator, Sequence
+from math import ceil, log10, prod
 
 import numpy as np
 
 from scumble.errors import parameter
 from scumble.grid.cells import aligned, checked_bounds
-from scumble.grid.profile import Profile
+from scumble.grid.profile import Profile, lattice
 from scumble.kernels import Kernel
 
 # The error from the places inside the cells, as a share of f, is about CLUMPING[d] (1/k(step) − 1). Measured: 0.012
@@ -18,8 +18,8 @@ from scumble.kernels import Kernel
 CLUMPING = (0.0, 0.08, 0.027, 0.009, 0.003)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
-# Data fill about half of their public bounds along each axis.
-FILLED = 0.5
+# Gauss–Legendre nodes along each of d axes: within 1 % where the bounds are some 10⁴ half-widths long, else far better.
+NODES = (0, 64, 32, 20, 12)
 
 
 def choose_shape(
@@ -61,52 +61,63 @@ def choose_shape(
     lower, upper = checked_bounds(low, high, profile.dimensions)
     lengths, d = upper - lower, profile.dimensions
     typical, square, mean = _moments(profile, lengths)
+    shapes, steps = zip(*_candidates(profile, lower, upper, max_cells), strict=True)
+    cells = np.array([prod(shape) for shape in shapes], np.float64)
+    noise = counter_sd * np.sqrt(cells * (square - mean**2) + 1.0) / (max(n, 1) * typical)
+    with np.errstate(divide="ignore", over="ignore"):
+        nearby = profile(np.array(steps)[:, None, :] * np.eye(d))  # the kernel one step away along each axis
+        places = CLUMPING[d] * np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
+    error = np.hypot(noise, places)
+    best = int(np.argmin(error))
+    return shapes[best], float(error[best] * np.sqrt(2.0 / np.pi))
 
-    best: tuple[float, tuple[int, ...]] | None = None
-    longest = max(1.0, float(np.max(lengths / profile.half_widths)))
-    for step in np.geomspace(2.0 * longest, 1e-4, 60 * int(np.ceil(np.log10(longest) + 4))):
-        axes = [_axis(*axis) for axis in zip(lower, upper, step * profile.half_widths, strict=True)]
-        shape, steps = tuple(cells for cells, _ in axes), np.array([size for _, size in axes])
+
+def _candidates(
+    profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int
+) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Shapes and their steps, each once, from one cell to as many as are allowed."""
+    longest = max(1.0, float(np.max((upper - lower) / profile.half_widths)))
+    wishes = np.geomspace(2.0 * longest, 1e-4, 60 * ceil(log10(longest) + 4))
+    bounds, before = list(zip(lower.tolist(), upper.tolist(), strict=True)), None
+    for wish in (wishes[:, None] * profile.half_widths).tolist():
+        shape = tuple(_cells(*ends, step) for ends, step in zip(bounds, wish, strict=True))
         if prod(shape) > max_cells or prod(2 * cells + 8 for cells in shape) > MAX_PADDED:
-            break
-        noise = counter_sd * np.sqrt(prod(shape) * (square - mean**2) + 1.0) / (max(n, 1) * typical)
-        with np.errstate(divide="ignore", over="ignore"):
-            places = CLUMPING[d] * np.sqrt(np.sum(np.square(1.0 / profile(np.diag(steps)) - 1.0)))
-        error = float(np.hypot(noise, places))
-        if best is None or error < best[0]:
-            best = error, shape
-    assert best is not None  # one cell always fits
-    return best[1], best[0] * np.sqrt(2.0 / np.pi)
+            return
+        if shape != before:
+            yield shape, tuple(aligned(*ends, cells)[1] for ends, cells in zip(bounds, shape, strict=True))
+        before = shape
 
 
-def _axis(low: float, high: float, step: float) -> tuple[int, float]:
-    """Cells and true step along one axis: as near to the wish as bounds and whole numbers allow."""
+def _cells(low: float, high: float, step: float) -> int:
+    """Cells along one axis: their step as near to the wish as bounds and whole numbers allow."""
     span = high - low
     if low.is_integer() and high.is_integer() and step >= 1e-3:  # so that `aligned` finds a whole step, or 1/whole
-        cells = int(np.ceil((span + 1.0) / np.round(step))) if step >= 0.7 else int(span * np.round(1.0 / step)) + 1
-    else:
-        cells = max(1, int(np.round(span / step)))
-    return cells, aligned(low, high, cells)[1]
+        return ceil((span + 1.0) / round(step)) if step >= 0.7 else int(span * round(1.0 / step)) + 1
+    return max(1, round(span / step))
 
 
 def _moments(profile: Profile, lengths: np.ndarray) -> tuple[float, float, float]:
-    """E k(x, y) between records, and the mean of k² and of k over the bounds, seen from their middle."""
+    """E k(x, y) between records, and the mean of k² and of k over the bounds, seen from their middle.
+
+    The bounds reach half their length from the middle; and as data fill about half of their public bounds along each
+    axis, the difference of two records reaches half the length too: all three are means of the same k.
+    """
     d = profile.dimensions
-    nodes, weights = np.empty((2, d, {1: 400, 2: 100, 3: 40}.get(d, 16)))
+    points, gaps = np.polynomial.legendre.leggauss(NODES[d])
+    nodes, weights = np.empty((2, d, NODES[d] + 1))
     for j, (length, half) in enumerate(zip(lengths, profile.half_widths, strict=True)):
-        # Geometric pieces from well inside the kernel to the end of the bounds: it may be any number of powers of ten.
-        edges = np.append(0.0, np.geomspace(min(half, length) / 16.0, length, nodes.shape[1]))
-        nodes[j], weights[j] = (edges[1:] + edges[:-1]) / 2.0, np.diff(edges) / length
-    total = weights[0]
-    for more in weights[1:]:
-        total = np.multiply.outer(total, more)
+        # In the logarithm from well inside the kernel to the end of the bounds: that may be many powers of ten.
+        inside = min(half, length) / 16.0
+        decades = np.log(length / inside) / 2.0
+        outside = inside * np.exp(decades * (points + 1.0))
+        nodes[j], weights[j] = np.append(inside / 2.0, outside), np.append(inside, outside * decades * gaps) / length
+    k = profile(lattice(list(nodes), np.full(d, 0.5)))
+    triangle = 2.0 * (1.0 - nodes / lengths[:, None])  # the law of |x − y|, both uniform
+    return _mean(k, weights * triangle), _mean(k**2, weights), _mean(k, weights)
 
-    def along(scale: float) -> np.ndarray:
-        return profile(np.stack(np.meshgrid(*(nodes * scale), indexing="ij"), axis=-1))
 
-    triangle = [2.0 * (1.0 - nodes[j] / lengths[j]) for j in range(d)]  # the law of |x − y|, both uniform
-    shape = triangle[0]
-    for more in triangle[1:]:
-        shape = np.multiply.outer(shape, more)
-    half = along(0.5)
-    return float(np.sum(total * shape * along(FILLED))), float(np.sum(total * half**2)), float(np.sum(total * half))
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """Σ values Πⱼ weights[j], one axis after the other."""
+    for axis in weights[::-1]:
+        values = values @ axis
+    return float(values)
