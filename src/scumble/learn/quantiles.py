@@ -1,0 +1,97 @@
+"""Which kernel sum does a share of the private records fall below? Three ways to tell, for thresholds.
+
+**Grids: from the release.** The cells are ranked by their kernel sums, the counters summed down the ranks.
+
+**Hashed rows: one more sketch.** Rows of hashes have no cells, and their counters do not tell how a crowd is spread
+within a bandwidth. But a kernel sum of a release is a public function of a record, so that the records' own kernel sums
+can be counted like any other column: a row of `CELLS` counters, of which each record touches one. It costs its own
+budget, no more (sequential composition), and is itself a :class:`~scumble.Release`, so that its claim and its noise are
+those of any release.
+
+*Cells.* The counters are even in the signed root of the kernel sum, from the noise's lowest to √N. Roots resolve sparse
+places and crowds alike. The columns are made of the rows' counters added up in whole numbers, and so are a function of
+the record alone, to the last bit: no other record, by its mere presence, moves this one across an edge.
+
+*Reading.* The counters become masses as in :func:`scumble.learn.sample`, none negative, summing to the count; between
+edges records are taken to lie evenly.
+
+**Hashed rows: from the release.** Without the records all that is left is to draw records from the release and to take
+their kernel sums.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scumble.counting import engine
+from scumble.kernels import EuclideanKernel
+from scumble.layout import GridReader, GridRow, HashedReader
+from scumble.learn.sampling import Sampler, masses
+from scumble.release import Release
+from scumble.sketch import Sketch
+
+CELLS = 256
+DEVIATIONS = 4.0
+"""Of the noise below zero, where the first cell begins."""
+TILE = 1 << 16
+DRAWS = 10_000
+
+
+def on_grid(release: Release, share: float) -> float:
+    """From the counters of a grid."""
+    reader = release._reader()
+    assert isinstance(reader, GridReader)
+    sums, total = reader.field.at_centres(), max(release.count, 1.0)
+    order = np.argsort(-sums, kind="stable")
+    counts = release.counts.ravel()[order]
+    above = np.cumsum(counts - (counts.sum() - total) / len(counts))
+    # Noise makes the sum cross its mark more than once: as many cells as lie below it, wherever they are.
+    cells = int(np.sum(above < (1.0 - share) * total))
+    return float(sums[order[min(cells, len(order) - 1)]])
+
+
+def counted(release: Release, X: np.ndarray, **budget: Any) -> Release:
+    """A release of its own: the private records counted by their kernel sums under a release of hashed rows."""
+    reader = release._reader()
+    assert isinstance(reader, HashedReader)
+    low = float(root(-DEVIATIONS * np.sqrt(reader.noise_variance)))
+    high = float(root(max(release.count, 1.0)))
+    sketch = Sketch(EuclideanKernel(high - low), 1, buckets=CELLS, bounds=(low, high), design="grid")
+    for first in range(0, len(X), TILE):
+        sketch.update(root(_kernel_sums(reader, X[first : first + TILE]))[:, None])
+    return sketch.release(**budget, count_share=0)
+
+
+def of_counted(scores: Release, total: float, share: float) -> float:
+    """From what `counted` released; `total` is the number of records."""
+    layout = scores.spec.layout
+    assert isinstance(layout, GridRow)
+    edges = layout.grid.start[0] + layout.grid.step[0] * np.arange(scores.buckets + 1)
+    mass = masses(scores.counts[0].astype(float), scores._counter_variance, max(total, 1.0))
+    place = np.interp(share * mass.sum(), np.append(0.0, np.cumsum(mass)), edges)
+    return float(place * np.abs(place))
+
+
+def sampled(release: Release, share: float, *, bounds: Any, seed: int) -> float:
+    """From records drawn from a release of hashed rows."""
+    sampler = Sampler(release, np.random.default_rng(seed), bounds=bounds)
+    return float(np.quantile(release.kernel_sum(sampler.draw(DRAWS)), share))
+
+
+def root(sums: Any) -> np.ndarray:
+    """The signed root: in the order of the kernel sums, below zero too.
+
+    >>> root(np.array([-4.0, 9.0]))
+    array([-2.,  3.])
+    """
+    return np.sign(sums) * np.sqrt(np.abs(sums))
+
+
+def _kernel_sums(reader: HashedReader, X: np.ndarray) -> np.ndarray:
+    """`Release.kernel_sum`, but added up in whole numbers before the one division."""
+    parts, _ = reader.layout.read(X, invalid="error")
+    rows = len(reader.counts)
+    totals = engine("cpu").sums(reader.layout.hasher, parts, reader.counts, np.zeros(rows, np.int64))[0]
+    return (totals - reader.shift.sum()) * (reader.gain / rows)
