@@ -1,4 +1,4 @@
-"""Draws a second: scumble's exact samplers beside OpenDP's, in one run on one core.
+"""Draws a second: scumble's exact samplers beside OpenDP's, in one run; scumble draws with all cores, OpenDP with one.
 
 python benchmarks/noise.py
 """
@@ -9,7 +9,7 @@ import time
 
 from scumble.privacy.noise import discrete_gaussian, discrete_laplace
 
-SCALES = (1, 1000, 10**6)
+SCALES = (1, 30, 1500, 10**6)
 OURS, THEIRS = 2_000_000, 20_000
 
 

@@ -69,7 +69,7 @@ def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...],
     """Draw independent integers with P(k) ∝ exp(−|k|/scale).
 
     `scale` is taken as the exact number that it is. ``backend="opendp"`` draws with OpenDP's sampler
-    instead (some 200 times slower), for those who want a second, independent implementation.
+    instead (hundreds of times slower), for those who want a second, independent implementation.
 
     >>> draws = discrete_laplace(10, (2, 3))
     >>> draws.shape, draws.dtype.name
