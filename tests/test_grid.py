@@ -6,10 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from scumble.errors import ParameterError
 from scumble.grid import MAX_DIMENSIONS, Grid, choose_shape, supports
 from scumble.grid.field import _Terms, roughness
+from scumble.grid.profile import Profile
+from scumble.grid.shape import _moments
 from scumble.kernels import AngularKernel, EuclideanKernel, HammingKernel, ManhattanKernel
 from scumble.kernels.projection import ProjectionKernel
 
@@ -50,6 +53,22 @@ def test_cells_are_numbered_in_row_major_order():
     centres = np.array([[(i + 0.5) / 2, (j + 0.5) * 0.3] for i in range(3) for j in range(5)])
     assert grid.cells == 15
     assert grid.cell(centres).tolist() == list(range(15))
+
+
+def test_the_compiled_loop_equals_its_obvious_twin():
+    """For every kind of array: in order, strided, read-only, single precision."""
+    rng = np.random.default_rng(4)
+    grid = Grid(EuclideanKernel(1.0), low=[-3.3, 0.0, 1e-3], high=[4.1, 9.0, 5e-3], shape=(7, 10, 31), width=3)
+    values = grid.low + (grid.high - grid.low) * rng.uniform(-0.2, 1.2, (3000, 3))
+    values[:50] = grid.start + rng.integers(0, 7, (50, 3)) * grid.step  # on edges
+    fixed = values.copy()
+    fixed.flags.writeable = False
+    for kind in (values, np.asfortranarray(values), values[::2], fixed, values.astype(np.float32)):
+        places = np.floor((kind.astype(float) - grid.start) / grid.step)
+        inside = np.clip(places, 0, np.array(grid.shape) - 1).astype(np.int64)
+        expected = np.ravel_multi_index(tuple(inside.T), grid.shape)
+        np.testing.assert_array_equal(grid.cell(kind), expected)
+        np.testing.assert_array_equal(counted(grid, kind)[0], np.bincount(expected, minlength=grid.cells))
 
 
 @pytest.mark.parametrize(("cells", "held"), [(256, 1), (128, 2), (86, 3), (64, 4), (2, 128)])
@@ -469,3 +488,39 @@ def test_what_has_ridges_or_lies_near_is_summed_cell_by_cell() -> None:
     far = grid.field(np.zeros((1, 90_000)), 1.0)._far
     assert far.nodes(np.array([102.0, 50.0])) is None
     assert far.nodes(np.array([1e300, -1e300])) is not None
+
+
+# ---- how many cells ----
+
+
+@pytest.mark.parametrize("length", [0.5, 30.0, 1e4])
+@pytest.mark.parametrize("kernel", [EuclideanKernel(1.0, power=2), ManhattanKernel(2.0)])
+def test_the_means_behind_the_choice_are_right(kernel, length):
+    """Against the definition, integrated adaptively."""
+    profile = Profile(kernel, 1)
+    half = length / 2.0
+
+    def mean(f):
+        edges = [0.0, *np.geomspace(min(1e-2, half / 2.0), half, 12)]
+        return sum(quad(f, a, b, epsabs=0.0, epsrel=1e-9)[0] for a, b in pairwise(edges)) / half
+
+    def k(x):
+        return float(profile(np.array([[x]]))[0])
+
+    expected = mean(lambda x: 2.0 * (1.0 - x / half) * k(x)), mean(lambda x: k(x) ** 2), mean(k)
+    np.testing.assert_allclose(_moments(profile, np.array([length])), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_more_nodes_change_nothing(d, monkeypatch):
+    profile, lengths = Profile(EuclideanKernel(1.0), d), np.full(d, 100.0)
+    found = _moments(profile, lengths)
+    monkeypatch.setattr("scumble.grid.shape.NODES", (0, 90, 60, 40, 18))
+    np.testing.assert_allclose(found, _moments(profile, lengths), rtol=1e-4)
+
+
+def test_half_widths_are_where_the_kernel_falls_to_one_half():
+    for scale in (1e-200, 1e-3, 1.0, 1e200):
+        profile = Profile(EuclideanKernel(1.0, power=2, scale=[scale, 7.0 * scale]), 2)
+        np.testing.assert_allclose(profile(np.diag(profile.half_widths)), 0.5, rtol=1e-9)
+        np.testing.assert_allclose(profile.half_widths[1] / profile.half_widths[0], 7.0, rtol=1e-9)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, log10, prod
 
 import numpy as np
+from scipy.special import roots_legendre
 
 from scumble.errors import parameter
 from scumble.grid.cells import aligned, checked_bounds
@@ -18,7 +19,7 @@ from scumble.kernels import Kernel
 CLUMPING = (0.0, 0.08, 0.027, 0.009, 0.003)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
-# Gauss–Legendre nodes along each of d axes: within 1 % where the bounds are some 10⁴ half-widths long, else far better.
+# Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
 NODES = (0, 64, 32, 20, 12)
 
 
@@ -103,14 +104,15 @@ def _moments(profile: Profile, lengths: np.ndarray) -> tuple[float, float, float
     axis, the difference of two records reaches half the length too: all three are means of the same k.
     """
     d = profile.dimensions
-    points, gaps = np.polynomial.legendre.leggauss(NODES[d])
+    points, gaps = roots_legendre(NODES[d])
     nodes, weights = np.empty((2, d, NODES[d] + 1))
     for j, (length, half) in enumerate(zip(lengths, profile.half_widths, strict=True)):
         # In the logarithm from well inside the kernel to the end of the bounds: that may be many powers of ten.
         inside = min(half, length) / 16.0
         decades = np.log(length / inside) / 2.0
         outside = inside * np.exp(decades * (points + 1.0))
-        nodes[j], weights[j] = np.append(inside / 2.0, outside), np.append(inside, outside * decades * gaps) / length
+        nodes[j], weights[j] = np.append(inside / 2.0, outside), np.append(inside, outside * decades * gaps)
+    weights /= weights.sum(axis=1, keepdims=True)  # to rounding they add up to the length already
     k = profile(lattice(list(nodes), np.full(d, 0.5)))
     triangle = 2.0 * (1.0 - nodes / lengths[:, None])  # the law of |x − y|, both uniform
     return _mean(k, weights * triangle), _mean(k**2, weights), _mean(k, weights)
