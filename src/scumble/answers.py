@@ -62,7 +62,8 @@ class Answers(ABC):
 
     def density(self, Q: Any, *, method: str = "mean") -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2."""
-        return np.clip(self.kernel_sum(Q, method=method) / max(self.count, 1.0), 0.0, 1.0)
+        share = self.kernel_sum(Q, method=method) / max(self.count, 1.0)
+        return np.minimum(np.maximum(share, 0.0), 1.0)
 
     def _estimate(self, Q: Any, method: str) -> Estimate:
         if method not in METHODS:

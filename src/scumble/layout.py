@@ -145,18 +145,19 @@ class HashedReader(Reader):
             self.gain = 1.0 / (1.0 - 1.0 / buckets) if buckets > 1 else 0.0
             shrink = self.gain
         self.noise_variance = noise_variance * shrink / len(counts)
-        self.moments = RowMoments(layout.blocks)
-        self.line_shift = np.add.reduceat(self.shift, self.moments.starts)[:, None]
+        self.moments = RowMoments(layout.blocks, self.shift, self.gain)
         if not self.counts.flags.writeable:  # compiled loops tell such arrays apart; this one stays ours
             self.counts = self.counts.copy()
 
     def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
         n, hasher = len(parts[0]), self.layout.hasher
-        moments = self.moments if groups is None else RowMoments(self.layout.blocks, groups)
-        chosen = engine("auto", n * hasher.multipliers.size)
+        moments = self.moments
+        if groups is not None:
+            moments = RowMoments(self.layout.blocks, self.shift, self.gain, groups)
+        by_engine = vars(engine("auto", n * hasher.multipliers.size)).get("moments")
         found = None
-        if groups is None and hasattr(chosen, "moments"):
-            found = chosen.moments(hasher, parts, self._table(), self.layout.blocks)
+        if groups is None and by_engine is not None:
+            found = by_engine(hasher, parts, self._table(), self.layout.blocks)
         value, spread = self._from_host(parts, moments) if found is None else found
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
@@ -166,15 +167,12 @@ class HashedReader(Reader):
         """Mean and spread by the processor, some queries at a time."""
         if on_device(parts[0].values):
             parts = [Records(to_host(part.values), part.offsets) for part in parts]
-        shift = self.line_shift if moments is self.moments else np.add.reduceat(self.shift, moments.starts)[:, None]
         n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))
         read = engine("cpu").sums
         found = []
         for first in range(0, n, tile):
             here = parts if n <= tile else [part[first : first + tile] for part in parts]
-            rows = read(self.layout.hasher, here, self.counts, moments.lines) - shift
-            rows *= self.gain
-            found.append(moments(rows))
+            found.append(moments(read(self.layout.hasher, here, self.counts, moments.lines)))
         if len(found) == 1:
             return found[0]
         return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]

@@ -24,7 +24,8 @@ from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
 
-Share, Result = TypeVar("Share"), TypeVar("Result")
+Share = TypeVar("Share")
+Result = TypeVar("Result")
 
 WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""

@@ -14,7 +14,7 @@ _CUDA = 2  # DLPack's number for CUDA devices
 
 def on_device(X: Any) -> bool:
     """Whether X lies in the memory of a CUDA device. Looks only; imports nothing."""
-    where = getattr(X, "__dlpack_device__", None)
+    where = None if isinstance(X, np.ndarray) else getattr(X, "__dlpack_device__", None)
     return where is not None and int(where()[0]) == _CUDA
 
 

@@ -15,12 +15,12 @@ only, and would go on with old ones from elsewhere.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from scumble.counting.exact import _bucket, _word
+from scumble.counting.exact import _bucket, _word, loop, options
 from scumble.counting.guard import (
     COLUMN,
     FAMILY,
@@ -60,9 +60,8 @@ COLUMNS = 1 << 17
 LINE = 16
 """Numbers of single precision in a line of the cache."""
 
-# Loops own no memory and count no references; only single precision may fuse a product with a sum.
-options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
-loop, fused, inlined = njit(**options), njit(**options, fastmath={"contract"}), njit(**options, inline="always")
+# Only single precision may fuse a product with a sum.
+fused, inlined = njit(**options, fastmath={"contract"}), njit(**options, inline="always")
 
 ALONE, NUMBERED, REHASHED = range(3)
 """How a row's codes become its cells: one code is the cell; several are numbered; they are rehashed into buckets."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scumble.counting.quick import inlined, loop
+from scumble.counting.exact import loop
+from scumble.counting.quick import inlined
 
 WORTH = 256
 """Hashes a record from which on looking for repeats costs little."""
@@ -49,7 +50,7 @@ def _find(words, share, shares, keys, own, slots, rows, times):
 @loop
 def _own_keys(words, first, last, share, shares, keys, own):
     """How many of some rows belong to a share, and their keys and places. No branches: none could be foretold."""
-    found = 0
+    found = np.intp(0)
     for i in range(first, last):
         key = np.uint64(0)
         for j in range(words.shape[1]):

@@ -77,9 +77,11 @@ class Table:
         """
         which = list(which)
         if self._block is not None:
-            every = which == list(range(self.width))
+            block = self._block if which == list(range(self.width)) else self._block[:, which]
+            if block.dtype == np.float64:
+                return np.ascontiguousarray(block)
             with np.errstate(all="ignore"):  # an extended float may overflow: a bad cell, found later
-                return np.ascontiguousarray(self._block if every else self._block[:, which], dtype=np.float64)
+                return np.ascontiguousarray(block, dtype=np.float64)
         if len(which) == 1:
             return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
         out = np.empty((self.rows, len(which)))
