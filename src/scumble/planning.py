@@ -39,6 +39,10 @@ _ROW_SPREAD = 0.6
 """c at power 1 for independent rows: 0.4 to 1.8 on the paper's sets and on Gaussian data; it grows with √power."""
 _GAIN = {"iid": 1.0, "sobol": 0.6, "orthogonal": 0.75}
 """How far each design reduces c, on the same data."""
+_REFINED, _REFINED_ROWS = 0.4, 512
+"""What refining (`scumble.learn.refine`) leaves of c, and at how many rows: its error falls faster, like R^-3/4."""
+MOST_REFINED_ROWS = 2048
+"""Beyond, what is left of the luck of hashing is not worth the time."""
 _NANOSECONDS = 3.0
 """A hash and an increment on one core of a small server."""
 
@@ -92,8 +96,11 @@ def plan(
     design: str = "auto",
     rows: int | None = None,
     buckets: int | None = None,
+    refined: bool = False,
 ) -> Plan:
     """Rows, buckets and design for `n` records (roughly; a public number), and the error to expect.
+
+    `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
@@ -112,7 +119,7 @@ def plan(
         raise parameter("density", "in (0, 1]", density)
     budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
     sides = None if bounds is None else _per_column(bounds, dimensions)
-    hashed = _plan_rows(n, dimensions, budget, kernel, density, design, rows, buckets)
+    hashed = _plan_rows(n, dimensions, budget, kernel, density, design, rows, buckets, refined)
     reason = "no `bounds` are given" if sides is None else grid.supports(kernel, dimensions, columns)
     if design == "grid" and reason:
         raise parameter("design", "another than 'grid' here", design, f"A grid cannot serve: {reason}.")
@@ -208,6 +215,7 @@ def _plan_rows(
     design: str,
     rows: int | None,
     buckets: int | None,
+    refined: bool,
 ) -> Plan:
     if design in ("auto", "grid"):
         design = _good_rows(kernel, dimensions)
@@ -216,15 +224,19 @@ def _plan_rows(
     if buckets is None:
         buckets = _good_buckets(kernel, budget)
     spread = _ROW_SPREAD * _GAIN[design] * sqrt(hashes) * f
-    hashing = spread**2 + f + n * f / buckets
+    luck = spread**2 + n * f / buckets
 
     def variance(r: int) -> float:
-        return (hashing + budget.counter_variance(r)) / r
+        left = (
+            _REFINED**2 * sqrt(_REFINED_ROWS / r) if refined and design == "sobol" and r <= MOST_REFINED_ROWS else 1.0
+        )
+        return (left * luck + f + budget.counter_variance(r)) / r
 
     if rows is None:
         most = max(8, MOST_COUNTERS // buckets)
         candidates = [2**k for k in range(3, int(log2(most)) + 1)]
-        candidates += [3 * c // 2 for c in candidates[:-1]]
+        if design != "sobol":  # Sobol points are even in powers of two, and less so in between
+            candidates += [3 * c // 2 for c in candidates[:-1]]
         rows = min(candidates, key=variance)
     error = sqrt(variance(rows))
     return Plan(

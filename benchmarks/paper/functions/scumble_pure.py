@@ -1,15 +1,24 @@
-"""scumble as it comes: `plan` chooses from public facts alone, discrete Laplace noise, δ = 0."""
+"""scumble as it comes, `PrivateKDE`: `plan` chooses from public facts alone, discrete Laplace noise, δ = 0.
+
+Hashed rows are refined by a synthetic companion (`scumble.learn.refine`), as `PrivateKDE` does by default.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import scumble
 from benchmarks.paper.functions.memo import remember
 from benchmarks.paper.functions.method import Answer, Bounds, Method, Setting
+from scumble.learn import PrivateKDE
+
+
+class Summary(NamedTuple):
+    sketch: scumble.Sketch
+    bounds: Bounds
 
 
 @dataclass(frozen=True)
@@ -24,17 +33,18 @@ class Scumble(Method):
     def summarize(
         self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, setting: Setting, seed: int
     ) -> Any:
-        return _counted(X, kernel, seed, self._parameters(X, kernel, bounds, dict(setting)["epsilon"]))
+        parameters = self._parameters(X, kernel, bounds, dict(setting)["epsilon"])
+        return Summary(_counted(X, kernel, seed, parameters), bounds)
 
     def _parameters(self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, epsilon: float) -> Any:
-        plan = scumble.plan(*X.shape, epsilon, self.delta, kernel, bounds=bounds)
+        plan = scumble.plan(*X.shape, epsilon, self.delta, kernel, bounds=bounds, refined=True)
         return tuple(plan.parameters().items())
 
-    def publish(self, summary: scumble.Sketch, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
+    def publish(self, summary: Summary, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
         """The noise comes from the operating system and cannot be seeded: `rng` plays no part."""
-        sketch = scumble.Sketch.from_spec(summary.spec)
-        sketch._counts += summary._counts  # as if counted anew: a sketch is released once, and here are many draws
-        return sketch.release(epsilon, self.delta).density
+        sketch = scumble.Sketch.from_spec(summary.sketch.spec)
+        sketch._counts += summary.sketch._counts  # as if counted anew: a sketch is released once; here are many draws
+        return self._answer(sketch, epsilon, summary.bounds)
 
     def release(
         self,
@@ -49,7 +59,11 @@ class Scumble(Method):
         """As a user would: nothing kept for another draw."""
         parameters = dict(self._parameters(X, kernel, bounds, epsilon))
         sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **parameters).update(X)
-        return sketch.release(epsilon, self.delta).density
+        return self._answer(sketch, epsilon, bounds)
+
+    def _answer(self, sketch: scumble.Sketch, epsilon: float, bounds: Bounds) -> Answer:
+        """Answers from the release; the analyst's companion is made when the first query comes."""
+        return PrivateKDE.from_release(sketch.release(epsilon, self.delta), bounds=bounds).density
 
 
 @remember(4)

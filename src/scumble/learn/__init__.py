@@ -17,6 +17,7 @@ _HOMES = {
     "scumble.learn.base": ("PrivateEstimator", "RepeatedReleaseWarning"),
     "scumble.learn.models": ("load",),
     "scumble.learn.sampling": ("sample",),
+    "scumble.learn.refining": ("refine",),
     "scumble.learn.kde": ("PrivateKDE",),
     "scumble.learn.modes": ("PrivateModes",),
     "scumble.learn.outliers": ("PrivateOutlierDetector",),

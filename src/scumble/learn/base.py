@@ -184,12 +184,23 @@ class PrivateEstimator(BaseEstimator):
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
         if size["rows"] is None or size["buckets"] is None:
             chosen = plan(
-                self._public_count(X), d, kernel=kernel, bounds=bounds, columns=names, **budget, **size
+                self._public_count(X),
+                d,
+                kernel=kernel,
+                bounds=bounds,
+                columns=names,
+                refined=self._refines(),
+                **budget,
+                **size,
             ).parameters()
             size = {**size, **chosen}
         if size["design"] == "grid":
             size["bounds"] = bounds
         return Sketch(kernel, d, columns=names, seed=self._seed() if seed is None else seed, **size)
+
+    def _refines(self) -> bool:
+        """Whether answers are refined (`scumble.learn.refine`), so that fewer rows are enough."""
+        return False
 
     def _learn(self) -> None:
         """Post-processing of the release: whatever `fit` and `from_release` have in common."""
@@ -347,8 +358,12 @@ class PrivateEstimator(BaseEstimator):
         return display.estimator_html(self) if self.__sklearn_is_fitted__() else ""
 
     def __getstate__(self) -> dict[str, Any]:
-        # What only the curator may know does not travel.
-        return {name: value for name, value in super().__getstate__().items() if name not in ("clipped_", "_fits")}
+        # What only the curator may know does not travel; what can be made again need not.
+        return {
+            name: value
+            for name, value in super().__getstate__().items()
+            if name not in ("clipped_", "_fits", "_refined")
+        }
 
     # ---- each fit is a release ----
 

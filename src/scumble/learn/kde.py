@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from scumble.answers import Answers
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
 from scumble.learn.base import DensityMixin, PrivateEstimator, default_kernel, release_of
+from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
 from scumble.privacy.claim import overlapping
 from scumble.release import Release
@@ -27,6 +29,10 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     c⁻ᵖᵒʷᵉʳ, and at power 1 not even the integral over a line is finite. Ratios and ranks, which most uses need, do not
     depend on C.
 
+    **Refining.** Where the release has hashed rows (many columns) and the bounds are known, answers are refined by a
+    synthetic companion: about half the error of hashing for some 0.2 ms a query (:func:`~scumble.learn.refine`). The
+    first query takes a few seconds more.
+
     **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, all in one `fit`. Each gets an
     equal share of ε and of δ; the claim `privacy_` is their sum. Every answer then takes `bandwidth=`, one of them or
     "all".
@@ -37,6 +43,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         the bounds'
         widths.
     normalize : whether densities are divided by the kernel's integral.
+    refine : whether answers from hashed rows are refined.
     others : see :class:`~scumble.learn.base.PrivateEstimator`.
 
     Attributes
@@ -62,6 +69,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         *,
         bandwidths: Sequence[float] | None = None,
         normalize: bool = False,
+        refine: bool = True,
         epsilon: float = 1.0,
         delta: float = 0.0,
         neighbors: str = "add-remove",
@@ -87,6 +95,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         )
         self.bandwidths = bandwidths
         self.normalize = normalize
+        self.refine = refine
 
     def fit(self, X: Any, y: Any = None) -> PrivateKDE:
         """Release a sketch of X. `y` is ignored."""
@@ -121,6 +130,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         return model
 
     def _learn(self) -> None:
+        self._refined: dict[str, Answers] = {}
         self._require_integral(self.release_.kernel)
         if "releases_" in vars(self):
             self.bandwidths_ = [float(release.kernel.bandwidth) for release in self.releases_]
@@ -137,7 +147,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     def density(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
         """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all"."""
         X = self._read(X)
-        return self._each(bandwidth, lambda release: release.density(X) / self._scale_of(release))
+        return self._each(bandwidth, lambda release: self._answers(release).density(X) / self._scale_of(release))
 
     def score_samples(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
         """The logarithm of the density. What is below half a record counts as half a record, so that it is finite."""
@@ -145,7 +155,9 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
         def score(release: Release) -> np.ndarray:
             count = max(release.count, 1.0)
-            return np.log(np.clip(release.kernel_sum(X), 0.5, count) / count) - log(self._scale_of(release))
+            return np.log(np.clip(self._answers(release).kernel_sum(X), 0.5, count) / count) - log(
+                self._scale_of(release)
+            )
 
         return self._each(bandwidth, score)
 
@@ -160,13 +172,25 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         X = self._read(X)
         release = self._chosen(bandwidth)
         scale = max(release.count, 1.0) * self._scale_of(release)
-        lower, upper = (np.maximum(side, 0.0) / scale for side in release.interval(X, confidence))
+        lower, upper = (np.maximum(side, 0.0) / scale for side in self._answers(release).interval(X, confidence))
         return lower, upper
 
     def sample(self, n_samples: int = 1, random_state: int | None = None) -> np.ndarray:
         """Synthetic records; see :func:`scumble.learn.sample`."""
         self._read(np.zeros((1, getattr(self, "n_features_in_", 1))))
         return sample(self.release_, n_samples, random_state, bounds=self.bounds_)
+
+    def _answers(self, release: Release) -> Answers:
+        """What answers for a release: itself, or its refined self, made once."""
+        if not self._refines():
+            return release
+        made: dict[str, Answers] = self.__dict__.setdefault("_refined", {})
+        if release.identity not in made:
+            made[release.identity] = refine(release, self.bounds_)
+        return made[release.identity]
+
+    def _refines(self) -> bool:
+        return bool(self.refine) and self.bounds_ is not None
 
     def _chosen(self, bandwidth: float | None) -> Release:
         if bandwidth is None:

@@ -86,21 +86,21 @@ class Sampler:
 
     def __init__(self, release: Release, rng: np.random.Generator, *, bounds: Any = None) -> None:
         self.release, self.rng = release, rng
-        self.bounds = _bounds_of(release, bounds)
+        self.bounds = bounds_of(release, bounds)
         layout = release.spec.layout
-        self._source: _Cells | _Particles
+        self._source: _Cells | Particles
         if isinstance(layout, GridRow):
             self._source = _Cells(release, layout, self.bounds)
         else:
             assert isinstance(layout, HashedRows)
-            self._source = _Particles(release, layout, self.bounds, rng)
+            self._source = Particles(release, layout, self.bounds, rng)
 
     def draw(self, n: int) -> np.ndarray:
         """(n, columns) records within the bounds."""
         return self._source.draw(n, self.rng)
 
 
-def _bounds_of(release: Release, bounds: Any) -> Sides:
+def bounds_of(release: Release, bounds: Any) -> Sides:
     for factor in release.kernel.factors:
         if factor.family not in ("floor", "sign"):
             raise DataError(
@@ -204,15 +204,28 @@ def _area(z0: np.ndarray, z1: np.ndarray) -> np.ndarray:
 # ---- hashed rows ----
 
 
-class _Particles:
-    """A weighted cloud that the hash functions count as they counted the table."""
+class Particles:
+    """A weighted cloud that the hash functions count as they counted the table.
 
-    def __init__(self, release: Release, layout: HashedRows, bounds: Sides, rng: np.random.Generator) -> None:
+    `rows` is the run of rows to learn from, all by default; `most` bounds the number of particles.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        layout: HashedRows,
+        bounds: Sides,
+        rng: np.random.Generator,
+        *,
+        rows: slice | None = None,
+        most: int = PARTICLES,
+    ) -> None:
         self.layout, (self.low, self.high) = layout, bounds
-        self.rows = min(release.rows, MOST_CODES // 512)
-        size = int(np.clip(MOST_CODES // self.rows, 512, PARTICLES))
+        first, last, _ = (rows or slice(None)).indices(release.rows)
+        self.rows = slice(first, min(last, first + MOST_CODES // 512))
+        size = int(np.clip(MOST_CODES // (self.rows.stop - first), 512, most))
         total = max(release.count, 1.0)
-        counts = release.counts[: self.rows]
+        counts = release.counts[self.rows]
         width = self.high - self.low
         final = np.clip(0.03 * reach(release, self.low, self.high), 0.001, 0.3)
         used = layout.hasher.used if layout.hasher.direct else release.buckets
@@ -220,7 +233,7 @@ class _Particles:
         target = (counts - (counts.sum(axis=1, keepdims=True) - total) / used) / total
         places = rng.uniform(size=(size, release.dimensions))
         for turn in range(ROUNDS):
-            codes = self._codes(self.low + places * width, release.buckets)
+            codes = self.codes(self.low + places * width)[self.rows]
             weights = _weights(codes, target, STEPS if turn < ROUNDS - 1 else LAST_STEPS)
             if turn < ROUNDS - 1:
                 scale = 0.3 * (final / 0.3) ** (turn / (ROUNDS - 2))
@@ -230,11 +243,16 @@ class _Particles:
                 )
         self.places, self.weights, self.jitter = places, weights, final
 
-    def _codes(self, X: np.ndarray, buckets: int) -> np.ndarray:
-        """(rows, n): the particles' buckets, by looking them up in a table that holds its own positions."""
+    def codes(self, X: np.ndarray) -> np.ndarray:
+        """(rows, n): the buckets of points, by looking them up in a table that holds its own positions."""
         parts, _ = self.layout.read(X, invalid="error")
-        table = np.tile(np.arange(buckets), (self.layout.spec.rows, 1))
-        return engine("auto").lookup(self.layout.hasher, parts, table)[: self.rows].astype(np.int32)
+        table = np.tile(np.arange(self.layout.spec.buckets), (self.layout.spec.rows, 1))
+        return engine("auto").lookup(self.layout.hasher, parts, table).astype(np.int32)
+
+    @property
+    def points(self) -> np.ndarray:
+        """Where the particles are."""
+        return self.low + self.places * (self.high - self.low)
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         chosen = self.places[rng.choice(len(self.places), n, p=self.weights)]

@@ -1,0 +1,160 @@
+"""Sharper answers from hashed rows: a synthetic table takes the luck of hashing upon itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scumble.answers import Answers
+from scumble.layout import Estimate, HashedRows, Reader
+from scumble.learn.sampling import Particles, alike, bounds_of
+from scumble.planning import MOST_REFINED_ROWS
+from scumble.release import Release
+from scumble.tables import Table
+
+COMPANIONS = 2000
+"""Particles in each of the two companions: half as many cost a fifth of the gain, and half the time of a query."""
+SOME = 8
+"""Every eighth of them is enough to see how far they are to be trusted."""
+LEAST_ROWS = 64
+PAIRS = 1 << 20
+"""Kernel values at a time: bounds the memory of queries."""
+
+
+def refine(release: Release, bounds: Any = None) -> Release | Refined:
+    """Answers from a release of hashed rows with about half the error of hashing. It costs no privacy.
+
+    Every row reads the table through one random hash, and an answer depends on the luck of that hash. A *companion*, a
+    cloud of weighted points z made from the release (see :func:`~scumble.learn.sample`), shares that luck: counted by
+    the same hash functions, its rows err in the same direction. But of the companion the truth is known. So
+
+        f̂(q) = Σ w k(z, q) + mean over rows of (released − counted from the companion),
+
+    a control variate: right on average whatever the companion is, and the closer it comes to the table, the less is
+    left to chance. There are two companions: the rows of either half are compared with the one that was made from the
+    other half, so that none was fitted to the luck that it is to take away. How far it is trusted, a factor of its
+    weights between 0 and 1, is the slope of the rows of its half on its own.
+
+    A query costs the kernel of some 4,000 points. Beyond 2,048 rows little is left to chance, below 64 there is too
+    little to learn from, a grid knows no luck, and categories have no places: such releases are returned as they are.
+
+    Parameters
+    ----------
+    release : a release.
+    bounds : (low, high), public, each a number or one a column: where to look for the records.
+
+    >>> import numpy as np, scumble
+    >>> X = np.random.default_rng(0).normal(0.0, 1.0, (20_000, 6))
+    >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=6, rows=256, buckets=1024)
+    >>> release = sketch.update(X).release(epsilon=1.0)
+    >>> exact = release.kernel(X[:200], X).mean(axis=1)
+    >>> answers = release, refine(release, bounds=(-5, 5))
+    >>> plain, refined = (np.abs(one.density(X[:200]) / exact - 1).mean() for one in answers)
+    >>> bool(refined < 0.8 * plain)
+    True
+    """
+    return Refined(release, bounds) if _worth(release) else release
+
+
+def _worth(release: Release) -> bool:
+    numbers = all(factor.family in ("floor", "sign") for factor in release.kernel.factors)
+    hashed = isinstance(release.spec.layout, HashedRows) and LEAST_ROWS <= release.rows <= MOST_REFINED_ROWS
+    return numbers and hashed and release.count >= 1.0
+
+
+class Refined(Answers):
+    """A release beside its companions; see :func:`refine`. Made once, it answers as the release does."""
+
+    def __init__(self, release: Release, bounds: Any = None) -> None:
+        self.release, self._spec = release, release.spec
+        rng = np.random.default_rng(release.seed)  # any will do; a fixed one gives the same answers to everybody
+        half = release.rows // 2
+        sides = bounds_of(release, bounds)
+        self._halves = [
+            _Companion(release, sides, rng, learn=slice(half, None), serve=slice(0, half)),
+            _Companion(release, sides, rng, learn=slice(0, half), serve=slice(half, None)),
+        ]
+        self._shares = [half / release.rows, 1.0 - half / release.rows]
+
+    @property
+    def count(self) -> float:
+        """Estimated number of records."""
+        return self.release.count
+
+    def _estimate(self, Q: Any, method: str) -> Estimate:
+        left = super()._estimate(Q, method)
+        queries = self._numbers(Q)
+        known = sum(share * half.sums(queries) for share, half in zip(self._shares, self._halves, strict=True))
+        return replace(left, value=left.value + known)
+
+    def _reader(self) -> Reader:
+        return self._difference
+
+    @cached_property
+    def _difference(self) -> Reader:
+        """What answers from the counters of the release less those of the companions."""
+        release, counts = self.release, self.release.counts.copy()
+        for half in self._halves:
+            counts[half.serve] -= half.counted[half.serve]
+        taken = sum(share * half.weights.sum() for share, half in zip(self._shares, self._halves, strict=True))
+        count = None if release._noisy_count is None else (release._noisy_count - taken, release._count_variance)
+        return self._spec.layout.reader(counts, release._counter_variance, count)
+
+    def _numbers(self, Q: Any) -> np.ndarray:
+        """The columns that the kernel reads; zeros elsewhere."""
+        table = Table.of(Q, columns=self._spec.columns, dimensions=self._spec.dimensions)
+        which = self._spec.kernel.which(table.width, table.names)
+        values = np.zeros((table.rows, table.width))
+        values[:, which] = table.numeric(which)
+        return values
+
+
+class _Companion:
+    """A cloud that learned from some rows and serves the others. Weights are whole numbers, as counters are."""
+
+    def __init__(
+        self,
+        release: Release,
+        sides: tuple[np.ndarray, np.ndarray],
+        rng: np.random.Generator,
+        learn: slice,
+        serve: slice,
+    ) -> None:
+        self.release, self.serve = release, serve
+        layout = release.spec.layout
+        assert isinstance(layout, HashedRows)
+        cloud = Particles(release, layout, sides, rng, rows=learn, most=COMPANIONS)
+        self.points, shares = cloud.points, cloud.weights * release.count
+        codes = cloud.codes(self.points)
+        counted = _counted(codes, shares, release.buckets)
+        trust = self._slope(codes[serve], counted[serve], shares, np.arange(0, len(shares), SOME))
+        self.weights = np.round(trust * shares).astype(np.int64)
+        self.counted = _counted(codes, self.weights, release.buckets).astype(np.int64)
+
+    def _slope(self, codes: np.ndarray, counted: np.ndarray, shares: np.ndarray, some: np.ndarray) -> float:
+        """By how much the rows served deviate where the companion's do, at some of its points: 1 if it is a twin."""
+        theirs, mine = (
+            np.take_along_axis(table - table.mean(axis=1, keepdims=True), codes[:, some], axis=1)
+            for table in (self.release.counts[self.serve], counted)
+        )
+        mine -= alike(self.release, self.points[some], self.points) @ shares
+        theirs -= theirs.mean(axis=0)
+        common, own = (float(np.sum((mine * other) @ shares[some])) for other in (theirs, mine))
+        return float(np.clip(common / own, 0.0, 1.0)) if own > 0.0 else 0.0
+
+    def sums(self, queries: np.ndarray) -> np.ndarray:
+        """Σ w k(z, q), a few queries at a time."""
+        tile = PAIRS // len(self.points)
+        sums = np.empty(len(queries))
+        for first in range(0, len(queries), tile):
+            here = slice(first, first + tile)
+            sums[here] = alike(self.release, queries[here], self.points) @ self.weights
+        return sums
+
+
+def _counted(codes: np.ndarray, weights: np.ndarray, buckets: int) -> np.ndarray:
+    """The weights counted by the rows' buckets, (rows, buckets)."""
+    return np.stack([np.bincount(row, weights, buckets) for row in codes])
