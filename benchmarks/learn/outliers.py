@@ -28,7 +28,7 @@ RECORDS, QUERIES, SHARE = 20_000, 2_000, 0.05
 PLANTED = ("clusters", "gaussian", "skewed")
 SHAPES = (*PLANTED, "lognormal", "exponential", "heavy-tailed", "mixture", "clumps", "correlated", "even", "steps")
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
-FEW = (0.02, 0.1, 0.3)
+FEW = (0.05, 0.2)
 
 
 def table(rng: np.random.Generator, shape: str, d: int, n: int) -> np.ndarray:

@@ -29,7 +29,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     too, and rates of 0.02 to 0.2, the asked rate was kept within 0.021.
 
     *Hashed rows* do not: their counters do not tell how a crowd is spread within a bandwidth. `threshold_share` of ε
-    pays for one more release, of the records' scores in a row of 256 counters; see :mod:`scumble.learn.quantiles`.
+    pays for one more release, of the records' scores in one row of counters; see :mod:`scumble.learn.quantiles`.
     Measured at ε = 1, 20,000 records, fourteen shapes in 5 and 16 columns, rates of 0.01 to 0.3: within 0.011.
 
     *From a release* of hashed rows alone (`from_release`, or `threshold_share=0`), records are drawn from it

@@ -4,13 +4,15 @@
 
 **Hashed rows: one more sketch.** Rows of hashes have no cells, and their counters do not tell how a crowd is spread
 within a bandwidth. But a kernel sum of a release is a public function of a record, so that the records' own kernel sums
-can be counted like any other column: a row of `CELLS` counters, of which each record touches one. It costs its own
+can be counted like any other column: in one row of counters, of which each record touches one. It costs its own
 budget, no more (sequential composition), and is itself a :class:`~scumble.Release`, so that its claim and its noise are
 those of any release.
 
 *Cells.* The counters are even in the signed root of the kernel sum, from the noise's lowest to √N. Roots resolve sparse
-places and crowds alike. The columns are made of the rows' counters added up in whole numbers, and so are a function of
-the record alone, to the last bit: no other record, by its mere presence, moves this one across an edge.
+places and crowds alike. In more cells noise adds up, in fewer the quantile gets lost: 4 √(εN) of them were near the
+best on fourteen made-up shapes of 2,000 to 250,000 records. The column is made of the rows' counters added up in whole
+numbers, and so is a function of the record alone, to the last bit: no other record, by its mere presence, moves this
+one across an edge.
 
 *Reading.* The counters become masses as in :func:`scumble.learn.sample`, none negative, summing to the count; between
 edges records are taken to lie evenly.
@@ -32,7 +34,8 @@ from scumble.learn.sampling import Sampler, masses
 from scumble.release import Release
 from scumble.sketch import Sketch
 
-CELLS = 256
+CELLS, FEWEST, MOST = 4.0, 16, 1024
+"""Cells for each √(εN), and their bounds."""
 DEVIATIONS = 4.0
 """Of the noise below zero, where the first cell begins."""
 TILE = 1 << 16
@@ -52,16 +55,18 @@ def on_grid(release: Release, share: float) -> float:
     return float(sums[order[min(cells, len(order) - 1)]])
 
 
-def counted(release: Release, X: np.ndarray, **budget: Any) -> Release:
+def counted(release: Release, X: np.ndarray, epsilon: Any, **people: Any) -> Release:
     """A release of its own: the private records counted by their kernel sums under a release of hashed rows."""
     reader = release._reader()
     assert isinstance(reader, HashedReader)
+    total = max(release.count, 1.0)
     low = float(root(-DEVIATIONS * np.sqrt(reader.noise_variance)))
-    high = float(root(max(release.count, 1.0)))
-    sketch = Sketch(EuclideanKernel(high - low), 1, buckets=CELLS, bounds=(low, high), design="grid")
+    high = float(root(total))
+    cells = int(np.clip(CELLS * np.sqrt(float(epsilon) * total), FEWEST, MOST))
+    sketch = Sketch(EuclideanKernel(high - low), 1, buckets=cells, bounds=(low, high), design="grid")
     for first in range(0, len(X), TILE):
         sketch.update(root(_kernel_sums(reader, X[first : first + TILE]))[:, None])
-    return sketch.release(**budget, count_share=0)
+    return sketch.release(epsilon=epsilon, **people, count_share=0)
 
 
 def of_counted(scores: Release, total: float, share: float) -> float:
