@@ -50,8 +50,9 @@ def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, thread
             _in_threads(partial(exact.count, hasher, part, counts), shares)
             continue
         batch, times = _without_repeats(batch, len(shares))
+        columns = _in_single(batch, len(shares))
         with _one_thread_a_product():
-            _in_threads(partial(quick.count, batch, times, counts), shares)
+            _in_threads(partial(quick.count, batch, columns, times, counts), shares)
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
@@ -89,6 +90,15 @@ def _without_repeats(batch: Batch, threads: int) -> tuple[Batch, np.ndarray]:
     found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads))
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return batch._replace(values=values), times
+
+
+def _in_single(batch: Batch, threads: int) -> np.ndarray | None:
+    """All columns in single precision, for all threads to use; None where each had better make its own."""
+    if threads == 1 or batch.values.size < WORTH_A_THREAD:
+        return None
+    columns = quick.columns_for(batch, len(batch.values))
+    _in_threads(partial(quick.fill, batch, columns), _shares(len(batch.values), quick.TILE, threads))
+    return columns
 
 
 def _parts(hasher: Hasher, records: Sequence[Records]) -> Iterator[Sequence[Records]]:

@@ -89,7 +89,9 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     values = np.ascontiguousarray(values, np.float64)
     if not 0 < values.shape[1] <= MOST_COLUMNS or not products_can_be_trusted():
         return None
-    low, high = _ends(values)
+    low = high = np.zeros(values.shape[1])
+    if any(factor.family in ("floor", "column") for factor in hasher.factors):
+        low, high = _ends(values)
     centre = low / 2.0 + high / 2.0
     reach = np.maximum(high - centre, centre - low)
     rows, hashes = hasher.multipliers.shape

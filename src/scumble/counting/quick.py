@@ -71,6 +71,7 @@ MASK = np.int32(ONE - 1)
 SHIFT = np.int32(FRACTION)
 LOW = np.uint64(0xFFFFFFFF)
 UP = np.uint64(32)
+SMALL_BITS, LARGE_BITS = np.array([SMALL, LARGE]).view(np.uint64)
 
 
 # ---- one hash of all records of a tile: a line of codes in fixed point, held as single-precision numbers ----
@@ -291,7 +292,6 @@ class Space(NamedTuple):
     """(tiles, columns, TILE) in single precision."""
     products: np.ndarray
     """(lines, TILE): projections of one tile."""
-    scales: np.ndarray
     t: np.ndarray
     least: np.ndarray
     lower: np.ndarray
@@ -300,12 +300,10 @@ class Space(NamedTuple):
     where: np.ndarray
 
 
-def _space(batch: Batch, records: int, lines: int, buckets: int) -> Space:
-    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
+def _space(columns: np.ndarray, lines: int, buckets: int) -> Space:
     return Space(
-        columns=np.zeros((-(-records // TILE), columns, TILE), np.float32),
+        columns=columns,
         products=np.empty((lines, TILE), np.float32),
-        scales=np.empty(TILE),
         t=np.empty(TILE, np.float32),
         least=np.empty(TILE, np.float32),
         lower=np.empty(TILE, np.uint64),
@@ -317,36 +315,77 @@ def _space(batch: Batch, records: int, lines: int, buckets: int) -> Space:
 
 @loop
 def _scale(record):
-    """The power of two that brings the largest value to between 1 and 2."""
-    largest = 0.0
+    """The power of two that brings the largest value to between 1 and 2, by its exponent's bits."""
+    largest = np.uint64(0)
     for value in record:
-        largest = max(largest, abs(value))
-    return 2.0 ** -np.floor(np.log2(largest)) if SMALL < largest < LARGE else 0.0  # done again in double precision
+        largest = max(largest, np.float64(abs(value)).view(np.uint64))
+    if not SMALL_BITS < largest < LARGE_BITS:
+        return 0.0  # done again in double precision
+    return np.uint64((np.uint64(2046) - (largest >> np.uint64(52))) << np.uint64(52)).view(np.float64)
 
 
 @loop
-def _to_single(values, batch, scales, columns):
+def _to_single(values, batch, lines, columns):
     """A tile's columns in single precision, moved and stretched, with a line of ones before those with an offset."""
     for f in range(batch.factors.shape[0]):
         factor = batch.factors[f]
-        first, at, d = factor[VALUE], factor[FIRST_COLUMN], factor[WIDTH]
-        if factor[FAMILY] == FLOOR:
+        family, at, d = factor[FAMILY], factor[FIRST_COLUMN], factor[WIDTH]
+        first, last = factor[VALUE], factor[VALUE] + d
+        if family == FLOOR:
             columns[at] = np.float32(1.0)
-            at += 1
-        for start in range(0, values.shape[0], LINE):  # a cache line of each column at a time
-            stop = min(start + LINE, values.shape[0])
-            if factor[FAMILY] == SIGN or factor[FAMILY] == FOLDED:
-                for i in range(start, stop):
-                    scales[i] = _scale(values[i, first : first + d])
-            for j in range(d):
-                out = columns[at + j]
-                if factor[FAMILY] == FLOOR:
-                    centre, stretch = batch.centre[first + j], batch.stretch[first + j]
-                    for i in range(np.uint64(start), np.uint64(stop)):
-                        out[i] = np.float32((values[i, first + j] - centre) * stretch)
-                elif factor[FAMILY] == SIGN or factor[FAMILY] == FOLDED:
-                    for i in range(np.uint64(start), np.uint64(stop)):
-                        out[i] = np.float32(values[i, first + j] * scales[i])
+            if d <= FEW_COLUMNS:
+                _move_columns(values, first, last, batch.centre, batch.stretch, columns[at + 1 :])
+            else:
+                _move_lines(values, first, last, batch.centre, batch.stretch, False, lines, columns[at + 1 :])
+        elif family in (SIGN, FOLDED):
+            _move_lines(values, first, last, batch.centre, batch.stretch, True, lines, columns[at:])
+
+
+@loop
+def _move_columns(values, first, last, centre, stretch, columns):
+    for j in range(first, last):
+        out = columns[j - first]
+        for i in range(np.uint64(values.shape[0])):
+            out[i] = np.float32((values[i, j] - centre[j]) * stretch[j])
+
+
+@loop
+def _move_lines(values, first, last, centre, stretch, sides, lines, columns):
+    """Many columns record by record, turned round when there is a line of the cache of each."""
+    n, d = values.shape[0], last - first
+    middle, factor = centre[first:last], stretch[first:last]
+    for start in range(0, n, LINE):
+        many = min(LINE, n - start)
+        for k in range(many):
+            record, line = values[start + k, first:last], lines[k]
+            if sides:
+                scale = _scale(record)
+                for j in range(np.uint64(d)):
+                    line[j] = np.float32(record[j] * scale)
+            else:
+                for j in range(np.uint64(d)):
+                    line[j] = np.float32((record[j] - middle[j]) * factor[j])
+        for j in range(d):
+            out = columns[j, start : start + many]
+            if many == LINE:
+                for k in range(np.uint64(LINE)):
+                    out[k] = lines[k, j]
+            else:
+                for k in range(np.uint64(many)):
+                    out[k] = lines[k, j]
+
+
+def columns_for(batch: Batch, records: int) -> np.ndarray:
+    """Room for so many records in single precision, (tiles, columns, TILE)."""
+    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
+    return np.zeros((-(-records // TILE), columns, TILE), np.float32)
+
+
+def fill(batch: Batch, columns: np.ndarray, mine: slice) -> None:
+    """Put the records `mine`, whole tiles, into their place among all columns in single precision."""
+    lines = np.empty((LINE, batch.values.shape[1]), np.float32)
+    for first in range(mine.start, mine.stop, TILE):
+        _to_single(batch.values[first : min(first + TILE, mine.stop)], batch, lines, columns[first // TILE])
 
 
 @loop
@@ -475,19 +514,23 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
     return np.where(np.repeat(largest, TOGETHER)[: len(cells)] <= most, cells, 0).astype(np.int64)
 
 
-def count(batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice) -> None:
-    """Add each record, `times` over unless that is empty, to one counter of every row of the slice `mine`, in place."""
-    _through(batch, times, counts, mine, EMPTY, EMPTY.reshape(0, 0), 0)
+def count(batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice) -> None:
+    """Add each record, `times` over unless that is empty, to one counter of every row of the slice `mine`, in place.
+
+    `columns` are those of all records in single precision; None has them made on the way.
+    """
+    _through(batch, columns, times, counts, mine, EMPTY, EMPTY.reshape(0, 0), 0)
 
 
 def read(batch: Batch, counts: np.ndarray, lines: np.ndarray, out: np.ndarray, first: int) -> None:
     """Add the counter that each record falls into, row by row, to the row's line of `out`, from place `first` on."""
-    _through(batch, EMPTY, counts, slice(0, len(counts)), lines, out, first)
+    _through(batch, None, EMPTY, counts, slice(0, len(counts)), lines, out, first)
 
 
 def _through(
-    batch: Batch, times: np.ndarray, counts: np.ndarray, mine: slice, lines: np.ndarray, out: np.ndarray, start: int
-) -> None:
+    batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice, lines: np.ndarray,
+    out: np.ndarray, start: int,
+) -> None:  # fmt: skip
     """All records of a batch through the rows `mine`: counted, or read where there are lines to read them into."""
     n, rows = len(batch.values), len(batch.multipliers)
     cells = np.zeros(rows, np.int64)
@@ -499,17 +542,21 @@ def _through(
     factors = [factor for factor in batch.factors if _by_product(factor)]
     at_once = max(1, LINES_AT_ONCE // (batch.projections * TOGETHER)) * TOGETHER if factors else mine.stop - mine.start
     size = max(1, min(n, COLUMNS // batch.values.shape[1]) // TILE) * TILE
-    space = _space(batch, min(n, size), at_once * batch.projections if factors else 0, counts.shape[1])
+    own = columns_for(batch, min(n, size)) if columns is None else columns
+    space = _space(own, at_once * batch.projections if factors else 0, counts.shape[1])
     for first in range(0, n, size):
         part = slice(first, min(first + size, n))
         values, tiles = batch.values[part], -(-(part.stop - first) // TILE)
-        for tile in range(tiles):
-            _to_single(values[tile * TILE : (tile + 1) * TILE], batch, space.scales, space.columns[tile])
+        if columns is None:
+            fill(batch._replace(values=values), own, slice(0, len(values)))
+        else:
+            space = space._replace(columns=columns[first // TILE :])
         for top in range(mine.start, mine.stop, at_once):
             bottom = min(top + at_once, mine.stop)
             for some in pairwise(range(tiles + 1)) if factors else [(0, tiles)]:
+                records = min(TILE, len(values) - some[0] * TILE)
                 for factor in factors:
-                    _multiply(batch, factor, top, bottom, space.columns[some[0]], space.products)
+                    _multiply(batch, factor, top, bottom, space.columns[some[0], :, :records], space.products)
                 _walk(
                     values, times[part], batch, cells, places, table, counts, (top, bottom), some, space,
                     lines, out.reshape(-1), out.shape[1], start + first,
@@ -533,7 +580,7 @@ def _multiply(
     lines = batch.single[top:bottom, first : first + numbers].reshape(rows * many, -1)
     mine = columns[factor[FIRST_COLUMN] : factor[FIRST_COLUMN] + lines.shape[1]]
     if many == batch.projections:
-        np.matmul(lines, mine, out=products[: len(lines)])
+        np.matmul(lines, mine, out=products[: len(lines), : mine.shape[1]])
     else:
-        place = products[: rows * batch.projections].reshape(rows, -1, TILE)
-        place[:, factor[PROJECTION] : factor[PROJECTION] + many] = (lines @ mine).reshape(rows, many, TILE)
+        place = products[: rows * batch.projections].reshape(rows, -1, TILE)[:, :, : mine.shape[1]]
+        place[:, factor[PROJECTION] : factor[PROJECTION] + many] = (lines @ mine).reshape(rows, many, -1)
