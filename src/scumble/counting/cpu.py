@@ -125,11 +125,12 @@ def _shares(size: int, group: int, threads: int) -> list[slice]:
 
 
 def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share]) -> list[Result]:
-    """Each share's work in a thread of its own."""
+    """Each share's work in a thread of its own, the first in this one."""
     if len(shares) == 1:
         return [work(shares[0])]
-    with ThreadPoolExecutor(len(shares)) as pool:
-        return list(pool.map(work, shares))
+    with ThreadPoolExecutor(len(shares) - 1) as pool:
+        others = pool.map(work, shares[1:])
+        return [work(shares[0]), *others]
 
 
 @cache
