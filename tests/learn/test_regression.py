@@ -8,8 +8,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import scumble
 from scumble.kernels import FoldedKernel
-from scumble.learn import PrivateLinearRegression, load
-from scumble.learn.moments import second_moments
+from scumble.learn import PrivateLinearRegression, load, moments
+from scumble.learn.moments import angular_gaussian, second_moments
 
 NOISE = "the noise has no seed: two fits differ"
 GAUSS = {"delta": 1e-6, "rows": 2000}
@@ -43,9 +43,9 @@ def test_the_moments_are_those_of_the_records(rng) -> None:
     """Without noise to speak of, every entry lies within 6 standard errors of the truth."""
     Z = rng.normal(size=(300, 5)) * [3.0, 1.0, 1.0, 0.5, 0.1]
     sketch = scumble.Sketch(FoldedKernel(projections=4), 5, rows=4000, buckets=8, design="orthogonal").update(Z)
-    moments, error = second_moments(sketch.release(epsilon=1e4, delta=1e-3))
+    found, error = second_moments(sketch.release(epsilon=1e4, delta=1e-3))
     unit = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    assert np.abs(moments - unit.T @ unit).max() < 6.0 * error * np.sqrt(2.0)
+    assert np.abs(found - unit.T @ unit).max() < 6.0 * error * np.sqrt(2.0)
     assert error < 0.01 * len(Z)
 
 
@@ -134,3 +134,38 @@ def test_where_noise_is_all_there_is_nothing_is_learnt_from_it(delta: float) -> 
     ]
     errors = [np.mean((model.predict(X) - y) ** 2) for model in made]
     assert np.mean(errors) <= np.mean(y**2) + 0.1
+
+
+@pytest.mark.parametrize("d", [3, 20, 132])
+def test_the_angular_gaussian_law_is_what_normal_vectors_show(d: int) -> None:
+    """Second moments of directions, and agreement of signs, against 40,000 draws (six standard errors)."""
+    rng = np.random.default_rng(d)
+    wanted = np.geomspace(1.0, 1e-3, d)
+    axes = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    scatter, known = angular_gaussian((axes * (wanted / wanted.sum())) @ axes.T)
+    np.testing.assert_allclose(known, (axes * (wanted / wanted.sum())) @ axes.T, atol=1e-9)
+    z = rng.multivariate_normal(np.zeros(d), scatter, 40_000)
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    np.testing.assert_allclose(z.T @ z / len(z), known, atol=6 * 0.5 / np.sqrt(len(z)))
+    u, v = rng.normal(size=(2, 5, d))
+    seen = (np.sign(z @ u.T) * np.sign(z @ v.T)).mean(axis=0)
+    np.testing.assert_allclose(moments._agreement(scatter, u, v), seen, atol=6 / np.sqrt(len(z)))
+
+
+def test_a_model_of_the_records_leaves_less_to_chance() -> None:
+    """Records near one direction, where the sums are far from linear: the error falls to less than two thirds."""
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(4000, 12)) * np.geomspace(1.0, 0.05, 12) + 2.0 * np.eye(12)[0]
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    sketch = scumble.Sketch(FoldedKernel(projections=4), 12, rows=3000, buckets=8, design="orthogonal")
+    release = sketch.update(z).release(epsilon=1e4, delta=1e-3)
+    found, error = second_moments(release)
+    off = ~np.eye(12, dtype=bool)
+    assert np.sqrt(np.mean((found - z.T @ z)[off] ** 2)) < 1.5 * error
+    directions = moments.hasher_of(release).parameters[0].reshape(3000, 4, -1)
+    directions = directions / np.linalg.norm(directions, axis=2, keepdims=True)
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    signs = moments._signs(3)
+    sums = np.array([release.counts @ (signs[i] * signs[j]) for i, j in pairs], float)
+    plain, _ = moments._solved(directions, pairs, sums)
+    assert np.abs(found - z.T @ z)[off].mean() < 0.67 * np.abs(plain - z.T @ z)[off].mean()
