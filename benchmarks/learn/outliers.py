@@ -8,7 +8,7 @@ Scores are taken on held-out records of the same kind.
 *Rates.* `contamination` is asked for; the share of the training records that is then called outliers should be the
 same. Every rate in RATES is read off the same fit, as asking again is free. `from data` is `fit`; `from release` is
 `from_release` with the last fit's own release and the rates in FEW, with no data to look at: on grids both are the same
-rule. Shown is the largest difference. Where many records are equal (steps, in few columns) no threshold keeps all rates.
+rule. Shown is the largest difference. Where many records are equal (steps, in few columns) no threshold keeps them all.
 
 The rule for hashed rows and its constants were chosen on made-up tables like these; the real ones, with their least and
 greatest values as bounds, came last and have changed nothing. skin, in three columns, would get a grid and is shown
