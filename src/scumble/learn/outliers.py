@@ -32,12 +32,12 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     *Hashed rows* do not: their counters do not tell how a crowd is spread within a bandwidth. `threshold_share` of ε
     pays for one more release, of the records' scores in one row of counters; see :mod:`scumble.learn.quantiles`. With
     20,000 records of fourteen shapes in 5 to 25 columns the same rates were kept within 0.017, on five real tables
-    within 0.008. With 5,000 records the noise takes 0.01 at one standard deviation.
+    within 0.009. With 5,000 records the noise takes 0.01 at one standard deviation.
 
     *From a release* of hashed rows alone (`from_release`, or `threshold_share=0`), records are drawn from it
     (:func:`scumble.learn.sample`) and their scores taken: a rough threshold, at no cost. On the same shapes rates were
     off by up to 0.06 in 5 columns, 0.08 in 8 and 0.2 or more in 16 and 25; for records even over their bounds, whose
-    scores differ by little but noise, by 0.4 to 0.8.
+    scores differ by little but noise, by 0.4 to 0.9.
 
     **What is private.** The release, the threshold and whatever `predict` says about records of the analyst's own. If
     the curator publishes `predict(X)` of the private X itself, that says of each record whether it is an outlier: not
