@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import inf, prod
 from typing import Any
@@ -21,7 +22,7 @@ from scumble.learn.selection import choose_kernel
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.claim import overlapping
-from scumble.privacy.exact import as_fraction
+from scumble.privacy.exact import as_fraction, float_up
 from scumble.release import Release
 
 RULES = ("ferns", "ml", "map")
@@ -354,10 +355,12 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     def _claim(self) -> Any:
         claims = [bundle.privacy for bundle in self.releases_]
         if self.selection_epsilon_ is not None:
-            # Noise of scale 1/ε on scores that one record moves by one: the claim of a sketch of one row.
+            # Noise of scale 1/ε on scores that one record moves by one: ε as of one row. Its ρ is not shown
+            # for the choice of a best score; what is pure is ε²/2-concentrated in any case (Bun & Steinke 2016).
             people = self.records_per_person
             price = Fraction(self.selection_epsilon_)
-            claims.append(calibrate(1, epsilon=price, records_per_person=people, count_share=0).claim)
+            claim = calibrate(1, epsilon=price, records_per_person=people, count_share=0).claim
+            claims.append(replace(claim, rho=float_up(price**2 / 2)))
         if self.calibration_ is not None:
             claims.append(self.calibration_.privacy)
         return overlapping(claims)
