@@ -324,15 +324,13 @@ def _scale(record):
     return np.uint64((np.uint64(2046) - (largest >> np.uint64(52))) << np.uint64(52)).view(np.float64)
 
 
-@loop
-def _to_single(values, batch, lines, columns):
+def _to_single(values: np.ndarray, batch: Batch, lines: np.ndarray, columns: np.ndarray) -> None:
     """A tile's columns in single precision, moved and stretched, with a line of ones before those with an offset."""
-    for f in range(batch.factors.shape[0]):
-        factor = batch.factors[f]
+    for factor in batch.factors:
         family, at, d = factor[FAMILY], factor[FIRST_COLUMN], factor[WIDTH]
         first, last = factor[VALUE], factor[VALUE] + d
         if family == FLOOR:
-            columns[at] = np.float32(1.0)
+            columns[at] = 1.0
             if d <= FEW_COLUMNS:
                 _move_columns(values, first, last, batch.centre, batch.stretch, columns[at + 1 :])
             else:
