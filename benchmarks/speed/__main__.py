@@ -68,7 +68,7 @@ def write_docs(found: dict[str, Any]) -> None:
     page = DOCS / "speed.md"
     text = page.read_text()
     machine = found["machine"]
-    parts = [f"Measured on {machine['threads']} threads of an {machine['architecture']} processor, in one run."]
+    parts = [f"Measured on {machine['threads']} threads of an {machine['architecture']} processor, each part in one run."]
     if "rivals" in found:
         parts += ["### Beside the alternatives", "\n".join(rivals.table(found["rivals"]))]
     if "start" in found:
