@@ -11,6 +11,7 @@ points is the exact sensitivity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Fourier(Method):
             return None
         return (
             f"needs the density on a lattice over the whole box, {NODES:,} points an axis: "
-            f"{float(NODES) ** d:.0e} points in {d} dimensions"
+            f"{Decimal(NODES) ** d:.0e} points in {d} dimensions"
         )
 
     def settings(self, n: int, d: int, epsilon: float) -> tuple[Setting, ...]:
