@@ -68,7 +68,8 @@ def write_docs(found: dict[str, Any]) -> None:
     page = DOCS / "speed.md"
     text = page.read_text()
     machine = found["machine"]
-    parts = [f"Measured on {machine['threads']} threads of an {machine['architecture']} processor, each part in one run."]
+    threads, kind = machine["threads"], machine["architecture"]
+    parts = [f"Measured on {threads} threads of an {kind} processor, each part in one run."]
     if "rivals" in found:
         parts += ["### Beside the alternatives", "\n".join(rivals.table(found["rivals"]))]
     if "start" in found:

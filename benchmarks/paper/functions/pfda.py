@@ -14,6 +14,7 @@ Fourier series, so that the supremum over the nodes is exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class Pfda(Method):
             return None
         return (
             f"needs the eigenvectors of a covariance between all points of a lattice, {NODES:,} points an axis: a "
-            f"matrix of {float(NODES) ** (2 * d):.0e} numbers in {d} dimensions"
+            f"matrix of {Decimal(NODES) ** (2 * d):.0e} numbers in {d} dimensions"
         )
 
     def settings(self, n: int, d: int, epsilon: float) -> tuple[Setting, ...]:
