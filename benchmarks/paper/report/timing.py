@@ -53,16 +53,18 @@ def _table(rows: Rows, dataset: str) -> str:
 
 
 def _growth(rows: Rows, dataset: str, option: str) -> str:
-    """Seconds of preparation as `option` grows."""
-    sizes: list[Any] = []
-    for method in rows.methods(NAME, dataset):
-        sizes = sizes or rows.options(NAME, dataset, method, option)
-    if not sizes:
+    """Seconds of preparation as `option` grows and all others stay."""
+    varied = [row["options"] for row in rows.rows if row["experiment"] == NAME and row["dataset"] == dataset]
+    varied = [options for options in varied if option in options]
+    if not varied:
         return ""
+    sizes: list[Any] = list(dict.fromkeys(options[option] for options in varied))
+    fixed = {name: value for name, value in varied[0].items() if name != option}
     lines = []
     for method in rows.methods(NAME, dataset):
         cells = [
-            rows.cell(NAME, dataset, method, experiment.EPSILON, "seconds_prepare", **{option: size}) for size in sizes
+            rows.cell(NAME, dataset, method, experiment.EPSILON, "seconds_prepare", **fixed, **{option: size})
+            for size in sizes
         ]
         if any(cells):
             lines.append([method, *("–" if cell is None else significant(cell.mean) for cell in cells)])
