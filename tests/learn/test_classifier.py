@@ -174,3 +174,13 @@ def test_cross_validation_warns_that_each_fit_is_a_release(blobs) -> None:
     with pytest.warns(RepeatedReleaseWarning):
         predicted = cross_val_predict(model, X, y, cv=2)
     assert np.mean(predicted == y) > 0.9
+
+
+def test_a_score_does_not_depend_on_who_else_is_asked_about(rng) -> None:
+    """To the last bit: the scores of private records are counted, and one record may move one count only."""
+    X = rng.uniform(0.0, 1.0, (2049, 6))
+    model = PrivateKDEClassifier(bounds=(0, 1), classes=[0, 1]).fit(X, (X[:, 0] > 0.5).astype(int))
+    together = model._scores(X)
+    alone = np.concatenate([model._scores(X[i : i + 1]) for i in range(200)])
+    np.testing.assert_array_equal(together[:200], alone)
+    np.testing.assert_array_equal(together[-3:], model._scores(X[-3:]))  # one of them had a tile of its own

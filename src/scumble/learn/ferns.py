@@ -62,7 +62,10 @@ class Ferns:
                 place = slice(first, min(first + TILE, len(X)))
                 tile = [part[place] for part in parts]
                 for c, table in enumerate(tables):
-                    out[place, c] += lookup(layout.hasher, tile, table).sum(axis=0)
+                    # Row by row: NumPy's own sum adds up in another order when there is one record only, and a record's
+                    # score, which `calibration` counts, must not depend on who else is in the table.
+                    for evidence in lookup(layout.hasher, tile, table):
+                        out[place, c] += evidence
         return out
 
 
