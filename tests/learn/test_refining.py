@@ -104,6 +104,8 @@ def test_equal_answers_for_everybody_and_tables_of_any_make() -> None:
     np.testing.assert_array_equal(first.density(X[:50]), second.density(X[:50]))
     np.testing.assert_array_equal(first.density(X[:50]), first.density(X[columns[::-1]][:50]))
     assert first.density(X[:0]).shape == (0,)
+    with pytest.raises(scumble.ParameterError, match="`method` must be 'mean'"):
+        first.kernel_sum(X[:1], method="median-of-means")
     assert first.count == release.count
 
 
