@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -246,8 +247,11 @@ class Particles:
     def codes(self, X: np.ndarray) -> np.ndarray:
         """(rows, n): the buckets of points, by looking them up in a table that holds its own positions."""
         parts, _ = self.layout.read(X, invalid="error")
-        table = np.tile(np.arange(self.layout.spec.buckets), (self.layout.spec.rows, 1))
-        return engine("auto").lookup(self.layout.hasher, parts, table).astype(np.int32)
+        return engine("auto").lookup(self.layout.hasher, parts, self._positions).astype(np.int32)
+
+    @cached_property
+    def _positions(self) -> np.ndarray:
+        return np.tile(np.arange(self.layout.spec.buckets), (self.layout.spec.rows, 1))
 
     @property
     def points(self) -> np.ndarray:
