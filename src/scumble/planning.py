@@ -122,9 +122,8 @@ def plan(
         raise parameter("density", "in (0, 1]", density)
     budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
     sides = None if bounds is None else _per_column(bounds, dimensions)
-    hashed, plain = (
-        _plan_rows(n, dimensions, budget, kernel, density, design, rows, buckets, how) for how in (refined, False)
-    )
+    shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
+    hashed = _plan_rows(*shape, refined)
     reason = "no `bounds` are given" if sides is None else grid.supports(kernel, dimensions, columns)
     if design == "grid" and reason:
         raise parameter("design", "another than 'grid' here", design, f"A grid cannot serve: {reason}.")
@@ -133,6 +132,7 @@ def plan(
     assert sides is not None
     gridded = _plan_grid(n, dimensions, budget, kernel, density, sides, buckets, columns)
     # Against plain rows: how far refining gets depends on the data, and a grid needs none of its time.
+    plain = _plan_rows(*shape, False) if refined else hashed
     return gridded if design == "grid" or gridded.relative_error < plain.relative_error else hashed
 
 
