@@ -13,6 +13,7 @@ import numpy as np
 from scumble import files
 from scumble.answers import Answers
 from scumble.errors import CorruptFileError, MergeError, ParameterError
+from scumble.headroom import fits
 from scumble.layout import Reader
 from scumble.privacy.claim import PrivacyClaim, overlapping
 from scumble.privacy.claim import disjoint as disjoint_claims
@@ -162,6 +163,8 @@ class Release(Answers):
             counts = container.arrays["counts"]
             if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
+            if not fits(counts):
+                raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
             privacy, noisy_count = PrivacyClaim.from_dict(data["privacy"]), data["noisy_count"]
             variances = data["counter_variance"], data["count_variance"]
             if not all(type(v) in (int, float) and 0 <= v < 1e300 for v in variances):
@@ -228,6 +231,8 @@ def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Rel
         if set(parts) & set(release._parts):
             raise MergeError("Cannot merge: one release is already part of another. Hint: merge each release once.")
         parts.extend(release._parts)
+    if not fits(*(release.counts for release in all_of)):
+        raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the releases damaged?")
     counts = [release._noisy_count for release in all_of]
     known = [count for count in counts if count is not None]
     combine = disjoint_claims if disjoint else overlapping

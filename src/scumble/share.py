@@ -11,6 +11,7 @@ import numpy as np
 
 from scumble import files
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
+from scumble.headroom import fits
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.shares import enough, variances
 from scumble.release import Release
@@ -59,6 +60,8 @@ class Share:
             raise parameter("total", f"{self.payload.size} unsigned 64-bit integers", f"{vector.dtype}{vector.shape}")
         signed = np.ascontiguousarray(vector).view(np.int64)
         cells = self._counts.size
+        if not fits(signed[:cells].reshape(self._counts.shape)):
+            raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: were all vectors added once?")
         count = None if self._count is None else int(signed[cells])
         return _release(self._spec, signed[:cells].reshape(self._counts.shape), count, self._privacy, arrived)
 
@@ -121,6 +124,8 @@ def combine(shares: Iterable[Share]) -> Release:
     if len({share._identity for share in found}) < len(found):
         raise MergeError("Cannot combine: one share is there twice. Its records would count twice.")
     _require_enough(first._privacy, len(found))
+    if not fits(*(share._counts for share in found)):
+        raise MergeError("Cannot combine: a counter could pass 2**62. Hint: is one of the shares damaged?")
     counts = np.asarray(np.sum([share._counts for share in found], axis=0, dtype=np.int64))
     known = [share._count for share in found if share._count is not None]
     return _release(first._spec, counts, sum(known) if known else None, first._privacy, len(found))

@@ -13,6 +13,7 @@ from scumble import files
 from scumble.answers import Answers
 from scumble.counting import ENGINES
 from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.headroom import fits
 from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
@@ -155,6 +156,8 @@ class Sketch(Answers):
         if self._noise is not None or other._noise is not None:
             raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
         self._spec.require_equal(other._spec)
+        if not fits(self._counts, other._counts):
+            raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the parts damaged?")
         self._touched = True
         self._counts += other._counts
         self._lineage |= other._lineage
@@ -406,6 +409,8 @@ class Sketch(Answers):
             raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
         if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
             raise CorruptFileError("The counters do not have the shape that the file's header states.")
+        if not fits(counts):
+            raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
         sketch = Sketch.from_spec(spec, **options)
         sketch._counts[:] = counts
         sketch._touched = True
