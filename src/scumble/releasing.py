@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError
+from scumble.privacy import seam
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, calibrate
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
@@ -78,14 +79,18 @@ def begin_with_noise(
     identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "start_with_noise")
     try:
         for k, sketch in enumerate(sketches):
-            # Into the one array that the records will be added to, and nowhere else.
-            sketch._counts += calibration.draw_counters(sketch._counts.shape, backend=backend)
+            noise = calibration.draw_counters(sketch._counts.shape, backend=backend)
             hidden = calibration.count_scale is not None
-            count = calibration.draw_count(backend=backend) if hidden else (0 if neighbors == "replace" else None)
+            count = calibration.draw_count(backend=backend) if hidden else None
+            name = _identity(identity, k, len(sketches))
+            seam.hold(name, calibration.claim, noise, count)
+            # Into the one array that the records will be added to, and nowhere else.
+            sketch._counts += noise
+            noise.fill(0)
             sketch._noise = NoiseFirst(
                 calibration.claim,
-                _identity(identity, k, len(sketches)),
-                count,
+                name,
+                0 if neighbors == "replace" else count,
                 calibration.counter_variance,
                 calibration.count_variance or 0.0,
             )
@@ -132,16 +137,20 @@ def release_disjoint(
         raise
     releases = []
     for k, (sketch, (noise, count)) in enumerate(zip(sketches, drawn, strict=True)):
+        name = _identity(identity, k, len(sketches))
+        seam.hold(name, calibration.claim, noise, count)
         total = sketch._add_to(noise, keep=keep)
+        noisy = total if neighbors == "replace" else (None if count is None else total + count)
+        counts, noisy = seam.publish(noise, noisy, name)
         releases.append(
             Release(
                 sketch._spec,
-                noise,
+                counts,
                 calibration.claim,
-                noisy_count=total if neighbors == "replace" else (None if count is None else total + count),
+                noisy_count=noisy,
                 counter_variance=calibration.counter_variance,
                 count_variance=calibration.count_variance or 0.0,
-                identity=_identity(identity, k, len(sketches)),
+                identity=name,
             )
         )
     return releases

@@ -12,6 +12,7 @@ import numpy as np
 from scumble import files
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
 from scumble.headroom import fits
+from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.shares import enough, variances
 from scumble.release import Release
@@ -63,7 +64,8 @@ class Share:
         if not fits(signed[:cells].reshape(self._counts.shape)):
             raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: were all vectors added once?")
         count = None if self._count is None else int(signed[cells])
-        return _release(self._spec, signed[:cells].reshape(self._counts.shape), count, self._privacy, arrived)
+        counts, count = seam.publish(signed[:cells].reshape(self._counts.shape), count)
+        return _release(self._spec, counts, count, self._privacy, arrived)
 
     # ---- files ----
 
@@ -128,7 +130,8 @@ def combine(shares: Iterable[Share]) -> Release:
         raise MergeError("Cannot combine: a counter could pass 2**62. Hint: is one of the shares damaged?")
     counts = np.asarray(np.sum([share._counts for share in found], axis=0, dtype=np.int64))
     known = [share._count for share in found if share._count is not None]
-    return _release(first._spec, counts, sum(known) if known else None, first._privacy, len(found))
+    counts, count = seam.publish(counts, sum(known) if known else None, *(share._identity for share in found))
+    return _release(first._spec, counts, count, first._privacy, len(found))
 
 
 def _require_enough(claim: PrivacyClaim, arrived: int) -> None:

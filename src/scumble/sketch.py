@@ -17,6 +17,7 @@ from scumble.headroom import fits
 from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
+from scumble.privacy import seam
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
 from scumble.privacy.exact import Number
 from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
@@ -316,6 +317,7 @@ class Sketch(Answers):
         except BaseException:
             self._give_up("Its release failed after the budget was spent.")
             raise
+        seam.hold(identity, claim, noise, count)
         total = self._add_to(noise)
         if count is not None:
             count += total
@@ -325,12 +327,13 @@ class Sketch(Answers):
 
     def _wrap(self, noise: NoiseFirst) -> Release:
         self._closed = "This sketch has been released, and a sketch is released once."
-        counts, self._counts = self._counts, np.zeros((0, 0), np.int64)
+        held, self._counts = self._counts, np.zeros((0, 0), np.int64)
+        counts, count = seam.publish(held, noise.count, noise.identity)
         return Release(
             self._spec,
             counts,
             noise.claim,
-            noisy_count=noise.count,
+            noisy_count=count,
             counter_variance=noise.counter_variance,
             count_variance=noise.count_variance,
             identity=noise.identity,

@@ -37,6 +37,7 @@ import numpy as np
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.layout import HashedRows
+from scumble.privacy import seam
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.exact import as_fraction
 from scumble.privacy.noise import discrete_laplace
@@ -61,10 +62,10 @@ def noisy_best(
     if budget <= 0:
         raise parameter("epsilon", "positive", epsilon)
     scale = Fraction(sensitivity * (1 if monotone else 2)) / budget
-    total = np.array(exact, np.int64) + discrete_laplace(scale, len(exact))
+    total = discrete_laplace(scale, len(exact)) + np.array(exact, np.int64)
     if len(handicaps):
         total -= np.asarray(handicaps, np.int64)
-    return int(np.argmax(total))
+    return seam.choose(int(np.argmax(total)), exact, scale)
 
 
 def credible_records(sketches: Sequence[Sketch], margin: int) -> int:
