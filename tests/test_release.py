@@ -194,7 +194,7 @@ def test_noise_shrinks_with_epsilon(clusters: np.ndarray) -> None:
 
 def test_disjoint_releases_merge_under_the_larger_epsilon(clusters: np.ndarray) -> None:
     a, b = release_of(clusters[:2000], 1.0), release_of(clusters[2000:], 0.5)
-    both = a.merge(b)
+    both = a.merge(b, disjoint=True)
     np.testing.assert_array_equal(both.counts, a.counts + b.counts)
     assert both.privacy.epsilon == 1.0
     assert abs(both.count - 4000) < 6 * both.count_standard_error
@@ -202,13 +202,16 @@ def test_disjoint_releases_merge_under_the_larger_epsilon(clusters: np.ndarray) 
     truth = KERNEL(clusters[:200], clusters).sum(axis=1)
     low, high = both.interval(clusters[:200])
     assert np.mean((low <= truth) & (truth <= high)) >= 0.9
-    assert scumble.merge([a, b]).privacy == both.privacy
+    assert scumble.merge([a, b], disjoint=True).privacy == both.privacy
 
 
 def test_overlapping_releases_add_their_budgets(clusters: np.ndarray) -> None:
-    a, b = release_of(clusters, 1.0), release_of(clusters, 0.5, delta=1e-6)
-    assert a.merge(b, disjoint=False).privacy.epsilon >= 1.5
-    assert a.merge(b, disjoint=False).privacy.delta >= 1e-6
+    a, b, c = release_of(clusters, 1.0), release_of(clusters, 0.5), release_of(clusters, 0.5, delta=1e-6)
+    for disjoint in (False, None):
+        assert a.merge(b, disjoint=disjoint).privacy.epsilon == 1.5
+    both = a.merge(c).privacy
+    assert both.delta == 1e-6
+    assert both.epsilon >= a.privacy.equivalent(1e-6) and both.epsilon >= c.privacy.epsilon
 
 
 def test_releases_that_differ_or_repeat_do_not_merge(clusters: np.ndarray) -> None:

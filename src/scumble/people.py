@@ -29,6 +29,7 @@ import numba
 import numpy as np
 
 from scumble.errors import CorruptFileError, DataError, PrivacyError, parameter
+from scumble.spending import filtered_by_hand
 from scumble.tables.hashing import UnsupportedValue, canonical
 
 DEFAULT_MEMORY = 256 * 2**20
@@ -74,7 +75,15 @@ class PersonLimit:
         """For a column of persons, which records pass. A missing person is a `DataError`: drop those first.
 
         The column may be a list, or an array or column of text, numbers or dates: 7, 7.0 and "7" are one person.
+
+        How many records pass depends on whose they are. Under ``neighbors="replace"`` that number would be published:
+        a process that has called this releases nothing under replace.
         """
+        filtered_by_hand("PersonLimit")
+        return self.pass_on(persons)
+
+    def pass_on(self, persons: Any) -> np.ndarray:
+        """`keep`, for those who tell the sketch themselves that records may be left out."""
         names = _column(persons)
         if not names:
             return np.zeros(0, bool)

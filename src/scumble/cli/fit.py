@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import uuid
 from typing import Any
 
 EXAMPLE = """
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
 
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
-    account = charging(args.ledger, args.dataset, args.part)
+    charging(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     columns, X, y = read(args, target=args.target, columns=args.columns, number=args.task == "regress")
     options: dict[str, Any] = {
         "epsilon": args.epsilon,
@@ -73,25 +72,10 @@ def run(args: argparse.Namespace) -> None:
         options["target_bounds"] = args.target_bounds
     else:
         options["classes"] = args.classes
-    kind = getattr(learn, TASKS[args.task])
-    if account is not None:
-        account.charge(price(kind, options), str(uuid.uuid4()))
-    model = kind(**options).fit(X, y)
+    model = getattr(learn, TASKS[args.task])(**options)
+    model.fit(X, y, ledger=args.ledger, dataset=args.dataset, part=args.part)
     model.save(args.out)
     say(args, f"Wrote {args.out}: {model.privacy_}.")
-
-
-def price(kind: Any, options: dict[str, Any]) -> Any:
-    """What a fit will claim, before any noise: a claim hangs on public facts alone, so a fit of made-up rows tells it.
-
-    The corners of the bounds are the rows, once with each target.
-    """
-    import numpy as np
-
-    low, high = options["bounds"]
-    targets = options.get("target_bounds") or options.get("classes") or [0.0, 1.0]
-    X = np.array([corner for _ in targets for corner in (low, high)], float)
-    return kind(**options).fit(X, np.repeat(list(targets), 2)).privacy_
 
 
 def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from scumble.errors import parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, validate_data
+from scumble.learn.base import PrivateEstimator, charging, validate_data
 from scumble.learn.sampling import alike
 from scumble.sketch import Sketch
 
@@ -86,11 +86,14 @@ class DiversitySampler(PrivateEstimator):
         )
         self.tau = tau
 
-    def fit(self, X: Any, y: Any = None) -> DiversitySampler:
-        """Release a sketch of X. `y` is ignored."""
+    def fit(
+        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+    ) -> DiversitySampler:
+        """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
         self._check()
+        account = charging(ledger, dataset, part)
         X = self._begin(X)
-        self.release_ = self._release(X)
+        self.release_ = self._release(X, account)
         self._learn()
         return self
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, hstack, identity, vstack
 from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
 from scumble.layout import GridRow, HashedRows
-from scumble.learn.base import PrivateEstimator, default_kernel
+from scumble.learn.base import PrivateEstimator, charging, default_kernel
 from scumble.learn.sampling import Sampler, alike, reach
 
 METHODS = ("climb", "lp")
@@ -101,11 +101,17 @@ class PrivateModes(PrivateEstimator):
         self.starts = starts
         self.significance = significance
 
-    def fit(self, X: Any, y: Any = None) -> PrivateModes:
-        """Release a sketch of X and find the modes of its density. `y` is ignored."""
+    def fit(
+        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+    ) -> PrivateModes:
+        """Release a sketch of X and find the modes of its density.
+
+        `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
+        """
         self._check()
+        account = charging(ledger, dataset, part)
         X = self._begin(X)
-        self.release_ = self._release(X)
+        self.release_ = self._release(X, account)
         self._learn()
         return self
 

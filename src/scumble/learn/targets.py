@@ -42,6 +42,11 @@ def labelled(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def require_rule_for_unknown(model: Any) -> None:
-    """`unknown` is one of its two words."""
+    """`unknown` is one of its two words, and goes with the neighbours."""
     if model.unknown not in ("error", "drop"):
         raise parameter("unknown", "'error' or 'drop'", model.unknown)
+    if model.unknown == "drop" and model.neighbors == "replace":
+        raise PrivacyError(
+            "unknown='drop' does not go with neighbors='replace': how many records are counted then depends on their "
+            "labels, and that number would be public. Hint: use neighbors='add-remove', or unknown='error'."
+        )

@@ -44,8 +44,9 @@ class PrivacyClaim:
     `scale` and `count_scale` are the noise's parameters (Laplace scale or Gaussian σ) of counters and of
     the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
     checking. `rows` counters are touched by one record. A merged release keeps the claims it was
-    made of in `parts`, and `added_up` says how they became one. If several custodians have made the noise together, `custodians` says how many
-    and `dropouts` how many of them may be missing or may not be trusted (`scumble.privacy.shares`).
+    made of in `parts`, and `added_up` says how they became one. If several custodians have made the
+    noise together, `custodians` says how many and `dropouts` how many of them may be missing or may
+    not be trusted (`scumble.privacy.shares`).
 
     >>> from scumble.privacy import calibrate
     >>> claim = calibrate(1000, epsilon=1).claim
@@ -210,13 +211,15 @@ class PrivacyClaim:
     def _check(self) -> None:
         """A stored claim may not promise more than its own exact scales give."""
         if self.mechanism == MERGED:
-            combine = _disjoint if self.combination == "disjoint" else _overlapping
-            least = combine(self.parts)
-            # Older files hold the plain sum, a weaker promise; another machine may have found another last digit.
-            known = self.epsilon == least.epsilon or (
-                self.combination == "overlapping" and self.epsilon * (1 + 1e-6) >= least.epsilon
-            )
-            if not known or dataclasses.replace(self, epsilon=least.epsilon) != least:
+            if self.combination == "disjoint":
+                follows = self == _disjoint(self.parts)
+            else:
+                # Older files hold the plain sum, a weaker promise; another machine may find another last digit.
+                plain = _plain_sum(self.parts)
+                least = _tightest(plain.parts, plain.delta)[0] if plain.delta else plain.epsilon
+                follows = min(least, plain.epsilon) <= self.epsilon <= plain.epsilon
+                follows = follows and dataclasses.replace(self, epsilon=plain.epsilon) == plain
+            if not follows:
                 raise ParameterError("The claim of a merged release does not follow from its parts.")
             return
         assert self.rows is not None and self.exact_scale is not None
@@ -298,11 +301,11 @@ def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
 def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     """The claim of several releases that have no *record* in common.
 
-    A record is in one of them: where records are what is protected, the largest cost is the cost. A person may have
+    A record is in one of them: where a record is what is protected, the largest cost is the cost. A person may have
     records in each of them, up to `records_per_person` every time: for a person the costs add up.
     """
     found = _compatible(claims)
-    return disjoint(found) if all(claim.unit == "record" for claim in found) else overlapping(found)
+    return disjoint(found) if min(claim.records_per_person for claim in found) == 1 else overlapping(found)
 
 
 def _compatible(claims: Iterable[PrivacyClaim]) -> tuple[PrivacyClaim, ...]:
@@ -333,7 +336,7 @@ def _overlapping(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
     if not plain.delta:
         return plain
     epsilon, _ = _tightest(plain.parts, plain.delta)
-    return dataclasses.replace(plain, epsilon=min(plain.epsilon, epsilon))
+    return dataclasses.replace(plain, epsilon=min(plain.epsilon, epsilon * (1 + ROOM)))
 
 
 @lru_cache(maxsize=256)
@@ -350,10 +353,15 @@ def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str
         shifts = [part._shift() for part in gaussian]
         # Tiny σ has no smooth bound; it has a ρ.
         rho = float_up(sum((Fraction(part.rho or 0) for part in gaussian), Fraction(0)))
-        together = least_epsilon(lambda epsilon: min(smoothing_delta(epsilon, *shifts), zcdp_delta(epsilon, rho)), delta)
+        together = least_epsilon(
+            lambda epsilon: min(smoothing_delta(epsilon, *shifts), zcdp_delta(epsilon, rho)), delta
+        )
         ways.append((float_up(sum((Fraction(part.epsilon) for part in others), Fraction(together))), "gaussian"))
     return min(ways)
 
+
+ROOM = 1e-7
+"""How much larger the claim is than what was found: whoever reads it may compute with other last digits."""
 
 _HOW = {"rho": "added up by ρ", "gaussian": "Gaussian noise added up exactly"}
 
