@@ -107,6 +107,7 @@ TABLES = {
 KERNELS: list[Kernel] = [
     scumble.EuclideanKernel(1.0),
     scumble.ManhattanKernel(2.0, power=2),
+    scumble.EuclideanKernel(1.0, power=5),
     scumble.AngularKernel(power=2),
     FoldedKernel(3),
     ColumnKernel(0.5, power=2),
