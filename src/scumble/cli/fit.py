@@ -105,7 +105,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
     from scumble.sources.roles import converted
 
     source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
-    columns = columns or [name for name in source.names if name != target]
+    columns = source.columns(columns or None, besides=[target])
     wanted = [*columns, *([target] if target else [])]
     source.require(wanted)
     roles = dict.fromkeys(columns, "number")

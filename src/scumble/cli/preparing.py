@@ -33,7 +33,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
         label = options.get("label")
-        columns = args.columns or [name for name in source.names if name not in (label, args.person_column)]
+        columns = source.columns(args.columns or None, besides=(label, args.person_column))
         source.require(columns)
         kernel = kernel_from(args, columns)
         roles = roles_of(kernel, columns)

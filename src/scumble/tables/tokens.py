@@ -65,9 +65,9 @@ def words(cell: object) -> list[bytes | None] | None:
     """
     if isinstance(cell, bytes):
         try:
-            cell = cell.decode()
+            return [text_of(word) for word in cell.decode().split()]
         except UnicodeDecodeError:
-            return [*bytes.split(cell)]
+            return [*cell.split()]
     if isinstance(cell, str):
         return [text_of(word) for word in str.split(cell)]
     if isinstance(cell, list | tuple | set | frozenset) or (isinstance(cell, np.ndarray) and cell.ndim == 1):
