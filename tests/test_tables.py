@@ -706,6 +706,7 @@ def test_what_is_no_category_is_refused(column):
     [
         (scipy.sparse.eye_array(3).tocsr(), "SciPy sparse matrix. Hint: pass X.toarray"),
         (scipy.sparse.csr_matrix(np.eye(2)), "SciPy sparse matrix"),
+        (scipy.sparse.dok_array(np.eye(2)), "SciPy sparse matrix"),  # which is a mapping, too
         (None, "must be a table, got NoneType"),
         ("people.csv", "must be a table, got str"),
         (5, "must be a table, got int"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import glob
 import io
+import json
 import logging
 import os
 import re
@@ -469,6 +470,10 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
     pacsv.write_csv(table.select(["a", "b", "town"]), "people.csv")
     with open("people.csv", "a") as file:
         file.write("1.5,2\n1.5,2,Ulm,4\nx,2,Ulm\n")  # too few cells, too many, not a number
+    with open("people.jsonl", "w") as file:
+        for row in table.select(["a", "b", "town"]).to_pylist():
+            file.write(json.dumps(row) + "\n")
+        file.write('{"a": "1.5", "b": 2, "town": 7.0}\n{"a": 1, "b": 2, "town": "\\ud800", "HIV+": 1}\n\nno object\n')
     counted: list[np.ndarray] = []
     release = scumble.sources.Build.release
     monkeypatch.setattr(
@@ -477,13 +482,17 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
         lambda job: (counted.append(counters(job.tally.sketches[0]).copy()), release(job))[1],
     )
     options = "--columns a,b,town --categories town --bandwidth 1 --epsilon 1 --invalid drop --rows 20 --buckets 64"
-    for source in ("people.parquet", "people.csv"):
+    for source in ("people.parquet", "people.csv", "people.jsonl"):
         for where in ([], ["--engine", "spark", "--master", "local[2]"]):
             assert main(["build", source, *options.split(), *where, "--out", "p.scumble"]) == 0
         np.testing.assert_array_equal(counted[-1], counted[-2])
         assert counted[-1].sum() > 0
     assert abs(scumble.load("p.scumble").count - 5980) < 500
     assert "rows were left out" in capsys.readouterr().err
+    nameless = "--bandwidth 1 --epsilon 1 --engine spark --master local[2] --out p.scumble"
+    assert main(["build", "people.jsonl", *nameless.split()]) != 0
+    told = capsys.readouterr().err
+    assert "JSON lines declare no columns" in told and "HIV" not in told
     session.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("folks")
     assert main(["build", "--engine", "spark", "--table", "folks", *options.split(), "--out", "p.scumble"]) == 0
     assert main(["build", "people.csv", *options.split(), "--master", "yarn", "--out", "p.scumble"]) == 2

@@ -95,7 +95,7 @@ def price(kind: Any, options: dict[str, Any]) -> Any:
 
 
 def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool) -> Any:
-    """Column names, the columns as numbers, and the target as numbers or as text."""
+    """Column names, the columns as numbers, and the target as numbers or as it is."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -120,7 +120,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
         raise DataError(f"The column {bad[0]!r} has missing or unreadable cells. Hint: drop those rows first.")
     try:
         X = np.column_stack([pc.cast(table[name], pa.float64()).to_numpy() for name in columns])
-        y = None if target is None else pc.cast(table[target], pa.float64() if number else pa.string()).to_numpy()
+        y = None if target is None else pc.cast(table[target], pa.float64()).to_numpy() if number else table[target]
     except pa.ArrowInvalid:
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
-    return columns, X, y if y is None or number else y.astype(str)
+    return columns, X, y

@@ -122,7 +122,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         """Release one sketch of all records, then solve for the model."""
         self._check_method()
         require_target(self, y)
-        X, y = self._begin(X, y, y_numeric=True)
+        X, y = self._begin(X, y, numeric=True)
         self.target_bounds_ = self._public_target_bounds(y)
         low, high = self.target_bounds_
         self.clipped_ += int(((y < low) | (y > high)).sum())

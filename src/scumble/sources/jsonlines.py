@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -107,8 +107,7 @@ class JsonLines(Format):
                 self.ragged += 1
             else:
                 raise _no_object(file, line + k)
-        columns = [_column([one.get(name) for one in objects], role) for name, role in roles.items()]
-        return [pa.RecordBatch.from_arrays(columns, names=list(roles))] if columns else []
+        return [_batch(objects, roles)] if roles else []
 
     def place(self, file: File, row: int) -> str:
         if file.path == "-":
@@ -203,6 +202,16 @@ def _no_object(file: File, row: int) -> DataError:
 def _whole(digits: str) -> int | float:
     # Python reads no more than 4,300 digits as an integer; no float is that large either.
     return int(digits) if len(digits) <= 4000 else float(digits)
+
+
+def parsed(lines: Iterable[bytes], roles: Roles) -> pa.RecordBatch:
+    """Lines from elsewhere, read in the same way; one that is no object becomes a row without cells."""
+    return _batch([_object(line) or {} for line in lines if line.strip()], roles)
+
+
+def _batch(objects: list[dict[str, Any]], roles: Roles) -> pa.RecordBatch:
+    columns = [_column([one.get(name) for one in objects], role) for name, role in roles.items()]
+    return pa.RecordBatch.from_arrays(columns, names=list(roles))
 
 
 def _column(values: list[Any], role: str) -> pa.Array:

@@ -67,13 +67,8 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
     elif is_of(tables, "pandas", "DataFrame") or is_of(tables, "polars", "DataFrame"):
         yield _named(list(tables.columns), take_apart(tables).columns)
     elif hasattr(tables, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(tables)
-        empty = True
-        for batch in reader:
-            empty = False
+        for batch in _streamed(tables):
             yield _named(batch.schema.names, batch.columns)
-        if empty:
-            yield _named(reader.schema.names, [pa.array([], field.type) for field in reader.schema])
     elif isinstance(tables, Iterator):
         for table in tables:
             yield from _tables(table)
@@ -82,6 +77,21 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
             f"The source must be a path, a database URI or a table with named columns, got {type(tables).__name__}. "
             "Hint: pass an Arrow table, a pandas or polars frame, or an iterator of such."
         )
+
+
+def _streamed(table: Any) -> Iterator[pa.RecordBatch]:
+    """The batches of whatever speaks Arrow's C interface; one without rows, if there is none."""
+    try:
+        reader = pa.RecordBatchReader.from_stream(table)
+        schema, batches = reader.schema, iter(reader)
+        batch = next(batches, None)
+        if batch is None:
+            batch = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+        while batch is not None:
+            yield batch
+            batch = next(batches, None)
+    except Exception:  # what another library has to say may quote cells
+        raise DataError(f"The {type(table).__name__} cannot be read as a stream of Arrow batches.") from None
 
 
 def _named(names: list[Any], columns: list[Column]) -> tuple[tuple[str, ...], Named]:

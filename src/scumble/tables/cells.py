@@ -11,6 +11,7 @@ record, to be refused or dropped like a missing one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -79,7 +80,9 @@ def describe(column: Column) -> str:
     """What a column holds, in words and never by value."""
     if is_arrow(column):
         kind = plain_type(column)
-        return "text" if is_text(kind) else f"values of type {str(kind)[:60]}"
+        if is_text(kind):
+            return "text"
+        return f"values of type {re.split('[<[(]', str(kind))[0]}"  # the fields of a struct may come from records
     return _KINDS.get(column.dtype.kind, f"values of type {column.dtype}")
 
 

@@ -36,12 +36,12 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     """The parts of any table; ``wanted`` lets a lazy one leave out columns, ``width`` is that of an empty list."""
     if isinstance(X, np.ndarray):
         return _from_numpy(X)
+    if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
+        raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
     if isinstance(X, Mapping):
         return _named([_single(value, str(name)) for name, value in X.items()], list(X))
     if isinstance(X, list | tuple):
         return _from_rows(X, width)
-    if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
-        raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
     if is_of(X, "pandas", "DataFrame"):
         return _from_pandas(X)
     if is_of(X, "pandas", "Series") or is_of(X, "pandas", "Index"):

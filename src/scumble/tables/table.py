@@ -158,7 +158,13 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
-def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int = 0) -> str:
+def invalid_message(
+    bad: np.ndarray,
+    names: Sequence[str] | None,
+    first_row: int = 0,
+    *,
+    hint: str = "Hint: mend them, or pass invalid='drop'.",
+) -> str:
     """Says where bad cells are, for the curator: which columns, how many cells, never what they hold.
 
     >>> print(invalid_message(np.array([[False, True], [False, True]]), ["a", "b"]).split(" The")[0])
@@ -174,7 +180,4 @@ def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int
         parts.append(f"the rest in {len(places) - 10} more columns")
     first = first_row + int(np.argmax(bad.any(axis=1)))
     cells_are = "1 cell is" if total == 1 else f"{total} cells are"
-    return (
-        f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. The first is in row {first}. "
-        "Hint: mend them, or pass invalid='drop'."
-    )
+    return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. The first is in row {first}. {hint}"
