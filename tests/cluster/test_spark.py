@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import glob
 import io
+import json
 import logging
 import os
 import re
@@ -308,7 +309,7 @@ def test_at_most_so_many_records_of_each_person(df, table: pa.Table) -> None:
 
 
 def test_bad_cells_are_the_drivers_news_and_no_tasks_failure(df, folder: Path) -> None:
-    with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*missing or not finite.*'a'.*invalid='drop'"):
+    with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*unreadable or not finite.*'a'.*invalid='drop'"):
         spark.sketch(df, KERNEL, COLUMNS, **SIZE)
     with pytest.raises(scumble.DataError, match=r"^Partition \d+: .*none of the classes, in column 'town'"):
         spark.build_by(df, "town", scumble.EuclideanKernel(1.0), ["b"], classes=["Ulm"], epsilon=1.0, rows=8)
@@ -317,7 +318,7 @@ def test_bad_cells_are_the_drivers_news_and_no_tasks_failure(df, folder: Path) -
     with pytest.raises(scumble.DataError, match="no column 'agee'"):
         spark.build(df, KERNEL, ["agee"], epsilon=1.0)
     for text in logs(folder):
-        assert "missing or not finite" not in text and "none of the classes" not in text
+        assert "missing, unreadable or not finite" not in text and "none of the classes" not in text
 
 
 def test_what_does_not_go_with_a_cluster_is_refused(df, session) -> None:
@@ -469,6 +470,10 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
     pacsv.write_csv(table.select(["a", "b", "town"]), "people.csv")
     with open("people.csv", "a") as file:
         file.write("1.5,2\n1.5,2,Ulm,4\nx,2,Ulm\n")  # too few cells, too many, not a number
+    with open("people.jsonl", "w") as file:
+        for row in table.select(["a", "b", "town"]).to_pylist():
+            file.write(json.dumps(row) + "\n")
+        file.write('{"a": "1.5", "b": 2, "town": 7.0}\n{"a": 1, "b": 2, "town": "\\ud800", "HIV+": 1}\n\nno object\n')
     counted: list[np.ndarray] = []
     release = scumble.sources.Build.release
     monkeypatch.setattr(
@@ -477,13 +482,17 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
         lambda job: (counted.append(counters(job.tally.sketches[0]).copy()), release(job))[1],
     )
     options = "--columns a,b,town --categories town --bandwidth 1 --epsilon 1 --invalid drop --rows 20 --buckets 64"
-    for source in ("people.parquet", "people.csv"):
+    for source in ("people.parquet", "people.csv", "people.jsonl"):
         for where in ([], ["--engine", "spark", "--master", "local[2]"]):
             assert main(["build", source, *options.split(), *where, "--out", "p.scumble"]) == 0
         np.testing.assert_array_equal(counted[-1], counted[-2])
         assert counted[-1].sum() > 0
     assert abs(scumble.load("p.scumble").count - 5980) < 500
     assert "rows were left out" in capsys.readouterr().err
+    nameless = "--bandwidth 1 --epsilon 1 --engine spark --master local[2] --out p.scumble"
+    assert main(["build", "people.jsonl", *nameless.split()]) != 0
+    told = capsys.readouterr().err
+    assert "JSON lines declare no columns" in told and "HIV" not in told
     session.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("folks")
     assert main(["build", "--engine", "spark", "--table", "folks", *options.split(), "--out", "p.scumble"]) == 0
     assert main(["build", "people.csv", *options.split(), "--master", "yarn", "--out", "p.scumble"]) == 2

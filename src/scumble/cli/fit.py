@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool) -> Any:
-    """Column names, the columns as numbers, and the target as numbers or as text."""
+    """Column names, the columns as numbers, and the target as numbers or as it is."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -89,7 +89,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
     from scumble.sources.roles import converted
 
     source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
-    columns = columns or [name for name in source.names if name != target]
+    columns = source.columns(columns or None, besides=[target])
     wanted = [*columns, *([target] if target else [])]
     source.require(wanted)
     roles = dict.fromkeys(columns, "number")
@@ -104,7 +104,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
         raise DataError(f"The column {bad[0]!r} has missing or unreadable cells. Hint: drop those rows first.")
     try:
         X = np.column_stack([pc.cast(table[name], pa.float64()).to_numpy() for name in columns])
-        y = None if target is None else pc.cast(table[target], pa.float64() if number else pa.string()).to_numpy()
+        y = None if target is None else pc.cast(table[target], pa.float64()).to_numpy() if number else table[target]
     except pa.ArrowInvalid:
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
-    return columns, X, y if y is None or number else y.astype(str)
+    return columns, X, y

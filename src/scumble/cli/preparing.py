@@ -33,7 +33,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
         label = options.get("label")
-        columns = args.columns or [name for name in source.names if name not in (label, args.person_column)]
+        columns = source.columns(args.columns or None, besides=(label, args.person_column))
         source.require(columns)
         kernel = kernel_from(args, columns)
         roles = roles_of(kernel, columns)
@@ -73,8 +73,11 @@ def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source
     from scumble.cluster.spark.building import ClusterBuild, columns_of
     from scumble.cluster.spark.reading import read
 
-    df, text = read(session(args.master), args.source, **reading)
     others = [name for name in (args.label, args.person_column) if name is not None]
+    roles = None
+    if args.columns:
+        roles = {**roles_of(kernel_from(args, args.columns), args.columns), **dict.fromkeys(others, "category")}
+    df, text = read(session(args.master), args.source, roles=roles, **reading)
     wanted = args.columns and [*args.columns, *others]
     return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, text=text)
 

@@ -59,9 +59,11 @@ try:
         RegressorMixin,
         TransformerMixin,
     )
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted
 except ImportError as problem:  # pragma: no cover
     raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
+
+from scumble.learn.reading import records, target, target_numbers
 
 __all__ = [
     "BaseEstimator",
@@ -77,7 +79,6 @@ __all__ = [
     "check_is_fitted",
     "default_kernel",
     "per_column",
-    "validate_data",
 ]
 
 FACTS = ("bounds", "classes", "count", "target_bounds")
@@ -146,13 +147,17 @@ class PrivateEstimator(BaseEstimator):
 
     # ---- the three steps of `fit` ----
 
-    def _begin(self, X: Any, y: Any = None, **validation: Any) -> Any:
-        """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`."""
+    def _begin(self, X: Any, y: Any = None, *, numeric: bool = False) -> Any:
+        """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`.
+
+        A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
+        """
         self._warn_of_repeats()
-        if y is None:
-            X = validate_data(self, X, dtype=np.float64, order="C", **validation)
-        else:
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", **validation)
+        X = records(self, X, reset=True)
+        if y is not None:
+            y = target(y, len(X))
+            if numeric:
+                y = target_numbers(y)
         self.bounds_ = self._public_bounds(X)
         self.clipped_ = 0
         if self.bounds_ is not None:
@@ -283,7 +288,7 @@ class PrivateEstimator(BaseEstimator):
     def _read(self, X: Any, *, clip: bool = False) -> np.ndarray:
         """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X = records(self, X, reset=False)
         return np.clip(X, *self.bounds_) if clip and self.bounds_ is not None else X
 
     # ---- from a release, to and from files ----

@@ -9,7 +9,8 @@ import numpy as np
 
 from scumble.errors import parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, charging, validate_data
+from scumble.learn.base import PrivateEstimator, charging
+from scumble.learn.reading import records
 from scumble.learn.sampling import alike
 from scumble.sketch import Sketch
 
@@ -143,7 +144,7 @@ class DiversitySampler(PrivateEstimator):
         """
         self._check()
         fresh = "_stream" not in vars(self)
-        X = validate_data(self, batch, dtype=np.float64, order="C", reset=fresh and "release_" not in vars(self))
+        X = records(self, batch, reset=fresh and "release_" not in vars(self))
         if fresh:
             self.bounds_ = self._public_bounds(X)
             budget = {"epsilon": 1.0, "delta": 0.0, "neighbors": self.neighbors, "records_per_person": 1}

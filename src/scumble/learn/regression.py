@@ -125,7 +125,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self._check_method()
         require_target(self, y)
         account = charging(ledger, dataset, part)
-        X, y = self._begin(X, y, y_numeric=True)
+        X, y = self._begin(X, y, numeric=True)
         self.target_bounds_ = self._public_target_bounds(y)
         low, high = self.target_bounds_
         self.clipped_ += int(((y < low) | (y > high)).sum())

@@ -88,7 +88,7 @@ class Tally:
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
         """The batch without the column of persons and without what is too much."""
         where = batch.schema.names.index(person)
-        missing = batch.column(where).is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        missing = np.isnan(Table.of(batch).categories([where])[:, 0])
         if missing.any():
             count = int(missing.sum())
             if self.options.get("invalid", "error") == "error":
