@@ -38,7 +38,9 @@ def static(project: str) -> str:
 def main() -> None:
     uv = shutil.which("uv", path=sysconfig.get_path("scripts")) or "uv"
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "pyproject.toml").write_text(static((HERE.parent / "pyproject.toml").read_text("utf-8")), "utf-8")
+        (Path(folder) / "pyproject.toml").write_text(
+            static((HERE.parent / "pyproject.toml").read_text("utf-8")), "utf-8"
+        )
         ours = [uv, "--quiet", "--no-config", "--directory", folder]
         subprocess.run([*ours, "lock", "--python", sys.executable], check=True)
         for group in GROUPS:

@@ -1,0 +1,42 @@
+"""Build a source archive and a wheel, the same bytes wherever the same commit is built, and write their checksums.
+
+    make dist
+
+Times in the archives are the commit's; the tools are those of the lock. `sha256sum --check SHA256SUMS` in the folder
+verifies what was downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def checksums(folder: Path) -> str:
+    """A line for each file, in the form of `sha256sum`."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != "SHA256SUMS")
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
+
+
+def main(out: str) -> None:
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in [*folder.glob("scumble-*.tar.gz"), *folder.glob("scumble-*.whl")]:
+        old.unlink()
+    git = ["git", "log", "-1", "--format=%ct"]
+    commit = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": commit}
+    build = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder.resolve())]
+    subprocess.run(build, cwd=ROOT, check=True, env=environment)
+    said = checksums(folder)
+    (folder / "SHA256SUMS").write_bytes(said.encode())
+    print(said, end="")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
