@@ -56,8 +56,8 @@ spark:
 	@sh tests/spark.sh
 
 # The tests of the explorer page drive a browser.
-chromium:
-	@sh tests/chromium.sh
+chromium: setup
+	@sh tests/chromium.sh $(BIN)/python
 
 # The explorer page, from web/ into the package: for who changes it. Needs Node.
 page:

@@ -25,6 +25,7 @@ from scumble.explore import Exhibit, Server, export
 from scumble.explore.payload import Content
 from scumble.kernels import Kernel, ProductKernel
 from scumble.learn import PrivateKDEClassifier
+from tests.browser import executable
 
 KERNELS = sorted(
     (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),
@@ -39,7 +40,6 @@ expect.set_options(timeout=60_000)
 
 DONE = ".figures[data-state=done]"
 """The picture is complete."""
-CHROMIUM = "/usr/bin/chromium"
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -53,9 +53,9 @@ QUIET = [
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, one for all tests."""
+    """One browser for all tests."""
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        chromium = driver.chromium.launch(executable_path=executable(driver), args=QUIET)
         yield chromium
         chromium.close()
 
