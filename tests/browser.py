@@ -1,6 +1,6 @@
 """Which browser the tests of the explorer page drive: Debian's Chromium, Playwright's own, or an installed Chrome.
 
-    python tests/browser.py      fails where there is none
+python tests/browser.py      fails where there is none
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # The tests of databases start a PostgreSQL server of their own. This installs its programs where they are missing.
 set -eu
 case "$(uname -s)" in MINGW* | MSYS* | CYGWIN*)
-    echo "The tests of PostgreSQL are left out on Windows: see tests/posix.py."
+    echo "The tests of PostgreSQL are left out on Windows: see tests/windows.py."
     exit 0
     ;;
 esac

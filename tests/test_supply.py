@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tests.windows import MODES, NOT_ON_WINDOWS, reason
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -191,3 +192,15 @@ def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a.tar.gz\n"
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  b.whl\n"
     )
+
+
+def test_what_is_left_out_on_windows_is_there_to_be_left_out() -> None:
+    """A test that was renamed would be run there again, and one that is gone would still be spoken of."""
+    for entry, why in NOT_ON_WINDOWS.items():
+        file, _, test = entry.partition("::")
+        assert (
+            f"def {test}(" in (ROOT / "tests" / file).read_text("utf-8") if test else (ROOT / "tests" / file).exists()
+        )
+        assert why
+    assert reason("tests/test_files.py::test_modes") == reason("tests/test_files.py::test_modes[a-b]") == MODES
+    assert reason("tests/test_faults.py::anything") and reason("tests/test_files.py::another") is None

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.browser import executable
 
 import scumble
 from scumble.bundle import Bundle
@@ -25,7 +26,6 @@ from scumble.explore import Exhibit, Server, export
 from scumble.explore.payload import Content
 from scumble.kernels import Kernel, ProductKernel
 from scumble.learn import PrivateKDEClassifier
-from tests.browser import executable
 
 KERNELS = sorted(
     (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),
