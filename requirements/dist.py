@@ -2,8 +2,8 @@
 
     make dist
 
-They hold what is committed, nothing else. Times in them are the commit's; the tools are those of the lock. `sha256sum --check SHA256SUMS` in the folder
-verifies what was downloaded.
+They hold what is committed, nothing else. Times in them are the commit's; the tools are those of the lock.
+`sha256sum --check SHA256SUMS` in the folder verifies what was downloaded.
 """
 
 from __future__ import annotations
