@@ -17,9 +17,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.windows import MODES, NOT_ON_WINDOWS, reason
+
+import scumble
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -230,3 +233,10 @@ def test_archives_hold_what_is_committed_and_come_out_the_same(tmp_path: Path) -
     with tarfile.open(next((one / "dist").glob("*.tar.gz"))) as archive:
         names = [Path(name).name for name in archive.getnames()]
     assert "_version.py" in names and "salaries.csv" not in names
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == scumble.__version__ and citation["license"] == PROJECT["project"]["license"]
+    assert citation["cff-version"] == "1.2.0" and {"title", "message", "authors"} <= set(citation)
+    assert [each["value"] for each in citation["references"][0]["identifiers"]] == ["arXiv:2006.09352"]
