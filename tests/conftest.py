@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
+from tests.windows import NOT_ON_WINDOWS, reason
 
 import scumble
 from scumble.kernels import Kernel, ProductKernel
+
+# Some of these files could not even be imported there.
+collect_ignore = [entry for entry in NOT_ON_WINDOWS if "::" not in entry] if os.name == "nt" else []
+
+
+def pytest_report_header() -> list[str]:
+    return [f"left out on Windows: {entry}: {why}" for entry, why in NOT_ON_WINDOWS.items()] if os.name == "nt" else []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.name == "nt":
+        for item in items:
+            if why := reason(item.nodeid):
+                item.add_marker(pytest.mark.skip(reason=why))
+
 
 KERNELS = sorted(
     (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),
