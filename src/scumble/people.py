@@ -25,9 +25,9 @@ import hashlib
 import os
 from typing import Any
 
-import numba
 import numpy as np
 
+from scumble.compiling import njit
 from scumble.errors import CorruptFileError, DataError, PrivacyError, parameter
 from scumble.spending import filtered_by_hand
 from scumble.tables.cells import describe, texts
@@ -168,7 +168,7 @@ def _named(name: bytes | None) -> bytes:
     return name
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _find(table: np.ndarray, counts: np.ndarray, hashes: np.ndarray, add: bool) -> tuple[np.ndarray, int]:
     """The place of each hash, by linear probing; −1 if it has none (and `add` is false). A place is taken if its
     count is not 0; a new one is marked with −1, "no record yet"."""
@@ -190,7 +190,7 @@ def _find(table: np.ndarray, counts: np.ndarray, hashes: np.ndarray, add: bool) 
     return places, fresh
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _pass(counts: np.ndarray, places: np.ndarray, which: np.ndarray, most: int) -> np.ndarray:
     """The first `most` records of each person, in order."""
     out = np.zeros(len(which), np.bool_)

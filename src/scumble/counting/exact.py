@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from scumble.compiling import njit
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Kernel, Records
 

@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from scumble.compiling import njit
 from scumble.counting.architectures import whole
 from scumble.counting.exact import _bucket, _within, _word, loop, options
 from scumble.counting.guard import (

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.special import ndtr
 
 from scumble.bundle import Bundle
+from scumble.compiling import njit
 from scumble.counting import engine
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.layout import GridRow, HashedRows
