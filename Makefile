@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo docs postgresql spark chromium page test check fuzz bench paper paper-quick clean
+.PHONY: setup demo docs postgresql spark chromium page test check fuzz mutants bench paper paper-quick clean
 
 setup: $(STAMP)
 
@@ -58,6 +58,12 @@ FUZZ_SECONDS ?= 600
 fuzz: setup
 	@sh tests/fuzz/atheris.sh $(BIN)/python
 	$(BIN)/python tests/fuzz/guided.py $(FUZZ_SECONDS) .fuzz
+
+# Would the tests notice? One small change of the source at a time, each against the tests of its module: an hour or two.
+# MUTANTS="--sample 120 --seed 1" runs so many at random, MUTANTS="--module privacy/exact.py" those of one module.
+MUTANTS ?=
+mutants: setup
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # How fast, beside the machine's limit and the alternatives: some ten minutes, into docs/speed.md.
 bench: setup
