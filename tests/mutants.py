@@ -257,8 +257,9 @@ class Session:
                 raise pytest.UsageError(f"The tests of {self._module} fail without any change.")
             visits = json.loads(note.read_text())
         traced = {line for visit in visits for line in visit["lines"]}
+        touching = [item for item, visit in zip(session.items, visits, strict=True) if visit["lines"]]
         # A change that is none must survive, or every kill would be doubtful.
-        if not _forked(lambda: self._survives(target, source, [(item, 3600.0) for item in session.items]), 3600.0):
+        if not _forked(lambda: self._survives(target, source, [(item, 3600.0) for item in touching]), 3600.0):
             raise pytest.UsageError(f"The tests of {self._module} fail where nothing was changed.")
         compiled = 30.0 if b"numba" in source else 0.0
         for mutant in self._mutants:
@@ -322,11 +323,15 @@ def _forked(work: Any, limit: float) -> bool:
         finally:
             os._exit(code)
     ends = time.monotonic() + limit
-    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
-        if time.monotonic() > ends:
-            os.killpg(child, signal.SIGKILL)
-            return bool(os.waitpid(child, 0)[1] == 0)
-        time.sleep(0.01)
+    try:
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > ends:
+                os.killpg(child, signal.SIGKILL)
+                return bool(os.waitpid(child, 0)[1] == 0)
+            time.sleep(0.01)
+    except BaseException:  # stopped: nothing stays behind
+        os.killpg(child, signal.SIGTERM)
+        raise
     return os.waitstatus_to_exitcode(ended[1]) == 0
 
 
@@ -334,6 +339,7 @@ def _forked(work: Any, limit: float) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options = _options(arguments)
     listed = tomllib.loads(options.list.read_text())
     names = options.module or list(listed["tests"])
