@@ -6,7 +6,7 @@ FOLDER := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN    := $(VENV)/$(FOLDER)
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo docs postgresql spark chromium page test check fuzz bench paper paper-quick lock sbom dist clean
+.PHONY: setup demo docs postgresql spark chromium page test check fuzz mutants bench paper paper-quick lock sbom dist clean
 
 # $(call locked,folder,names): the lock files of these names into an environment. Exact versions, checked by hash; what
 # comes as source is built with tools that are locked, too, so nothing is fetched unseen.
@@ -71,6 +71,12 @@ FUZZ_SECONDS ?= 600
 fuzz: setup
 	@sh tests/fuzz/atheris.sh $(BIN)/python
 	$(BIN)/python tests/fuzz/guided.py $(FUZZ_SECONDS) .fuzz
+
+# Would the tests notice? One small change of the source at a time, each against the tests of its module: an hour or two.
+# MUTANTS="--sample 120 --seed 1" runs so many at random, MUTANTS="--module privacy/exact.py" those of one module.
+MUTANTS ?=
+mutants: setup
+	$(BIN)/python tests/mutants.py $(MUTANTS)
 
 # How fast, beside the machine's limit and the alternatives: some ten minutes, into docs/speed.md.
 bench: setup
