@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numba
 import numpy as np
 import pytest
 
+import rates
 from entropy import Stream, noise_named, rate_of
 from scumble.privacy import discrete_gaussian, discrete_laplace, noise
 
@@ -62,3 +65,7 @@ def test_a_rate_is_needed_and_is_low(mark: dict) -> None:
     assert rate_of(pytest.mark.statistical(rate=1e-9).mark) == 1e-9
     with pytest.raises(pytest.UsageError, match="at most 1e-06"):
         rate_of(pytest.mark.statistical(**mark).mark)
+
+
+def test_the_bounds_of_chance_are_right() -> None:
+    assert doctest.testmod(rates).failed == 0
