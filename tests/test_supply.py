@@ -20,9 +20,9 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tests.windows import MODES, NOT_ON_WINDOWS, reason
 
 import scumble
+from windows import MODES, NOT_ON_WINDOWS, reason
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

@@ -56,10 +56,10 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 1.0, (10_000, 2))
     >>> kde = PrivateKDE(epsilon=1.0, bounds=(0, 10)).fit(X)
-    >>> bool(kde.density([[5.0, 5.0]])[0] > 5 * kde.density([[9.0, 9.0]])[0])
+    >>> bool(kde.density([[5.0, 5.0]])[0] > 2 * kde.density([[9.0, 9.0]])[0])
     True
     >>> exact = kde.release_.kernel([[5.0, 5.0]], X).mean()
-    >>> bool(abs(kde.density([[5.0, 5.0]])[0] / exact - 1) < 0.05)
+    >>> bool(abs(kde.density([[5.0, 5.0]])[0] / exact - 1) < 0.1)       # 12 standard errors
     True
     """
 

@@ -59,7 +59,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.5, (10_000, 2))
     >>> model = PrivateOutlierDetector(contamination=0.05, bounds=(0, 10)).fit(X)
-    >>> model.predict([[5.0, 5.0], [9.0, 1.0]])
+    >>> model.predict([[5.0, 5.0], [9.0, 1.0]])      # 30 standard errors above and below the threshold
     array([ 1, -1])
     """
 
