@@ -16,6 +16,7 @@ from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterE
 from scumble.kernels import Kernel
 from scumble.layout import Reader
 from scumble.planning import Bounds, choose
+from scumble.pledges import require_free
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
 from scumble.privacy.exact import Number
 from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
@@ -378,6 +379,10 @@ class Sketch(Answers):
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By custom ``.secret``."""
         files.write(path, "secret", *self.contents(), secret=True)
 
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write: secret."""
+        return files.to_bytes("secret", *self.contents())
+
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         self._require_open("save")
@@ -387,11 +392,6 @@ class Sketch(Answers):
         return metadata, {"counts": self._counts}
 
     @staticmethod
-    def write_used_up(path: str | os.PathLike[str], release: Release) -> None:
-        """Put a note in place of a secret file whose counters have been released: which release it was, no more."""
-        files.write(path, "secret", {"released": release.identity}, {}, secret=True)
-
-    @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
         """A sketch out of a secret file's content."""
         if "released" in container.metadata:
@@ -399,6 +399,7 @@ class Sketch(Answers):
                 f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
                 "A sketch is released once. Hint: query the release you have; that is free."
             )
+        require_free(container.metadata)
         try:
             spec = Spec.from_dict(container.metadata["spec"])
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]
