@@ -60,7 +60,7 @@ class Loop:
         if keep:
             try:
                 made.enable_caching()
-                made._cache = _Forgiving(made._cache)
+                made._cache = _Forgiving(made._cache)  # type: ignore[attr-defined]
             except RuntimeError:  # "no locator available"
                 _tell()
         self._made = made

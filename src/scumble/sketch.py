@@ -20,6 +20,7 @@ from scumble.headroom import fits
 from scumble.kernels import Kernel
 from scumble.layout import Estimate, Reader
 from scumble.planning import Bounds, choose
+from scumble.pledges import require_free
 from scumble.privacy.exact import Number
 from scumble.release import Disjoint, Release, merge_releases
 from scumble.releasing import NoiseFirst, begin_with_noise, finish, held, keep_noise, release_disjoint, release_share
@@ -399,6 +400,10 @@ class Sketch(Answers):
             if self._noise is not None:
                 self._home = home
 
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write: secret."""
+        return files.to_bytes("secret", *self.contents())
+
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         self._require_open("save")
@@ -408,11 +413,6 @@ class Sketch(Answers):
         return metadata, {"counts": self._counts}
 
     @staticmethod
-    def write_used_up(path: str | os.PathLike[str], release: Release) -> None:
-        """Put a note in place of a secret file whose counters have been released: which release it was, no more."""
-        files.write(path, "secret", {"released": release.identity}, {}, secret=True)
-
-    @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
         """A sketch out of a secret file's content."""
         if "released" in container.metadata:
@@ -420,6 +420,7 @@ class Sketch(Answers):
                 f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
                 "A sketch is released once. Hint: query the release you have; that is free."
             )
+        require_free(container.metadata)
         try:
             spec = Spec.from_dict(container.metadata["spec"])
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]

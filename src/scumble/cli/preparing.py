@@ -13,7 +13,6 @@ from scumble.cli.arguments import bounds_for
 from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
-from scumble.errors import ParameterError
 from scumble.sources import Build, Source, open_source
 from scumble.sources.roles import roles_of
 
@@ -22,8 +21,6 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
     if args.checkpoint is not None:
         check_out(args.checkpoint)
-        if os.path.realpath(args.checkpoint) == os.path.realpath(args.out):
-            raise ParameterError("--checkpoint and --out are the same file. Hint: name the checkpoint c.secret.")
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":
@@ -87,13 +84,13 @@ def count(args: argparse.Namespace, job: Build) -> None:
     line = ProgressLine(args.quiet)
     try:
         job.count(line)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         line.close()
         if args.checkpoint is None:
-            raise KeyboardInterrupt("Nothing was written. Hint: with --checkpoint a build can go on later.") from None
-        raise KeyboardInterrupt(
-            f"The state is in {args.checkpoint} (secret). Run the same command again to go on."
-        ) from None
+            stop.args = ("Nothing was written. Hint: with --checkpoint a build can go on later.",)
+        elif os.path.exists(args.checkpoint):
+            stop.args = (f"The state is in {args.checkpoint} (secret). Run the same command again to go on.",)
+        raise
     finally:
         line.close()
     dropped = job.tally.dropped

@@ -236,8 +236,8 @@ def build(
         raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
     job = Build(source, kernel, columns, **budget, **options)
     job.count(progress)
-    job.discard_checkpoint()
     release = job.release()
+    job.discard_checkpoint()
     assert isinstance(release, Release)
     return release
 
@@ -259,8 +259,8 @@ def build_by(
     """
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
     job.count(progress)
-    job.discard_checkpoint()
     bundle = job.release()
+    job.discard_checkpoint()
     assert isinstance(bundle, Bundle)
     return bundle
 
