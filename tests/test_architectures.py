@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
 import scumble
+from scumble import compiling
 from scumble.counting import Hasher, architectures, cpu, reference
 from scumble.counting.architectures import CONVERSIONS, Conversion, whole
 from scumble.design import Design
@@ -62,7 +62,7 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         assert spec is not None and spec.loader is not None
         copy = importlib.util.module_from_spec(spec)
         with monkeypatch.context() as patch:
-            patch.setattr(numba, "njit", plain)
+            patch.setattr(compiling, "njit", plain)
             spec.loader.exec_module(copy)
         return copy
 
