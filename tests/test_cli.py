@@ -75,7 +75,7 @@ def test_the_command_lines_of_the_design(capsys: pytest.CaptureFixture[str]) -> 
     assert (facts["rows"], facts["buckets"], facts["columns"]) == (1000, 1024, ["age", "income"])
     assert facts["mechanism"] == "discrete-laplace" and facts["seed"] == 7
     assert facts["kernel"]["kernel"] == "euclidean" and facts["kernel"]["scale"] == {"age": 10.0, "income": 20_000.0}
-    assert facts["count"] == release.count and abs(facts["count"] - 4000) < 300
+    assert facts["count"] == release.count and abs(facts["count"] - 4000) < 600  # 24 scales of its Laplace noise
 
 
 def test_the_card_is_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -524,7 +524,7 @@ def test_nothing_depends_on_the_clock(book: Ledger, monkeypatch: pytest.MonkeyPa
 
 
 def test_nobody_opens_the_file_beside_sqlite() -> None:
-    """To open and close the file would drop the locks of other threads (POSIX): only `stat` may look at it."""
+    """To open and close the file drops the locks of other threads (POSIX): `ledgerfile` does, behind its own lock."""
     text = Path(ledger.__file__).read_text()
     assert "open(self.path" not in text and "read_bytes" not in text
 

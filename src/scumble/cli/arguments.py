@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from scumble.cli.streams import tell
 from scumble.errors import ParameterError
 
 Parser = argparse.ArgumentParser
@@ -14,12 +14,25 @@ Parser = argparse.ArgumentParser
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}. Hint: {self.prog} --help", file=sys.stderr)
+        tell(f"{self.prog}: {message}. Hint: {self.prog} --help")
         raise SystemExit(2)
 
 
-def parse(verb: str, summary: str, module: Any, words: list[str]) -> argparse.Namespace:
-    """The arguments of a verb, those of its configuration file included."""
+def parse(verb: str, summary: str, module: Any, words: list[str]) -> tuple[argparse.Namespace, Parser]:
+    """The arguments of a verb, those of its configuration file included; and its parser."""
+    parser = parser_of(verb, summary, module)
+    args = parser.parse_args(words)
+    if getattr(args, "config", None):
+        from scumble.cli.config import read_config
+
+        known = {action.dest: action for action in parser._actions if action.dest not in ("help", "config")}
+        parser.set_defaults(**read_config(args.config, known))
+        args = parser.parse_args(words)
+    return args, parser
+
+
+def parser_of(verb: str, summary: str, module: Any) -> Parser:
+    """What a verb understands."""
     examples = "\n".join(f"  {line}" for line in module.EXAMPLE.strip().splitlines())
     parser = _Parser(
         prog=f"scumble {verb}",
@@ -31,14 +44,7 @@ def parse(verb: str, summary: str, module: Any, words: list[str]) -> argparse.Na
     module.arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors on standard error")
     parser.add_argument("--debug", action="store_true", help="show a traceback if something goes wrong")
-    args = parser.parse_args(words)
-    if getattr(args, "config", None):
-        from scumble.cli.config import read_config
-
-        known = {action.dest: action for action in parser._actions if action.dest not in ("help", "config")}
-        parser.set_defaults(**read_config(args.config, known))
-        args = parser.parse_args(words)
-    return args
+    return parser
 
 
 # ---- values ----

@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from scumble.compiling import njit
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Kernel, Records
 
@@ -38,6 +38,13 @@ def _word(code):
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.int64(bits >> np.uint64(32)) - np.int64(2147483648)
+
+
+@njit(cache=True, inline="always")
+def _within(code, lowest, highest):
+    """A code between its ends, the lowest where it is no number; the twin of `kernels.column.within`."""
+    code = code if code > lowest else lowest
+    return code if code < highest else highest
 
 
 @njit(nogil=True, cache=True)
@@ -145,7 +152,7 @@ def _add_column(columns, offsets, parameters, multipliers, total):
             steps, offset, lowest, highest = parameters[r, h, 1:5]
             m = multipliers[r, h]
             for i in range(columns.shape[1]):
-                v = min(max(np.floor(columns[c, i] * steps + offset), lowest), highest)
+                v = _within(np.floor(columns[c, i] * steps + offset), lowest, highest)
                 total[r, i] += np.uint64(_word(v)) * m
 
 

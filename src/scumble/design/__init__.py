@@ -16,8 +16,8 @@ The seed is public, fixed before the first record, and has nothing to do with th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from scumble.compiling import njit
 from scumble.design import random, sobol
 from scumble.errors import parameter
 

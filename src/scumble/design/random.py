@@ -16,7 +16,8 @@ Golden tests hold the resulting bits.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from scumble.compiling import njit
 
 
 @njit(cache=True)

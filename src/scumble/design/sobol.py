@@ -16,8 +16,8 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-from numba import njit
 
+from scumble.compiling import njit
 from scumble.design import random
 
 COORDINATES = 1024

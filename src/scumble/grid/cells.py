@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import ceil, prod
 
 import numpy as np
-from numba import njit
 
+from scumble.compiling import njit
 from scumble.errors import ParameterError, parameter
 from scumble.grid.field import Field
 from scumble.grid.profile import Profile

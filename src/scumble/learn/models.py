@@ -28,7 +28,7 @@ from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, per_column
 from scumble.release import Release
 
-_ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_")
+_ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
@@ -95,6 +95,8 @@ def _require_whole(model: PrivateEstimator) -> None:
     widths = [release.spec.dimensions for release in releases]
     if type(held["n_features_in_"]) is not int or not 1 <= held["n_features_in_"] <= max(widths):
         raise ValueError("columns")
+    if type(held.get("identity_", "")) is not str:
+        raise ValueError("identity")
     if held["bounds_"] is not None:
         model.bounds_ = per_column(held["bounds_"], held["n_features_in_"])
 

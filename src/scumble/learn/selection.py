@@ -52,7 +52,7 @@ def noisy_best(
     `handicaps`, public whole numbers, are taken off the scores first: a way to prefer a candidate that is good in
     general.
 
-    >>> noisy_best([10, 5000, 20], epsilon=1.0)
+    >>> noisy_best([10, 5000, 20], epsilon=1.0)         # any other with probability below exp(−1000)
     1
     """
     exact = [int(score) for score in scores]

@@ -20,7 +20,8 @@ otherwise be a fresh budget.
 **The file** is an SQLite database of mode 0600 with three tables that only grow; triggers refuse to change or delete a
 row, and each row carries a seal, a SHA-256 over its content and the seal before it, so that a damaged or edited row is
 found. (It is no signature: whoever can write the file can make new seals, or bring back an old copy. Keep the file as
-safe as the table.) Each operation opens the file anew: nothing is shared between threads or across a fork. A charge
+safe as the table.) Each operation opens the file anew: nothing is shared between threads or across a fork. What SQLite
+cannot protect by itself (several names, stray journals) is the business of :mod:`scumble.privacy.ledgerfile`. A charge
 is one ``BEGIN IMMEDIATE`` transaction; with a rollback journal and ``synchronous=EXTRA`` it is on the disk, the
 folder's entry included, before the call returns. ``ledger.proof.md`` holds the argument.
 """
@@ -35,7 +36,6 @@ import json
 import math
 import os
 import sqlite3
-import stat
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator
@@ -57,11 +57,11 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import ROUNDING, Number, _simplest_between, as_count, as_fraction, float_down, float_up
 from scumble.privacy.gaussian import zcdp_delta
+from scumble.privacy.ledgerfile import APPLICATION, alone, in_use, lock, sync, unlock
 from scumble.privacy.sensitivity import LAPLACE, NEIGHBORS, sides_of
 
 COMPOSITIONS = ("pure", "zcdp")
 
-_APPLICATION = 0x5363_4C67  # "ScLg", in the header of the file
 _VERSION = 1
 _FINEST = 10**30
 """Fractions with large denominators are rounded up to a multiple of 10⁻³⁰, so that sums stay short."""
@@ -113,8 +113,11 @@ class Cost:
         """
         if claim.parts:
             costs = [Cost.of(part, rounded=rounded) for part in claim.parts]
-            combine = _largest if claim.combination == "disjoint" else _sum
-            return combine(costs)
+            if claim.combination == "disjoint":
+                return _largest(costs)
+            total = _sum(costs)
+            # The claim may have been added up more tightly than part by part.
+            return dataclasses.replace(total, epsilon=min(total.epsilon, Fraction(claim.epsilon)))
         assert claim.rows is not None and claim.exact_scale is not None and claim.rho is not None
         scale = Fraction(claim.exact_scale)
         count = None if claim.exact_count_scale is None else Fraction(claim.exact_count_scale)
@@ -279,7 +282,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
-        self.path = os.path.abspath(os.fsdecode(path))
+        self.path = os.path.realpath(os.fsdecode(path))
         self._timeout = timeout
         self.accounts()  # so that a file that is no ledger is refused now
 
@@ -287,17 +290,24 @@ class Ledger:
     def create(path: str | os.PathLike[str], *, timeout: float = 60.0) -> Ledger:
         """A new, empty ledger; a file that is there already is refused."""
         target = os.path.abspath(os.fsdecode(path))
+        for end in ("-journal", "-wal"):
+            if os.path.lexists(target + end):
+                raise FileError(
+                    f"Cannot make a ledger at {target!r}: {os.path.basename(target + end)!r} of an earlier one is "
+                    "there and would be replayed into it. Hint: choose another name, or remove it."
+                )
         # The file is made complete under another name: whoever finds it finds a ledger.
         draft = os.path.join(os.path.dirname(target), f".scumble-{uuid.uuid4().hex}.tmp")
         try:
-            os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             try:
+                lock(descriptor)  # while it has two names, nobody uses it
                 with contextlib.closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                     connection.execute("PRAGMA synchronous = EXTRA")
                     connection.execute("BEGIN IMMEDIATE")
                     for statement in _SCHEMA.values():
                         connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     connection.execute(f"PRAGMA user_version = {_VERSION}")
                     connection.execute("COMMIT")
                 _take_name(draft, target)
@@ -305,7 +315,9 @@ class Ledger:
                 for name in (draft, f"{draft}-journal"):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(name)
-            _sync(os.path.dirname(target))
+                unlock(descriptor)
+                os.close(descriptor)
+            sync(os.path.dirname(target))
         except FileExistsError:
             raise FileError(f"Cannot make a ledger at {target!r}: there is a file already. Hint: open it.") from None
         except FileNotFoundError:
@@ -419,36 +431,20 @@ class Ledger:
 
     # ---- the file ----
 
-    def _look(self) -> int:
-        """Refuse what cannot be a ledger; gives its mode.
-
-        By `stat` alone: to open and close the file here would drop the locks that another thread holds on it (POSIX).
-        """
-        shown = repr(self.path)
-        try:
-            about = os.stat(self.path)
-        except FileNotFoundError:
-            raise MissingFileError(
-                f"There is no ledger {shown}. Hint: `scumble ledger FILE --open NAME --epsilon 3`, or Ledger.create."
-            ) from None
-        except OSError as error:
-            raise FileError(f"Cannot read ledger {shown}: {_reason(error)}.") from None
-        if not stat.S_ISREG(about.st_mode):
-            raise ForeignFileError(f"Cannot use {shown} as a ledger: it is not a regular file.")
-        return about.st_mode
-
     @contextlib.contextmanager
     def _connected(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A connection for one operation. What raises inside is rolled back; else it is committed, to the disk."""
-        permissions = self._look()
         # A reader, too, may have to roll back what a killed process left behind.
         mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
         try:
-            with contextlib.closing(self._connect(mode)) as connection:
+            with (
+                alone(self.path, self._timeout, self._require_sound) as about,
+                contextlib.closing(self._connect(mode)) as connection,
+            ):
                 connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
                     _check(connection, self.path)
-                    if os.name == "posix" and permissions & 0o077:
+                    if os.name == "posix" and about.st_mode & 0o077:
                         text = f"Others on this machine may open the ledger {self.path!r}. Hint: chmod 600 it."
                         warnings.warn(text, UserWarning, stacklevel=4)
                     yield connection
@@ -459,6 +455,10 @@ class Ledger:
                     raise
         except sqlite3.Error as error:
             raise _problem(error, self.path, self._timeout) from None
+
+    def _require_sound(self, connection: sqlite3.Connection) -> None:
+        _check(connection, self.path)
+        _read(connection, self.path)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         from urllib.parse import quote
@@ -533,7 +533,7 @@ def _read(connection: sqlite3.Connection, path: str) -> dict[str, Account]:
 
 def _check(connection: sqlite3.Connection, path: str) -> None:
     """The tables and triggers must be ours to the letter, and the pages in order."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise ForeignFileError(f"Cannot use {path!r} as a ledger: it is another program's database.")
     if connection.execute("PRAGMA user_version").fetchone()[0] > _VERSION:
         raise NewerFileError(f"Ledger {path!r} was made by a newer scumble. Hint: pip install --upgrade scumble.")
@@ -693,15 +693,6 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def _sync(folder: str) -> None:
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def _reason(error: Exception) -> str:
     return ((getattr(error, "strerror", None) or str(error)) or type(error).__name__).lower()
 
@@ -709,9 +700,7 @@ def _reason(error: Exception) -> str:
 def _problem(error: sqlite3.Error, path: str, timeout: float) -> FileError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return FileError(
-            f"Ledger {path!r} has been in use for over {timeout:g} s. Nothing was released. Hint: try again."
-        )
+        return in_use(path, timeout)
     if code == sqlite3.SQLITE_FULL:
         return FileError(f"Cannot write ledger {path!r}: the disk is full. Nothing was released.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):

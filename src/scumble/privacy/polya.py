@@ -26,9 +26,9 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-import numba
 import numpy as np
 
+from scumble.compiling import njit
 from scumble.privacy import noise, seam
 from scumble.privacy.exact import as_count
 from scumble.privacy.noise import MARGIN, Integers, Words
@@ -73,7 +73,7 @@ def _shares(scale: Fraction, custodians: int, count: int, margin: float = MARGIN
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _thin_kernel(
     slots: Integers,
     blocks: Integers,

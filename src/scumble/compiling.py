@@ -1,0 +1,106 @@
+"""Loops that are compiled when they are first called, and kept on the disk where there is a place for them.
+
+numba takes half a second to load and some seconds to compile. Whoever only looks at a release or a plan should pay
+neither: `njit` here is numba's, put off until the loop is called or compiled into another one.
+
+What was compiled is kept for the next process: beside the source, in ``NUMBA_CACHE_DIR``, or in the user's own cache
+folder, as numba finds it. A container may have none of them. Then the loops are compiled in memory, in every process
+anew, and one line of the log says so. (A folder of our own among everybody's temporary files is no way out: numba runs
+what it finds in its cache, and there others could leave something to be run.) A cache that is damaged or on a full disk
+is as good as none.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+_told = False
+
+
+def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """``numba.njit``, put off: ``@njit`` and ``@njit(nogil=True, cache=True)``.
+
+    >>> @njit(nogil=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+    if function is None:
+        return functools.partial(njit, **options)
+    return Loop(function, options)
+
+
+class Loop:
+    """A function that is compiled on first use. Inside other loops, and in all else, it is what numba makes of it."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._options = function, options
+        self._made: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return (self._made or self._make())(*args)
+
+    def __getattr__(self, name: str) -> Any:  # numba asks for `_numba_type_`
+        return getattr(self._made or self._make(), name)
+
+    def __reduce__(self) -> str:  # another process finds it where it stands
+        return self._function.__qualname__
+
+    def _make(self) -> Any:
+        # Without a lock: two threads may both get here, and then compile the same thing.
+        import numba
+
+        keep = self._options.get("cache", False)
+        made = numba.njit(self._function, **self._options | {"cache": False})
+        if keep:
+            try:
+                made.enable_caching()
+                made._cache = _Forgiving(made._cache)  # type: ignore[attr-defined]
+            except RuntimeError:  # "no locator available"
+                _tell()
+        self._made = made
+        return made
+
+
+class _Forgiving:
+    """numba's cache of one loop; what goes wrong with its files costs time and nothing else."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def load_overload(self, *args: Any) -> Any:
+        try:
+            return self._cache.load_overload(*args)
+        except Exception:  # whatever damaged bytes make of a pickle
+            return None
+
+    def save_overload(self, *args: Any) -> None:
+        try:
+            self._cache.save_overload(*args)
+        except OSError:
+            return
+        except Exception:  # the index that is there already cannot be read: begin anew
+            try:
+                self._cache.flush()
+                self._cache.save_overload(*args)
+            except OSError:
+                return
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+
+def _tell() -> None:
+    """Once a process."""
+    global _told
+    if not _told:
+        _told = True
+        logging.getLogger("scumble").warning(
+            "scumble: no folder to keep compiled loops in, so that each run compiles anew. "
+            "Hint: let NUMBA_CACHE_DIR name a folder that only you can write to."
+        )
