@@ -188,11 +188,15 @@ def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
 # ---- putting a mutant in the place of the real module ----
 
 
-def install(module: types.ModuleType, source: bytes) -> None:
-    """Make a loaded module behave as if `source` had been loaded in its place."""
+def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
+    """Make a loaded module behave as if `source` had been loaded in its place.
+
+    Functions and methods get their new code, constants and what numba compiles are bound anew. (Values that stand in
+    the body of a class stay: no module here has any that matter.)
+    """
     if "numba" in sys.modules:
         # Its cache would take a function with another constant for the one it has compiled.
-        sys.modules["numba"].config.CACHE_DIR = tempfile.mkdtemp(prefix="mutant-numba-")
+        sys.modules["numba"].config.CACHE_DIR = tempfile.mkdtemp(dir=scratch)
     path = str(module.__file__)
     old_functions = {
         f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path
@@ -235,8 +239,8 @@ def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeTy
 class Session:
     """A pytest plugin: instead of running the tests once, it runs them for every mutant."""
 
-    def __init__(self, module: str, mutants: list[Mutant]) -> None:
-        self._module, self._mutants = module, mutants
+    def __init__(self, path: Path, mutants: list[Mutant]) -> None:
+        self._path, self._mutants = path.resolve(), mutants
         self.survivors: list[Mutant] = []
         self.seconds = 0.0
         self._failed = False
@@ -246,36 +250,46 @@ class Session:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         began = time.monotonic()
-        target = next(
-            m for m in list(sys.modules.values()) if (getattr(m, "__file__", "") or "").endswith(self._module)
-        )
-        path = Path(str(target.__file__))
-        source = path.read_bytes()
-        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-            note = Path(folder) / "lines.json"
-            if not _forked(lambda: self._note(session.items, str(path), note), 3600.0):
-                raise pytest.UsageError(f"The tests of {self._module} fail without any change.")
+        loaded = [m for m in list(sys.modules.values()) if getattr(m, "__file__", None)]
+        target = next((m for m in loaded if Path(str(m.__file__)).resolve() == self._path), None)
+        if target is None:
+            raise pytest.UsageError(f"No test loads {self._path}.")
+        source = self._path.read_bytes()
+        with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
+            note = Path(scratch) / "lines.json"
+            if not _forked(lambda: self._note(session.items, str(target.__file__), note), 3600.0):
+                raise pytest.UsageError(f"The tests of {self._path} fail without any change.")
             visits = json.loads(note.read_text())
-        traced = {line for visit in visits for line in visit["lines"]}
-        touching = [item for item, visit in zip(session.items, visits, strict=True) if visit["lines"]]
-        # A change that is none must survive, or every kill would be doubtful.
-        if not _forked(lambda: self._survives(target, source, [(item, 3600.0) for item in touching]), 3600.0):
-            raise pytest.UsageError(f"The tests of {self._module} fail where nothing was changed.")
-        compiled = 30.0 if b"numba" in source else 0.0
-        for mutant in self._mutants:
-            inside = traced & set(mutant.statement)
-            chosen = [k for k, v in enumerate(visits) if (inside & set(v["lines"]) if inside else v["lines"])]
-            chosen.sort(key=lambda k: visits[k]["seconds"])
-            limits = [(session.items[k], 2.0 + compiled + 3.0 * visits[k]["seconds"]) for k in chosen]
-
-            changed = mutant.applied(source)
-            if _forked(lambda: self._survives(target, changed, limits), 60.0 + 10.0 * sum(s for _, s in limits)):  # noqa: B023
-                self.survivors.append(mutant)
+            # A change that is none must survive, or every kill would be doubtful.
+            touching = [(item, 3600.0) for item, visit in zip(session.items, visits, strict=True) if visit["lines"]]
+            if not _forked(lambda: self._survives(target, source, touching, scratch), 3600.0):
+                raise pytest.UsageError(f"The tests of {self._path} fail where nothing was changed.")
+            for mutant in self._mutants:
+                limits = self._that_come_by(mutant, session.items, visits, b"numba" in source)
+                changed = mutant.applied(source)
+                patience = 60.0 + 10.0 * sum(limit for _, limit in limits)
+                if _forked(lambda: self._survives(target, changed, limits, scratch), patience):  # noqa: B023
+                    self.survivors.append(mutant)
         self.seconds = time.monotonic() - began
         return True
 
-    def _survives(self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]]) -> bool:
-        install(target, source)
+    def _that_come_by(
+        self, mutant: Mutant, items: list[pytest.Item], visits: list[dict[str, Any]], compiles: bool
+    ) -> list[tuple[pytest.Item, float]]:
+        """The tests that run the changed statement, the quickest first, and how long each may take.
+
+        What runs as the module is loaded, or is compiled, is not traced: there, whatever touches the module.
+        """
+        reached = [k for k, visit in enumerate(visits) if set(visit["lines"]) & set(mutant.statement)]
+        if not reached and (compiles or not mutant.function):
+            reached = [k for k, visit in enumerate(visits) if visit["lines"]]
+        reached.sort(key=lambda k: visits[k]["seconds"])
+        return [(items[k], (30.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
+
+    def _survives(
+        self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]], scratch: str
+    ) -> bool:
+        install(target, source, scratch)
         return all(self._passes(item, limit) for item, limit in limits)
 
     def _passes(self, item: pytest.Item, limit: float) -> bool:
@@ -358,7 +372,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not mine:
             continue
         tests = [str(options.list.parent / test) for test in listed["tests"][name]]
-        lived, seconds = _run(name, tested, tests) if tested else ([], 0.0)
+        lived, seconds = _run(options.package / name, tested, tests) if tested else ([], 0.0)
         survivors += lived
         print(
             f"{name:24}{len(mine):5} mutants{len(tested) - len(lived):5} killed{len(lived):5} survived"
@@ -370,13 +384,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if survivors else 0
 
 
-def _run(name: str, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
+def _run(path: Path, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
     """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         answer = Path(folder) / "survivors.json"
 
         def work() -> bool:
-            session = Session(name, mutants)
+            session = Session(path, mutants)
             options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             code = pytest.main([*options.split(), *tests], plugins=[session])
@@ -384,7 +398,7 @@ def _run(name: str, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutan
             return int(code) in (0, 1)
 
         if not _forked(work, 24 * 3600.0):
-            raise SystemExit(f"The tests of {name} could not be run.")
+            raise SystemExit(f"The tests of {path} could not be run.")
         places, seconds = json.loads(answer.read_text())
         return [mutants[k] for k in places], seconds
 
