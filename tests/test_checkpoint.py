@@ -231,29 +231,33 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(tmp_path: Path) -> Non
 
 
 def test_the_same_counters_are_not_released_twice(
-    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Between the draw and the end there is the checkpoint or the release, never both and never none."""
+    """When the release takes its name, the counters are gone; killed there, the same command takes that release."""
     checkpoint, out = tmp_path / "c.secret", tmp_path / "o.scumble"
+    words = command(sources, "--checkpoint", str(checkpoint), "--out", str(out))
     seen = []
-
-    def die(*_: object) -> None:
-        seen.append((checkpoint.exists(), out.exists()))
-        raise KeyboardInterrupt
-
     stopped_build(sources, checkpoint)
-    real = os.replace
+    with monkeypatch.context() as patch:
+        real = os.replace
 
-    def at_the_end(a: str, b: str) -> None:
-        if str(b) == str(out):
-            die()
-        real(a, b)
+        def at_the_end(a: str, b: str) -> None:
+            if str(b) == str(out):
+                seen.append((files.read(checkpoint, expect="checkpoint").arrays, out.exists()))
+                raise KeyboardInterrupt
+            real(a, b)
 
-    monkeypatch.setattr(os, "replace", at_the_end)
-    assert main(command(sources, "--checkpoint", str(checkpoint), "--out", str(out))) == 130
-    assert seen == [(False, False)]
+        patch.setattr(os, "replace", at_the_end)
+        assert main(words) == 130
+    assert seen == [({}, False)]
     (ready,) = tmp_path.glob(".scumble-*.ready")
-    assert abs(scumble.load(ready).count - ROWS) < COUNT, "nothing is lost: the release is whole"
+    whole = scumble.load(ready)
+    assert abs(whole.count - ROWS) < COUNT, "nothing is lost: the release is whole"
+    assert str(ready) in capsys.readouterr().err
+    with pytest.raises(scumble.BudgetError, match="released before"):
+        small(sources, checkpoint).count()
+    assert main(words) == 0
+    assert scumble.load(out).identity == whole.identity and [each.name for each in tmp_path.iterdir()] == [out.name]
 
 
 def test_a_resumed_sketch_keeps_its_lineage(sources: Path, tmp_path: Path) -> None:

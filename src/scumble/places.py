@@ -35,6 +35,7 @@ except ImportError:  # Windows: what is open there cannot be removed or replaced
 
 DRAFT, READY = "tmp", "ready"
 _UMASK = threading.Lock()
+_UNFINISHED: set[Place] = set()
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
 _CREATE |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -54,10 +55,12 @@ class Place:
         self._folder = os.path.dirname(target) or "."
         self._hidden = ending == READY and not secret
         self._size = 0
-        with self._told():
+        self.owed = False  # whether it must stay, whatever happens: nothing else is left of what it was made of
+        with Unbroken(), self._told():
             check_target(target)
             # The umask takes its share of what is public.
             self.draft, self._descriptor = _draft(target, ending, 0o600 if secret or self._hidden else 0o666)
+            _UNFINISHED.add(self)
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -114,13 +117,16 @@ class Place:
             sync_folder(self._folder)
 
     def close(self) -> None:
-        """Let go; a draft that has not taken its name is removed."""
+        """Let go; a draft that has not taken its name is removed, unless it is owed."""
         with Unbroken():
-            if self.draft:
+            if self.draft and not self.owed:
                 with contextlib.suppress(OSError):
                     os.unlink(self.draft)
                 self.draft = ""
-            self.leave()
+            descriptor = self.give_lock()
+            if descriptor >= 0:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
 
     def set_aside(self) -> None:
         """A name that people see, for a whole draft that could not take its own."""
@@ -133,14 +139,13 @@ class Place:
     def give_lock(self) -> int:
         """The open, locked file, which is the caller's to close from now on."""
         descriptor, self._descriptor = self._descriptor, -1
+        _UNFINISHED.discard(self)
         return descriptor
 
-    def leave(self) -> None:
-        """Let go and leave everything where it is."""
-        descriptor, self._descriptor, self.draft = self._descriptor, -1, ""
-        if descriptor >= 0:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+
+def unfinished() -> set[Place]:
+    """The drafts that this process is at work on."""
+    return set(_UNFINISHED)
 
 
 def write_whole(target: str, data: bytes, *, secret: bool = False) -> None:

@@ -51,24 +51,30 @@ SIGNALLED = 128
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code back."""
     from scumble.cli import streams
+    from scumble.interrupts import Unbroken
+    from scumble.places import unfinished
 
     streams.mend()
+    others = unfinished()
     before = _stops_as_ctrl_c()
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt as stop:
         return _stopped(stop)
     except OSError as problem:
-        broken = streams.broken()
-        if broken is None:
+        if not streams.is_broken(problem):
             raise
         streams.silence(sys.stdout)
-        if isinstance(problem, BrokenPipeError):
+        broken_pipe = isinstance(problem, BrokenPipeError)
+        if broken_pipe and "Hint" not in str(problem.strerror):  # whoever closed it knows
             return BROKEN_PIPE
-        return _say(f"Cannot write standard output: {(broken.strerror or '').lower()}.", DAMAGED)
+        return _say(f"Cannot write standard output: {problem.strerror}.", BROKEN_PIPE if broken_pipe else DAMAGED)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        with Unbroken():
+            for draft in unfinished() - others:  # wherever a signal struck
+                draft.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def _main(words: list[str]) -> int:
@@ -123,9 +129,9 @@ def _run(verb: str, words: list[str]) -> int:
         sys.stdout.flush()
         return leaving.code if isinstance(leaving.code, int) else USAGE
     except Exception as problem:
-        from scumble.cli.streams import broken
+        from scumble.cli.streams import is_broken
 
-        if debug or (isinstance(problem, OSError) and not problem.filename and broken() is not None):
+        if debug or is_broken(problem):
             raise
         return _explain(problem)
 
@@ -169,6 +175,8 @@ def _explain(problem: Exception) -> int:
         return _say(f"Cannot use{where}: {problem.strerror.lower()}.", BAD_DATA)
     if isinstance(problem, MemoryError):
         return _say("There is not enough memory. Hint: choose fewer rows or buckets.", BAD_DATA)
+    if isinstance(problem, (OverflowError, ZeroDivisionError)):
+        return _say("A number is too large or too small to calculate with. Hint: look at the options' numbers.", USAGE)
     # Another library's words may quote cells of the table: the type must do.
     return _say(
         f"Unexpected {type(problem).__name__}: this is a bug. Hint: --debug shows where; please report it.", BUG

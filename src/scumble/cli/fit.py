@@ -19,17 +19,17 @@ TASKS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from scumble.cli.arguments import budget, ledger, names, ranges, reading
+    from scumble.cli.arguments import SEED, Whole, budget, ledger, name, names, ranges, reading
 
     parser.add_argument("table", help="the private table; '-' for standard input")
     parser.add_argument("--task", choices=list(TASKS), required=True, help="classify, separate (a plane), or regress")
     parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what to learn")
+    parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds of every column")
     parser.add_argument("--classes", type=names, metavar="X,Y", help="all classes, public")
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
-    parser.add_argument("--rows", type=int, help="rows of counters (left out: a good number)")
-    parser.add_argument("--seed", type=int, default=0, help="of the hash functions; public (default: 0)")
+    parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
+    parser.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
     parser.add_argument("--out", required=True, metavar="FILE", help="the model, by custom .scumble")
     reading(parser)
     budget(parser)
@@ -49,6 +49,9 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
+    from scumble.interrupts import Unbroken
+    from scumble.learn import models
+    from scumble.places import Place
     from scumble.spending import charging
 
     require(args, epsilon="the privacy budget of this fit, such as 1", bounds="the columns' public bounds")
@@ -73,8 +76,15 @@ def run(args: argparse.Namespace) -> None:
     else:
         options["classes"] = args.classes
     model = getattr(learn, TASKS[args.task])(**options)
-    model.fit(X, y, ledger=args.ledger, dataset=args.dataset, part=args.part)
-    model.save(args.out)
+    place = Place(args.out)
+    try:
+        model.before_charge = place.reserve
+        model.fit(X, y, ledger=args.ledger, dataset=args.dataset, part=args.part)
+        with Unbroken():
+            place.fill(models.to_bytes(model))
+            place.take_name()
+    finally:
+        place.close()
     say(args, f"Wrote {args.out}: {model.privacy_}.")
 
 

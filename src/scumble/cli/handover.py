@@ -63,7 +63,6 @@ class Handover:
         self.out, self._make_note, self._asked = out, note, asked or {}
         self._release: Place | None = None
         self._note: Place | None = None
-        self._owed = False  # whether the release is all that is left of the counters
         with Unbroken():
             try:
                 if secret is not None and note is not None:
@@ -88,10 +87,9 @@ class Handover:
     def close(self) -> None:
         """Let go of what was reserved and is not needed."""
         with Unbroken():
-            if self._note is not None:
-                self._note.close()
-            if self._release is not None:
-                self._release.leave() if self._owed else self._release.close()
+            for place in (self._note, self._release):
+                if place is not None:
+                    place.close()
 
     @property
     def pledge(self) -> dict[str, Any]:
@@ -107,6 +105,7 @@ class Handover:
         done: Callable[[], object] = lambda: None,
     ) -> tuple[Any, int]:
         """Steps 2 to 6, then `done`; gives the release and its size."""
+        drawn = False
         try:
             with Unbroken():
                 try:
@@ -116,11 +115,12 @@ class Handover:
                     data = release.to_bytes()
                     if self._release is not None:
                         self._release.fill(data)
+                        self._release.owed = True
                 except BaseException:
                     if put_back is not None:
                         put_back()
                     raise
-                self._owed = True
+                drawn = True
                 if self._note is not None and self._make_note is not None:
                     self._note.fill(self._make_note(_identity(release), self.pledge))
                     self._note.take_name()
@@ -131,30 +131,37 @@ class Handover:
                 _pour(data)
                 done()
         except (OSError, KeyboardInterrupt) as problem:
-            if not self._owed:
+            if not drawn:
                 raise
-            raise self._found_in(problem) from None
-        self._owed = self.out != "-"
+            raise self._found_in(problem, release) from None
+        if self._release is not None:
+            self._release.owed = False
         return release, len(data)
 
-    def _found_in(self, problem: BaseException) -> BaseException:
+    def _found_in(self, problem: BaseException, release: Any) -> BaseException:
         """The same trouble, and where the release is."""
-        if self._release is None:  # standard output, and nothing that could be taken again
-            return problem
-        if self.out != "-" and not self._release.draft:
+        if self.out != "-" and self._release is not None and not self._release.draft:
             words = f"{self.out} was written first, and is whole."
+        elif self._note is not None and self._release is not None:
+            words = f"The release is whole in {self._release.draft!r}; run the same command again to take it."
         else:
-            again = "; run the same command again to take it" if self._note is not None else ""
-            if self._note is None:
-                self._release.set_aside()
-            words = f"The release is whole in {self._release.draft!r}{again}."
+            words = f"The release is whole in {self._set_aside(release)!r}."
         if isinstance(problem, FileError):
             return FileError(f"{str(problem).split(' Hint:')[0]} Hint: {words[0].lower()}{words[1:]}")
         if isinstance(problem, OSError):
-            problem.args = (problem.errno, f"{problem.strerror}. Hint: {words[0].lower()}{words[1:-1]}")
+            problem.strerror = f"{problem.strerror}. Hint: {words[0].lower()}{words[1:-1]}"
         else:
             problem.args = (words,)
         return problem
+
+    def _set_aside(self, release: Any) -> str:
+        """A name that people see, for a release that is paid for and has no place."""
+        if self._release is not None:
+            self._release.set_aside()
+            return self._release.draft
+        name = f"release-{_identity(release)[:8]}.scumble"
+        release.save(name)
+        return name
 
 
 def _pour(data: bytes) -> None:

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         with Part(args.secret) as part:
             left = part.left(asked)
-            for line in () if left is not None else tidy(part.path):
+            for line in tidy(part.path, takes=True):
                 say(args, f"scumble: {line}")
             if left is not None:
                 release, size = left.take(args.out)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 from typing import Any
+
+from scumble.errors import ScumbleError
 
 
 def mend() -> None:
@@ -39,13 +42,15 @@ def tell(text: str) -> None:
         silence(sys.stderr)
 
 
-def broken() -> OSError | None:
-    """What is wrong with standard output, if anything."""
-    try:
-        sys.stdout.flush()
-    except OSError as problem:
-        return problem
-    return None
+def is_broken(problem: BaseException) -> bool:
+    """Whether it is standard output that failed: all other errors of the system name a file, or are told in words."""
+    broken = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EDQUOT, errno.EFBIG)
+    return (
+        isinstance(problem, OSError)
+        and not isinstance(problem, ScumbleError)
+        and problem.filename is None
+        and problem.errno in broken
+    )
 
 
 def silence(stream: Any) -> None:

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +84,9 @@ __all__ = [
 FACTS = ("bounds", "classes", "count", "target_bounds")
 """What `public` may declare: that these facts about the table are public already and may be read off it."""
 
+BESIDE_COUNTERS = 1 << 20
+"""Bytes of a model's file for everything but its counters."""
+
 Bounds = tuple[np.ndarray, np.ndarray]
 
 
@@ -116,6 +119,8 @@ class PrivateEstimator(BaseEstimator):
     bounds_: Bounds | None
     clipped_: int
     """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
+    before_charge: Callable[[int], object] | None = None
+    """Told the most bytes that the model's file can have, before a budget is spent: to prove that it can be written."""
     release_: Release
     identity_: str
     """The UUID of this fit: what stands in the ledger it was charged to."""
@@ -170,7 +175,8 @@ class PrivateEstimator(BaseEstimator):
         """One release of the records, for the whole budget."""
         budget = self._budget()
         sketch = self._sketch(self._kernel(), X, budget)
-        return self._spend([sketch.update(X)], budget, self._pay([price(sketch.rows, budget)], account))[0]
+        paid = self._pay([price(sketch.rows, budget)], account, counters=sketch.rows * sketch.buckets)
+        return self._spend([sketch.update(X)], budget, paid)[0]
 
     def _budget(self, **changes: Any) -> dict[str, Any]:
         """The parameters' own budget, but for what is given."""
@@ -182,8 +188,13 @@ class PrivateEstimator(BaseEstimator):
         }
         return {**whole, **changes}
 
-    def _pay(self, claims: Sequence[PrivacyClaim], account: Charging | None) -> Prepaid:
-        """Charge all that this fit will release, at once and before the first noise; sets `identity_`."""
+    def _pay(self, claims: Sequence[PrivacyClaim], account: Charging | None, *, counters: int) -> Prepaid:
+        """Charge all that this fit will release, at once and before the first noise; sets `identity_`.
+
+        `counters` is how many there will be, at most: before the charge, whoever will write the model is told its size.
+        """
+        if self.before_charge is not None:
+            self.before_charge(8 * counters + BESIDE_COUNTERS)
         paid = Prepaid(claims, account)
         self.identity_ = paid.identity
         return paid
@@ -383,7 +394,7 @@ class PrivateEstimator(BaseEstimator):
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in ("clipped_", "_fits", "_refined")
+            if name not in ("clipped_", "_fits", "_refined", "before_charge")
         }
 
     # ---- each fit is a release ----

@@ -165,7 +165,10 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         drafts = [self._draft(kernel, used, X, budget, k) for k, kernel in enumerate(kernels[:used])]
         claims = [price(draft.rows, budget, count) for draft, count in zip(drafts, counting, strict=True)]
         claims += self._selection_claims() + ([price(1, calibrating, 0)] if share else [])
-        paid = self._pay(claims, account)
+        # The kernel that will be chosen may want more buckets than the first.
+        cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing else 0) for draft in drafts]
+        counters = len(self.classes_) * (sum(cells) + calibration.KERNEL.radix)
+        paid = self._pay(claims, account, counters=counters)
         if choosing:
             drafts = [self._draft(self._chosen(kernels, X, y, paid), used, X, budget, 0)]
         self.releases_ = [

@@ -120,7 +120,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         epsilon, delta = (as_fraction(name, getattr(self, name)) / len(kernels) for name in ("epsilon", "delta"))
         budget = self._budget(epsilon=epsilon, delta=delta)
         sketches = [self._sketch(kernel, X, budget) for kernel in kernels]
-        paid = self._pay([price(sketch.rows, budget) for sketch in sketches], account)
+        counters = sum(sketch.rows * sketch.buckets for sketch in sketches)
+        paid = self._pay([price(sketch.rows, budget) for sketch in sketches], account, counters=counters)
         return [self._spend([sketch.update(X)], budget, paid)[0] for sketch in sketches]
 
     @classmethod

@@ -117,7 +117,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         )
         side = np.where(y == self.classes_[1], 1.0, -1.0)
         budget = self._budget()
-        paid = self._pay([price(sketch.rows, budget)], account)
+        paid = self._pay([price(sketch.rows, budget)], account, counters=sketch.rows * sketch.buckets)
         (self.release_,) = self._spend([sketch.update(side[:, None] * self._extended(X))], budget, paid)
         self._learn()
         return self

@@ -114,7 +114,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
             share *= 0
         budget, counting = self._budget(epsilon=whole * (1 - share)), self._budget(epsilon=whole * share, delta=0)
         claims = [price(sketch.rows, budget), *([price(1, counting, 0)] if share else [])]
-        paid = self._pay(claims, account)
+        paid = self._pay(claims, account, counters=sketch.rows * sketch.buckets + quantiles.MOST)
         (self.release_,) = self._spend([sketch.update(X)], budget, paid)
         self.scores_ = None
         if share:

@@ -146,7 +146,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
             seed=self._seed(),
             design="orthogonal",
         )
-        paid = self._pay([*([price(1, mean_budget)] if share else []), price(rows, budget)], account)
+        claims = [*([price(1, mean_budget)] if share else []), price(rows, budget)]
+        paid = self._pay(claims, account, counters=rows * sketch.buckets + MEAN_KERNEL.radix)
         self.release_of_target_ = None
         if share:
             histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=self._seed(), design="iid")

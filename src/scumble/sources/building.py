@@ -15,9 +15,10 @@ from scumble.planning import DEFAULT_RECORDS, Bounds, plan
 from scumble.privacy.calibration import calibrate
 from scumble.release import Release
 from scumble.releasing import release_disjoint
+from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
-from scumble.sources.opening import open_source
+from scumble.sources.opening import _paths, open_source
 from scumble.sources.roles import roles_of
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
@@ -98,6 +99,10 @@ class Build:
                 "Noise first and a column of persons do not go together: the table of persons would be there to steal. "
                 "Hint: leave out one of them."
             )
+        if checkpoint is not None:
+            book: Any = getattr(ledger, "path", ledger)
+            inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
+            require_apart({"checkpoint": os.fsdecode(checkpoint)}, inputs, every=reading.get("format") is not None)
         people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
         self.source: Source = open_source(source, **reading)
         try:
