@@ -56,7 +56,7 @@ class Loop:
         import numba
 
         keep = self._options.get("cache", False)
-        made = numba.njit(self._function, **self._options | {"cache": False})
+        made: Any = numba.njit(self._function, **self._options | {"cache": False})
         if keep:
             try:
                 made.enable_caching()

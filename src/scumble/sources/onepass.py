@@ -44,6 +44,7 @@ def one_pass(
     """Count every row of the source once.
 
     Ctrl-C waits for the batch at hand, writes a last checkpoint, and then raises KeyboardInterrupt as usual.
+    A source that has changed meanwhile is refused, before noise is drawn. (Noise that came first has been paid for.)
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
     invalid = tally.options.get("invalid", "error")
@@ -52,7 +53,7 @@ def one_pass(
     kept = dict(tally.skipped)
     with PatientInterrupts() as interrupted:
         pieces = source.pieces(roles, start=start, invalid=invalid)
-        for piece in read_ahead(pieces, stopped=interrupted):
+        for piece in read_ahead(pieces, stopped=interrupted, wake=source.wake):
             try:
                 tally.update(piece.batch)
             except DataError as problem:
@@ -69,6 +70,7 @@ def one_pass(
             if checkpoint is not None:
                 checkpoint.keep(tally, position, now=True)
             raise KeyboardInterrupt
+        source.require_unchanged()
 
 
 def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:
