@@ -35,10 +35,8 @@ class JsonLines(Format):
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
-        if file.path == "-" and not file.compression:
+        if file.path == "-":
             data = standard_input().head
-        elif file.path == "-":
-            raise DataError("Packed JSON lines cannot come from standard input. Hint: unpack them first.")
         else:
             stream = Stream(file)
             try:
@@ -50,11 +48,15 @@ class JsonLines(Format):
         lines = data.splitlines()
         complete = lines if len(lines) == 1 or data.endswith(b"\n") else lines[:-1]
         names: dict[str, None] = {}
-        for number, line in enumerate(complete[:LOOK]):
+        problem = empty(file)
+        for number, line in reversed(list(enumerate(complete[:LOOK]))):
             if line.strip():
-                names |= dict.fromkeys(self._object(line.removeprefix(b"\xef\xbb\xbf"), file, number))
+                try:
+                    names = dict.fromkeys(self._object(line.removeprefix(b"\xef\xbb\xbf"), file, number)) | names
+                except DataError as first:  # one bad line is a row's affair; if all are, the first one is told
+                    problem = first
         if not names:
-            raise empty(file)
+            raise problem
         return tuple(names)
 
     def _object(self, line: bytes, file: File, row: int) -> dict[str, Any]:
@@ -70,12 +72,13 @@ class JsonLines(Format):
         return found
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
+        self.ragged = 0
         stream = Stream(file)
         schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
         options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
         try:
             for block, line in _blocks(stream, file, self):
-                batches = self._parse(block, line, file, roles, options)
+                batches = self._parse(block, line, file, roles, options, invalid)
                 rows = sum(batch.num_rows for batch in batches)
                 for batch in cut(iter(batches), skip):
                     yield Read(batch, stream.share())
@@ -83,15 +86,26 @@ class JsonLines(Format):
         finally:
             stream.close()
 
-    def _parse(self, block: bytes, line: int, file: File, roles: Roles, options: Any) -> list[pa.RecordBatch]:
+    def _parse(
+        self, block: bytes, line: int, file: File, roles: Roles, options: Any, invalid: str
+    ) -> list[pa.RecordBatch]:
         try:
+            block.decode()  # pyarrow takes any bytes for text, and would count what is refused line by line
             reading = pajson.ReadOptions(block_size=len(block) + 1)
             table = pajson.read_json(pa.BufferReader(block), read_options=reading, parse_options=options)
             if table.num_rows == block.count(b"\n"):  # blank lines and several objects a line go the slow way
                 return table.select(list(roles)).to_batches()
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, UnicodeDecodeError):
             pass
-        objects = [self._object(text, file, line + k) for k, text in enumerate(block.split(b"\n")[:-1]) if text.strip()]
+        objects = []
+        for k, text in enumerate(block.split(b"\n")[:-1]):
+            if text.strip():
+                try:
+                    objects.append(self._object(text, file, line + k))
+                except DataError:
+                    if invalid != "drop":
+                        raise
+                    self.ragged += 1
         columns = [_column([one.get(name) for one in objects], role) for name, role in roles.items()]
         return [pa.RecordBatch.from_arrays(columns, names=list(roles))] if columns else []
 
@@ -152,7 +166,7 @@ def _number(value: Any) -> float | None:
             return float(value)
         except OverflowError:
             return math.inf
-    if isinstance(value, str):
+    if isinstance(value, str) and _text(value) is not None:
         from scumble.sources.roles import numbers_from_text
 
         return numbers_from_text(pa.array([value])).to_pylist()[0]
@@ -167,12 +181,16 @@ def _text(value: Any) -> str | None:
         text = canonical(value)
     except UnsupportedValue:
         return json.dumps(value, sort_keys=True)
-    return None if text is None else text.decode("utf-8", "surrogateescape")
+    try:
+        return None if text is None else text.decode()
+    except UnicodeDecodeError:  # half of a pair of escapes: no text
+        return None
 
 
 def _tokens(value: Any) -> list[str | None] | None:
-    if isinstance(value, str):
-        return list(value.split())
-    if isinstance(value, list):
-        return [_text(token) for token in value]
-    return None
+    parts = value.split() if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        return None
+    tokens = [_text(part) for part in parts]
+    unreadable = any(token is None and isinstance(part, str) for token, part in zip(tokens, parts, strict=True))
+    return None if unreadable else tokens
