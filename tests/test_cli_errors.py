@@ -126,7 +126,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "semicolons": (build("semicolon.csv"), 4, r"separated by ';'.*--delimiter ';'"),
     "a name twice": (build("twice.csv"), 4, r"has 2 columns 'age'"),
     "a cell over two lines": (build("quoted.csv"), 4, r"quoted.csv, line 4: 2 cells"),
-    "not UTF-8": (TOWNS, 4, r"latin.csv is not UTF8 text. .*--encoding latin-1"),
+    "not UTF-8": (TOWNS, 4, r"latin.csv, line 2, is not UTF8 text. .*--encoding latin-1"),
     "UTF-16": (build("utf16.csv"), 4, r"is not UTF8 text. .*--encoding"),
     "no gzip": (build("notgz.csv.gz"), 4, r"cannot be read as CSV"),
     "half a gzip": (build("half.csv.gz"), 4, r"cannot be read as CSV|cells"),

@@ -57,7 +57,8 @@ class Answers(ABC):
         with np.errstate(divide="ignore", invalid="ignore"):
             degrees = estimate.degrees * (variance / hashing) ** 2
         degrees = np.where(np.isfinite(degrees), np.minimum(degrees, 1e6), 1e6)
-        half = stdtrit(degrees, 0.5 + confidence / 2.0) * np.sqrt(variance)
+        # The lower tail: up there, 0.9999999999999999 would be rounded to certainty, and the interval endless.
+        half = -stdtrit(degrees, (1.0 - confidence) / 2.0) * np.sqrt(variance)
         return estimate.value - half, estimate.value + half
 
     def density(self, Q: Any, *, method: str = "mean") -> np.ndarray:

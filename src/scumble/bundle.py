@@ -68,6 +68,7 @@ class Bundle(Mapping[Label, Release]):
                     f"A bundle's releases must promise the same: {first!r} has {one.privacy}, {name!r} has "
                     f"{release.privacy}. Hint: release every class with the same budget."
                 )
+            release._spec = one._spec  # the same hash functions, in memory once
         self._releases = found
         self.label = label
         self.extra = dict(extra or {})

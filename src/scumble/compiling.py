@@ -56,11 +56,11 @@ class Loop:
         import numba
 
         keep = self._options.get("cache", False)
-        made = numba.njit(self._function, **self._options | {"cache": False})
+        made: Any = numba.njit(self._function, **self._options | {"cache": False})
         if keep:
             try:
                 made.enable_caching()
-                made._cache = _Forgiving(made._cache)  # type: ignore[attr-defined]
+                made._cache = _Forgiving(made._cache)
             except RuntimeError:  # "no locator available"
                 _tell()
         self._made = made

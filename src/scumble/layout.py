@@ -106,6 +106,7 @@ class HashedRows(Layout):
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
+        spec.require_affordable()
         design = Design(spec.design, spec.seed, spec.rows)
         self.hasher = Hasher(spec.kernel, design, buckets=spec.buckets, width=spec.dimensions, names=spec.columns)
         self.blocks = design.blocks(self.hasher.block)

@@ -27,6 +27,7 @@ from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.privacy.calibration import calibrate
+from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
@@ -116,8 +117,12 @@ def plan(
         )
     if n < 1:
         raise parameter("n", "at least 1, roughly the number of records", n)
+    require_dimensions(dimensions)
+    hashes = sum(factor.power for factor in kernel.factors)
+    if hashes > MOST_HASHES:
+        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes)
     if density is None:
-        density = DEFAULT_DENSITY / sum(factor.power for factor in kernel.factors)
+        density = DEFAULT_DENSITY / hashes
     if not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
     budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
@@ -134,6 +139,12 @@ def plan(
     # Against plain rows: how far refining gets depends on the data, and a grid needs none of its time.
     plain = _plan_rows(*shape, False) if refined else hashed
     return gridded if design == "grid" or gridded.relative_error < plain.relative_error else hashed
+
+
+def require_dimensions(dimensions: int) -> None:
+    """Refuse what no table has, before lists of that length are made."""
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
 
 
 def choose(

@@ -8,12 +8,20 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from scumble.design import DESIGNS
-from scumble.errors import CorruptFileError, MergeError
+from scumble.errors import CorruptFileError, MergeError, parameter
 from scumble.kernels import Kernel
 from scumble.layout import GridRow, HashedRows, Layout
 
 MOST = 2**30
 """No file may ask for more rows, buckets or numbers in its hash functions: 8 GiB."""
+MOST_HASHES = 2**12
+"""Hashes of a row: the powers of all factors together. Kernels of such a power tell nothing apart any more."""
+MOST_DIMENSIONS = 10**6
+MOST_IN_A_ROW = 2**20
+"""Numbers in the hash functions of a row. They are drawn for all rows at once, one after the other."""
+CHEAP, TIMES = 2**24, 2**12
+"""Numbers in the hash functions: as many as 128 MiB hold, or so many times as many as there are counters. So what a
+file costs, in memory and in work for each query, is bounded by what it weighs."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,29 @@ class Spec:
         except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise CorruptFileError(f"The parameters of the sketch cannot be read: {problem}.") from problem
 
+    def require_affordable(self) -> None:
+        """Refuse hash functions that are out of all proportion to the counters; the same when made and when loaded."""
+        hashes = sum(factor.power for factor in self.kernel.factors)
+        if hashes > MOST_HASHES:
+            raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes)
+        if self.dimensions > MOST_DIMENSIONS:
+            raise parameter("dimensions", f"at most {MOST_DIMENSIONS:,}", self.dimensions)
+        most = min(MOST, max(CHEAP, TIMES * self.rows * self.buckets))
+        if self.numbers > most or self.numbers > MOST_IN_A_ROW * self.rows:
+            must = (
+                f"few enough for hash functions of {most:,} numbers, and of {MOST_IN_A_ROW:,} a row (power x columns)"
+            )
+            raise parameter("rows", must, f"{self.rows:,} with {self.numbers:,} numbers")
+
+    @property
+    def numbers(self) -> int:
+        """Roughly how many the hash functions have: what they cost, and what a query costs."""
+        if self.design == "grid":
+            return 0
+        widths = [self.dimensions if factor.columns is None else len(factor.columns) for factor in self.kernel.factors]
+        hashes = zip(self.kernel.factors, widths, strict=True)
+        return self.rows * sum(factor.power * (width + 2) for factor, width in hashes)
+
     def _check(self) -> None:
         """A file may come from anyone: no value is used before its type and range are known."""
         whole = {"rows": self.rows, "buckets": self.buckets, "dimensions": self.dimensions}
@@ -88,9 +119,7 @@ class Spec:
         names = self.columns
         if names is not None and (len(names) != self.dimensions or not all(type(name) is str for name in names)):
             raise ValueError("columns must name each dimension")
-        powers = [getattr(factor, "power", 1) for factor in self.kernel.factors]
-        if self.rows * self.dimensions * sum(powers) > MOST:
-            raise ValueError("the hash functions would not fit into memory")
+        self.require_affordable()
         if self.design == "grid":
             low, high = self.bounds or ((), ())
             numbers = all(type(x) in (int, float) and math.isfinite(x) for x in (*low, *high))

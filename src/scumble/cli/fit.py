@@ -106,6 +106,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
     if target:
         roles[target] = "number" if number else "any"
     batches = [converted(piece.batch.select(wanted), roles) for piece in source.pieces(roles)]
+    source.require_unchanged()
     if not batches or not sum(batch.num_rows for batch in batches):
         raise DataError(f"{source} has no rows.")
     table = pa.Table.from_batches(batches)

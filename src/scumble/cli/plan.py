@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.errors import ParameterError
-    from scumble.planning import plan
+    from scumble.planning import plan, require_dimensions
     from scumble.sources.roles import roles_of
 
     require(
@@ -43,9 +43,10 @@ def run(args: argparse.Namespace) -> None:
     )
     if args.columns is None and args.dimensions is None:
         raise ParameterError("Give --dimensions, the number of columns, or --columns, their names.")
+    require_dimensions(len(args.columns) if args.columns else args.dimensions)
     columns = args.columns or [f"column{j}" for j in range(args.dimensions)]
     kernel = kernel_from(args, columns)
-    roles = roles_of(kernel, columns)
+    roles = roles_of(kernel, columns) if args.columns or args.bounds else {}
     settings: dict[str, Any] = {
         "n": args.n,
         "dimensions": len(columns),

@@ -7,8 +7,11 @@ server itself. Bodies are JSON, said to be JSON, and of limited size.
 
 from __future__ import annotations
 
+import io
 import json
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,7 +27,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MOST_BYTES = 8 << 20
 MOST_CONNECTIONS = 128
 PATIENCE = 30.0
-"""Seconds that a connection may stay silent."""
+"""Seconds that a request may take to arrive, from its first line (or the answer before it) to the end of its body, and
+that its answer may take to be fetched. Whoever sends a byte now and then does not keep one of the connections."""
 
 _SAFE = {
     "X-Content-Type-Options": "nosniff",
@@ -99,6 +103,27 @@ class Server(ThreadingHTTPServer):
         """A client that hangs up is no news."""
 
 
+class _Punctual(io.RawIOBase):
+    """What a connection receives, up to a deadline for all of it together."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.start()
+
+    def start(self) -> None:
+        self._deadline = time.monotonic() + PATIENCE
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class Handler(BaseHTTPRequestHandler):
     """One connection."""
 
@@ -106,7 +131,15 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = f"scumble/{__version__}"
     sys_version = ""
-    timeout = PATIENCE
+
+    def setup(self) -> None:
+        super().setup()
+        self._incoming = _Punctual(self.connection)
+        self.rfile = io.BufferedReader(self._incoming)
+
+    def handle_one_request(self) -> None:
+        self._incoming.start()
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         self._answer({"/": self._page, "/api/info": self._info, "/openapi.json": self._description})
@@ -207,6 +240,7 @@ class Handler(BaseHTTPRequestHandler):
         self._json(status, {"error": message})
 
     def _send(self, status: int, body: bytes, kind: str) -> None:
+        self.connection.settimeout(PATIENCE)  # for all that is sent
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

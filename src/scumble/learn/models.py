@@ -27,6 +27,7 @@ from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, per_column
 from scumble.release import Release
+from scumble.spec import CHEAP, TIMES
 
 _ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
@@ -92,7 +93,10 @@ def _require_whole(model: PrivateEstimator) -> None:
     releases = [*([held["release_"]] if "release_" in held else []), *held.get("releases_", [])]
     if not releases or not all(isinstance(release, Release | Bundle) for release in releases):
         raise ValueError("no release")
-    widths = [release.spec.dimensions for release in releases]
+    specs = [release.spec for release in releases]
+    if sum(spec.numbers for spec in specs) > 4 * CHEAP + TIMES * sum(spec.rows * spec.buckets for spec in specs):
+        raise ValueError("more hash functions than it can have use for")
+    widths = [spec.dimensions for spec in specs]
     if type(held["n_features_in_"]) is not int or not 1 <= held["n_features_in_"] <= max(widths):
         raise ValueError("columns")
     if type(held.get("identity_", "")) is not str:

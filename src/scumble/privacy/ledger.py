@@ -463,7 +463,7 @@ class Ledger:
     def _connect(self, mode: str) -> sqlite3.Connection:
         from urllib.parse import quote
 
-        place = f"file:{quote(self.path)}?mode={mode}"
+        place = f"file:{quote(os.fsencode(self.path))}?mode={mode}"
         connection = sqlite3.connect(place, uri=True, timeout=self._timeout, isolation_level=None)
         # EXTRA also syncs the folder after the journal is gone: else a power cut could bring the journal back and
         # undo a charge for which noise was drawn.

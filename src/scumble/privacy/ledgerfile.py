@@ -132,7 +132,7 @@ def _settle_journal(path: str, descriptor: int, sound: Callable[[sqlite3.Connect
     if not os.path.lexists(journal) or not os.access(path, os.W_OK):
         return  # whoever may only read rolls nothing back: SQLite refuses
     try:
-        place = f"file:{quote(path)}?mode=ro&immutable=1"  # as it stands, whatever lies beside it
+        place = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"  # as it stands, whatever lies beside it
         with contextlib.closing(sqlite3.connect(place, uri=True, isolation_level=None)) as connection:
             sound(connection)
     except (sqlite3.Error, FileError):

@@ -16,7 +16,11 @@ from scumble.sources.source import cut
 
 
 class Arrow(Format):
-    """IPC files (Feather 2 is one), mapped into memory batch by batch, and IPC streams."""
+    """IPC files (Feather 2 is one), read batch by batch, and IPC streams.
+
+    Files are not mapped into memory: one that is cut short while it is mapped ends the process (SIGBUS), with exact
+    counters in its core.
+    """
 
     title = "Arrow IPC"
 
@@ -33,8 +37,8 @@ class Arrow(Format):
         close()
         return names
 
-    def _open(self, file: File) -> tuple[Any, Any]:
-        """A reader of the whole file or of a stream, and what closes it."""
+    def _open(self, file: File, wanted: list[str] | None = None) -> tuple[Any, Any]:
+        """A reader of the whole file (of the columns `wanted`) or of a stream, and what closes it."""
         if file.path != "-" and not file.compression:
             try:
                 with open(file.path, "rb") as probe:
@@ -42,10 +46,15 @@ class Arrow(Format):
             except OSError as error:
                 raise cannot_open(file.path, error) from None
             if head == b"ARROW1":
-                mapped = pa.memory_map(file.path)
+                opened = pa.OSFile(file.path, "rb")
                 try:
-                    return ipc.open_file(mapped), mapped.close
-                except (pa.ArrowException, OSError):
+                    reader = ipc.open_file(opened)
+                    if wanted is not None:  # the bytes of other columns stay on the disk
+                        fields = [reader.schema.names.index(name) for name in wanted]
+                        reader = ipc.open_file(opened, options=ipc.IpcReadOptions(included_fields=fields))
+                    return reader, opened.close
+                except (pa.ArrowException, OSError, ValueError):
+                    opened.close()
                     raise self.damaged(file) from None
             if head[:4] == b"FEA1":
                 raise DataError(f"{file.name} is of the old Feather format 1. Hint: write it again as Feather 2.")
@@ -57,8 +66,8 @@ class Arrow(Format):
             raise self.damaged(file) from None
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
-        reader, close = self._open(file)
         names = list(roles)
+        reader, close = self._open(file, names)
         try:
             if isinstance(reader, ipc.RecordBatchFileReader):
                 count = reader.num_record_batches

@@ -18,7 +18,7 @@ import pyarrow as pa
 from scumble.errors import DataError, ParameterError
 from scumble.sources.paths import cannot_open
 from scumble.sources.roles import Roles
-from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, cut, did_you_mean
+from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
 
@@ -37,6 +37,7 @@ class DatabaseSource(Source):
         self._sqlite = uri.lower().startswith("sqlite")
         self._file = _sqlite_file(uri) if self._sqlite else None
         self._name = os.path.basename(self._file) if self._file else (urlsplit(uri).path.strip("/") or "the database")
+        self._before = self._seen() if self._file else None
         self._connection = self._connect(uri)
         try:
             tables = self._tables()
@@ -48,7 +49,7 @@ class DatabaseSource(Source):
             if table is not None and table not in tables:
                 raise DataError(f"There is no table {table!r} in {self._name}.{did_you_mean(table, sorted(tables))}")
             inner = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {tables[table or '']}"
-            self._inner = f"({inner}) AS scumble_source"
+            self._inner = f"({inner}\n) AS scumble_source"  # a new line: the query may end in a comment
             self._about = self._name + (f", table {table}" if table is not None else ", the query")
             self._identity = {"table": table, "query": query}
             self._types = {field.name: field for field in self._schema(f"SELECT * FROM {self._inner} LIMIT 0")}
@@ -68,7 +69,7 @@ class DatabaseSource(Source):
             if self._sqlite:
                 import adbc_driver_sqlite.dbapi as sqlite
 
-                return sqlite.connect(f"file:{quote(os.path.abspath(self._file or ''))}?mode=ro")
+                return sqlite.connect(f"file:{quote(os.fsencode(os.path.abspath(self._file or '')))}?mode=ro")
             import adbc_driver_postgresql.dbapi as postgresql
         except ImportError:
             raise ParameterError("Reading databases needs ADBC. Hint: pip install 'scumble[sql]'.") from None
@@ -187,6 +188,25 @@ class DatabaseSource(Source):
                 about = os.stat(path)
                 files.append([os.path.basename(path), about.st_size, about.st_mtime_ns])
         return {"kind": "sqlite", "files": files, **self._identity}
+
+    def _seen(self) -> tuple[tuple[int, int], int]:
+        """Which file it is, and its size."""
+        about = os.stat(self._file or "")
+        return (about.st_dev, about.st_ino), about.st_size
+
+    def require_unchanged(self) -> None:
+        """A query sees one state of the database, whoever writes to it in the meantime: that is SQLite's business.
+
+        Whoever replaces the file or cuts it short goes past SQLite.
+        """
+        if self._before is None:
+            return
+        try:
+            (which, size), (before, least) = self._seen(), self._before
+        except OSError:
+            raise changed(self._name) from None
+        if which != before or size < least:
+            raise changed(self._name)
 
     def close(self) -> None:
         with contextlib.suppress(Exception):

@@ -1,8 +1,9 @@
 """CSV and its kin: text, plain or packed.
 
-pyarrow reads the columns straight as numbers, which is quick. A cell that is no number stops it; then the file is read
-on as text from that row, and each cell that is no number becomes a missing one, to be counted and treated as the caller
-chose. So a clean file costs nothing, and a late word in a column of numbers is a clear outcome.
+pyarrow reads the columns straight as numbers, which is quick. A cell that is no number stops it, and so does a bad byte
+or a line with too many cells; then the file is read on with care from that row: as text, and each cell that is no
+number, or no text, becomes a missing one, to be counted and treated as the caller chose. So a clean file costs nothing,
+and a late word in a column of numbers is a clear outcome.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from scumble.errors import DataError
-from scumble.sources.formats import Format, Read, Stream, empty, is_empty
+from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.roles import Roles, converted
 from scumble.sources.source import cut
+from scumble.sources.text import Transcoded, without_marks
 
-BLOCK = 1 << 20
+BLOCK = HEAD
 """Bytes of text a block; a line must fit into one."""
 
 _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
@@ -39,26 +41,24 @@ class Delimited(Format):
 
     def _header(self, file: File) -> list[str]:
         if file.path == "-":
-            from scumble.sources.formats import standard_input
-
-            head = pa.py_buffer(standard_input().head)
-            stream: Any = pa.BufferReader(head)
-            data = (pa.CompressedInputStream(stream, file.compression) if file.compression else stream).read(32_768)
+            data = standard_input().head
         else:
             opened = Stream(file)
             try:
-                data = opened.bytes.read(BLOCK)
+                data = opened.bytes.read(HEAD)
             except OSError:
                 raise self.damaged(file) from None
             finally:
                 opened.close()
-        encoding = "utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding
-        try:
-            text = data.decode(encoding, "replace")  # only the header must be readable here
-        except LookupError:
-            raise DataError(f"There is no encoding {self.options.encoding!r}. Hint: latin-1 and utf-16 are.") from None
+        text = data.decode(self._encoding, "replace")  # only the header must be readable here
         lines = (line for line in io.StringIO(text, newline="") if line.strip())
-        names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
+        try:
+            names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
+            endless = len(data) == HEAD and next(lines, None) is None
+        except csv.Error:  # a name of more than 131,072 characters
+            endless = True
+        if endless:
+            raise DataError(f"{file.name} has a header that seems not to end. Hint: is a quote left open?")
         if not names:
             raise empty(file)
         if any("\0" in name or "\ufffd" in name for name in names):
@@ -72,11 +72,19 @@ class Delimited(Format):
                     )
         return names
 
-    def _not_text(self, file: File) -> DataError:
-        return DataError(
-            f"{file.name} is not {self.options.encoding.upper()} text. "
-            "Hint: name its encoding, such as --encoding latin-1, or its format with --format."
+    def _not_text(self, file: File, place: str = "") -> DataError:
+        way_out = (
+            "or leave such rows out with --invalid drop (invalid='drop')" if place else "or its format with --format"
         )
+        return DataError(
+            f"{place or file.name} is not {self.options.encoding.upper()} text. "
+            f"Hint: name its encoding, such as --encoding latin-1, {way_out}."
+        )
+
+    @property
+    def _encoding(self) -> str:
+        """What Python calls it; a mark at the beginning is no part of the first name."""
+        return "utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding
 
     def _delimiter(self, file: File) -> str:
         if self.options.delimiter:
@@ -87,61 +95,68 @@ class Delimited(Format):
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged = 0
-        done = 0
-        if file.path != "-":  # standard input cannot be read twice: there, text from the beginning
+        if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
             try:
-                for read in self._batches(file, roles, skip, invalid, as_text=False):
-                    done += read.batch.num_rows
+                for read in self._batches(file, roles, skip, _quick_types(roles)):
+                    skip += read.batch.num_rows
                     yield read
                 return
             except _Unreadable:
-                self.ragged = 0
-        for read in self._batches(file, roles, skip + done, invalid, as_text=True):
-            yield Read(converted(read.batch, roles), read.share)
+                pass
+        for batch, share in self._batches(file, roles, skip, dict.fromkeys(roles, pa.string()), careful=invalid):
+            clean, bad = without_marks(batch)
+            if bad and invalid == "error":
+                raise self._not_text(file, f"{self.place(file, skip + bad[0])},")
+            skip += batch.num_rows
+            yield Read(converted(clean, roles), share)
 
-    def _batches(self, file: File, roles: Roles, skip: int, invalid: str, *, as_text: bool) -> Iterator[Read]:
+    def _batches(
+        self, file: File, roles: Roles, skip: int, types: dict[str, pa.DataType], careful: str = ""
+    ) -> Iterator[Read]:
+        """The file by pyarrow. `careful` says what to do with lines that are no rows; without it, all is `_Unreadable`
+        that is not clean."""
         stream = Stream(file)
         broken: list[int] = []
 
         def ragged(row: Any) -> str:
-            if invalid == "drop":
+            if careful == "drop":
                 self.ragged += 1
                 return "skip"
             broken.append(row.actual_columns)
             return "error"
 
-        numeric = [name for name, role in roles.items() if role == "number"]
-        types = {name: pa.string() if as_text or name not in numeric else pa.float64() for name in roles}
-        pure = len(numeric) == len(roles) and not as_text
+        encoding = "utf8" if careful else self.options.encoding
         try:
             reader = pacsv.open_csv(
-                stream.bytes,
-                read_options=pacsv.ReadOptions(block_size=BLOCK, encoding=self.options.encoding),
+                pa.PythonFile(Transcoded(stream.bytes, self._encoding), mode="r") if careful else stream.bytes,
+                read_options=pacsv.ReadOptions(block_size=BLOCK, encoding=encoding),
                 parse_options=pacsv.ParseOptions(
-                    delimiter=self._delimiter(file), newlines_in_values=True, invalid_row_handler=ragged
+                    delimiter=self._delimiter(file),
+                    newlines_in_values=True,
+                    # pyarrow shows the line to it as text: only where it surely is.
+                    invalid_row_handler=ragged if careful else None,
                 ),
                 convert_options=pacsv.ConvertOptions(
                     column_types=types,
                     include_columns=list(roles),
-                    null_values=_MISSING if pure else [""],  # beside text columns "NA" may be a name
+                    # Beside text columns "NA" may be a name.
+                    null_values=[""] if pa.string() in types.values() else _MISSING,
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),
             )
             for batch in cut(reader, skip):
                 yield Read(batch, stream.share())
-        except (pa.ArrowInvalid, OSError) as problem:
+        except (pa.ArrowInvalid, OSError, UnicodeError) as problem:
             words = str(problem)
-            if broken:
-                raise self._ragged(file, broken[0]) from None
             if "Empty CSV file" in words:  # a header without a line end
                 return
-            if "conversion error to double" in words and not as_text:
-                raise _Unreadable from None
-            if "UTF8" in words or "UTF-8" in words or "decod" in words:
-                raise self._not_text(file) from None
             if "straddling" in words:
                 raise DataError(f"{file.name} has a line of more than 1 MiB. Hint: is a quote left open?") from None
+            if not careful and not isinstance(problem, OSError):
+                raise _Unreadable from None
+            if broken:
+                raise self._ragged(file, broken[0]) from None
             raise self.damaged(file) from None
         finally:
             stream.close()
@@ -165,9 +180,8 @@ class Delimited(Format):
     def _line(self, file: File, found: Any) -> int | None:
         """The number of the first line that is sought: slow, and only asked for after an error."""
         stream = Stream(file)
-        encoding = "utf-8-sig" if self.options.encoding == "utf8" else self.options.encoding
         try:
-            text = io.TextIOWrapper(stream.bytes, encoding=encoding, errors="replace", newline="")
+            text = io.TextIOWrapper(stream.bytes, encoding=self._encoding, errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter(file))
             width = len(next(rows))
             index = 0
@@ -184,5 +198,9 @@ class Delimited(Format):
         return None
 
 
+def _quick_types(roles: Roles) -> dict[str, pa.DataType]:
+    return {name: pa.float64() if role == "number" else pa.string() for name, role in roles.items()}
+
+
 class _Unreadable(Exception):
-    """A cell in a column of numbers is no number."""
+    """A cell in a column of numbers is no number, or a line is no row, or a byte is no text."""

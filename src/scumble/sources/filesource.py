@@ -17,7 +17,8 @@ from scumble.sources.jsonlines import JsonLines
 from scumble.sources.parquet import Parquet
 from scumble.sources.paths import File, cannot_open, find_files
 from scumble.sources.roles import Roles, converted
-from scumble.sources.source import Piece, Position, Source, did_you_mean
+from scumble.sources.source import Piece, Position, Source, changed, did_you_mean
+from scumble.sources.text import require_encoding
 
 READERS: dict[str, type[Format]] = {"csv": Delimited, "parquet": Parquet, "arrow": Arrow, "json": JsonLines}
 
@@ -32,7 +33,9 @@ class FileSource(Source):
         files = find_files(source, format)
         if files[0].path == "-":
             files = [standard_input().file(format or "")]
+        require_encoding(options.encoding)
         self._files = files
+        self._before_reading = [] if files[0].path == "-" else [_seen(file) for file in files]
         self._readers = [READERS[file.format](options) for file in files]
         self._options = options
         self._headers = [reader.columns(file) for reader, file in zip(self._readers, files, strict=True)]
@@ -97,14 +100,27 @@ class FileSource(Source):
             raise ParameterError("Standard input cannot be read again, so that it has no checkpoint. Hint: use a file.")
         return {
             "kind": self._files[0].format,
-            "files": [_fingerprint(file) for file in self._files],
+            "files": [seen[0] for seen in self._before_reading],
             "delimiter": self._options.delimiter,
             "encoding": self._options.encoding,
         }
 
+    def wake(self) -> None:
+        if self._files[0].path == "-":
+            standard_input().stop()
 
-def _fingerprint(file: File) -> list[Any]:
-    """Name, size, time of change, and a hash of head and tail: enough to see that a file is another."""
+    def require_unchanged(self) -> None:
+        for file, before in zip(self._files, self._before_reading, strict=False):
+            try:
+                same = _seen(file) == before
+            except DataError:
+                same = False
+            if not same:
+                raise changed(file.name)
+
+
+def _seen(file: File) -> tuple[list[Any], tuple[int, int]]:
+    """Name, size, time of change, and a hash of head and tail: enough to see a change. And which file it is."""
     try:
         about = os.stat(file.path)
         with open(file.path, "rb") as opened:
@@ -113,4 +129,5 @@ def _fingerprint(file: File) -> list[Any]:
             digest.update(opened.read(_ENDS))
     except OSError as error:
         raise cannot_open(file.path, error) from None
-    return [os.path.basename(file.path), about.st_size, about.st_mtime_ns, digest.hexdigest()]
+    listed = [os.path.basename(file.path), about.st_size, about.st_mtime_ns, digest.hexdigest()]
+    return listed, (about.st_dev, about.st_ino)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -15,6 +16,12 @@ import pyarrow as pa
 from scumble.errors import DataError
 from scumble.sources.paths import READS, File, cannot_open, format_of
 from scumble.sources.roles import Roles
+
+HEAD = 1 << 20
+"""Bytes of a file that are looked at for its columns."""
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+"""What packed bytes begin with."""
 
 
 class Read(NamedTuple):
@@ -68,14 +75,27 @@ class Format(ABC):
 
 
 class StandardInput:
-    """Standard input, with its first bytes looked at: it can be read only once, and not backwards."""
+    """Standard input, unpacked, with its first bytes looked at: it can be read only once, and not backwards."""
 
     def __init__(self, stream: Any) -> None:
-        self.head = stream.read(65_536)
-        self.stream = stream
+        # Not through Python's buffer: a thread that waits in there holds its lock, and at a lock that is held the
+        # interpreter aborts when it should end.
+        self._waiting = _Waiting(getattr(stream, "raw", stream))
+        start = _Joined(b"", self._waiting).read(max(map(len, _MAGIC)))
+        rest: Any = _Joined(start, self._waiting)
+        packed = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+        self._stream = pa.CompressedInputStream(pa.PythonFile(rest, mode="r"), packed) if packed else rest
+        try:
+            self.head = bytes(self._stream.read(HEAD))
+        except OSError:
+            raise DataError(f"Standard input cannot be unpacked as {packed}: it is damaged or cut short.") from None
 
     def open(self) -> Any:
-        return io.BufferedReader(_Joined(self.head, self.stream), 1 << 20)
+        return _Joined(self.head, self._stream)
+
+    def stop(self) -> None:
+        """Nobody wants more: a read that waits for bytes ends."""
+        self._waiting.stopped = True
 
     def file(self, format: str) -> File:
         if not self.head:
@@ -86,12 +106,30 @@ class StandardInput:
                 "Standard input cannot be Parquet or an Arrow file: they are read from their end. "
                 "Hint: save it to a file first, or pipe CSV, JSON lines or an Arrow stream."
             )
-        compression = {b"\x1f\x8b": "gzip", b"\x28\xb5": "zstd"}.get(self.head[:2])
-        return File("-", "standard input", "csv" if compression and not format else found, compression)
+        return File("-", "standard input", found)
+
+
+class _Waiting:
+    """A stream whose reads wait for bytes, and can be told to stop: they may be in a thread that would never end."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw, self.stopped = raw, False
+        try:
+            self._watched = os.name == "posix" and raw.fileno() >= 0
+        except (AttributeError, OSError):
+            self._watched = False
+
+    def read(self, size: int) -> bytes:
+        while not self.stopped:
+            if not self._watched or select.select([self._raw], [], [], 0.1)[0]:
+                data = self._raw.read(size)
+                if data is not None:  # None: somebody has made the pipe a non-blocking one
+                    return bytes(data)
+        raise OSError("standard input is not read any further")
 
 
 class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of the stream."""
+    """Bytes that were read already, then the rest of a stream; a read gives all it was asked for, but at the end."""
 
     def __init__(self, head: bytes, stream: Any) -> None:
         self._head, self._stream = head, stream
@@ -99,14 +137,17 @@ class _Joined(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        if self._head:
-            count = min(len(buffer), len(self._head))
-            buffer[:count], self._head = self._head[:count], self._head[count:]
-            return count
-        data = self._stream.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+    def read(self, size: int = -1) -> bytes:
+        parts = [self._head[:size]]
+        self._head = self._head[size:]
+        left = size - len(parts[0])
+        while left > 0:
+            data = self._stream.read(left)
+            if not data:
+                break
+            parts.append(bytes(data))
+            left -= len(data)
+        return b"".join(parts)
 
 
 _STDIN: list[StandardInput] = []
@@ -115,6 +156,8 @@ _STDIN: list[StandardInput] = []
 def standard_input() -> StandardInput:
     """The process's own, opened once."""
     if not _STDIN:
+        if sys.stdin is None:
+            raise DataError(f"Standard input is closed. {READS}")
         _STDIN.append(StandardInput(sys.stdin.buffer))
     return _STDIN[0]
 
@@ -123,7 +166,7 @@ class Stream:
     """A file's bytes, unpacked, and how many of the packed ones have been read."""
 
     def __init__(self, file: File) -> None:
-        self._size = file.size
+        self._size, self._stops = file.size, file.path == "-"
         try:
             raw = standard_input().open() if file.path == "-" else pa.OSFile(file.path, "rb")
         except OSError as error:
@@ -140,6 +183,8 @@ class Stream:
         return None
 
     def close(self) -> None:
+        if self._stops:
+            standard_input().stop()
         for one in (self.bytes, self._raw):
             with contextlib.suppress(Exception):
                 one.close()

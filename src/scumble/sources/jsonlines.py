@@ -52,8 +52,6 @@ class JsonLines(Format):
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
-        if file.path == "-" and file.compression:
-            raise DataError("Packed JSON lines cannot come from standard input. Hint: unpack them first.")
         return ()
 
     def keys(self, file: File) -> tuple[str, ...]:
@@ -70,14 +68,16 @@ class JsonLines(Format):
         lines = data.splitlines()
         complete = lines if len(lines) == 1 or data.endswith(b"\n") else lines[:-1]
         names: dict[str, None] = {}
-        for number, line in enumerate(complete[:LOOK]):
+        problem = empty(file)
+        for number, line in reversed(list(enumerate(complete[:LOOK]))):
             if line.strip():
                 found = _object(line.removeprefix(b"\xef\xbb\xbf"))
-                if found is None:
-                    raise _no_object(file, number)
-                names |= dict.fromkeys(found)
+                if found is None:  # one bad line is a row's affair; if all are, the first one is told
+                    problem = _no_object(file, number)
+                else:
+                    names = dict.fromkeys(found) | names
         if not names:
-            raise empty(file)
+            raise problem
         return tuple(names)
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:

@@ -43,7 +43,8 @@ def one_pass(
 ) -> None:
     """Count every row of the source once.
 
-    Ctrl-C (SIGTERM, SIGHUP) waits for the batch at hand, writes a last checkpoint, and then acts as usual.
+    Ctrl-C (SIGTERM, SIGHUP) waits for the batch at hand, writes a last checkpoint, and then acts as usual. A source
+    that has changed meanwhile is refused, before noise is drawn. (Noise that came first has been paid for.)
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
     invalid = tally.options.get("invalid", "error")
@@ -52,7 +53,7 @@ def one_pass(
     kept = dict(tally.skipped)
     with PatientInterrupts() as interrupted:
         pieces = source.pieces(roles, start=start, invalid=invalid)
-        for piece in read_ahead(pieces, stopped=interrupted):
+        for piece in read_ahead(pieces, stopped=interrupted, wake=source.wake):
             try:
                 tally.update(piece.batch)
             except DataError as problem:
@@ -69,6 +70,7 @@ def one_pass(
             checkpoint.keep(tally, position, now=True)
     if interrupted():  # the signal has acted by now, unless the caller's own handler let it pass
         raise KeyboardInterrupt
+    source.require_unchanged()
 
 
 def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scumble.errors import DataError
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.roles import Roles
-from scumble.sources.source import BATCH_ROWS, cut
+from scumble.sources.source import BATCH_ROWS, changed, cut
 
 
 class Parquet(Format):
@@ -53,6 +52,8 @@ class Parquet(Format):
                 for batch in cut(batches, skip):
                     done += batch.num_rows
                     yield Read(batch.select(names), done / total)
+                if done != total:
+                    raise self.damaged(file)
             except (pa.ArrowException, OSError):
                 raise self.damaged(file) from None
 
@@ -63,7 +64,7 @@ class Parquet(Format):
                 if row < first + size:
                     return f"{file.name}, row group {group} (counted from 0), row {row + 1:,} of the file"
                 first += size
-        raise DataError(f"{file.name} has changed while it was read. Hint: run the build again.")
+        raise changed(file.name)
 
     @staticmethod
     def _sizes(opened: pq.ParquetFile) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
@@ -106,13 +107,17 @@ def _folder(root: str, format: str | None) -> list[File]:
 
 def _file(path: str, format: str | None, root: str | None = None) -> File:
     known, compression = kind_of(path)
+    if any("\udc80" <= letter <= "\udcff" for letter in path):  # bytes that are no UTF-8: pyarrow takes no such name
+        raise DataError(f"The name {path!r} is not UTF-8. Hint: rename the file, or pipe it into '-', standard input.")
     try:
-        size = os.stat(path).st_size
+        about = os.stat(path)
     except OSError as error:
         raise cannot_open(path, error) from None
+    if not stat.S_ISREG(about.st_mode):  # it would be waited for, and cannot be read twice
+        raise DataError(f"{path!r} is not a regular file. Hint: pipe it into '-', standard input.")
     inside = os.path.dirname(os.path.relpath(path, root)) if root is not None else ""
     partition = {key: None if value == _NO_PARTITION else unquote(value) for key, value in _PARTITION.findall(inside)}
-    return File(path, path, format or known or _sniff(path), compression, size, partition)
+    return File(path, path, format or known or _sniff(path), compression, about.st_size, partition)
 
 
 def kind_of(name: str) -> tuple[str, str | None]:

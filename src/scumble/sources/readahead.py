@@ -10,13 +10,21 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _END = object()
+_PATIENCE = 3.0  # seconds that a reader has to end
 _WAIT = 0.1  # seconds after which a waiting thread looks whether it should stop
 
 
-def read_ahead(items: Iterator[T], *, depth: int = 3, stopped: Callable[[], bool] = lambda: False) -> Iterator[T]:
+def read_ahead(
+    items: Iterator[T],
+    *,
+    depth: int = 3,
+    stopped: Callable[[], bool] = lambda: False,
+    wake: Callable[[], None] = lambda: None,
+) -> Iterator[T]:
     """The same items in the same order, read by a thread that is at most `depth` ahead.
 
     An error while reading is raised here, after the items before it. When `stopped` says so, the stream ends early.
+    `wake` is called at the end: it may call a reader back that waits for bytes.
 
     >>> list(read_ahead(iter(range(5))))
     [0, 1, 2, 3, 4]
@@ -63,5 +71,6 @@ def read_ahead(items: Iterator[T], *, depth: int = 3, stopped: Callable[[], bool
             yield item
     finally:
         done.set()
-        if not stopped():
-            thread.join()
+        wake()
+        # A thread that comes back while the interpreter ends would abort it; one that never does must not keep it.
+        thread.join(_PATIENCE)

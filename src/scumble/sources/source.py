@@ -51,6 +51,12 @@ class Source(ABC):
     def fingerprint(self) -> dict[str, Any]:
         """What must be equal for the source to be the same as before; a refusal if that cannot be told."""
 
+    def require_unchanged(self) -> None:  # noqa: B027  what comes from memory or a pipe is read once, as it is
+        """After the last row: refuse a source that is not what it was before the first one."""
+
+    def wake(self) -> None:  # noqa: B027  most sources do not keep a reader waiting
+        """Nobody wants more rows: a read that waits for bytes ends."""
+
     def close(self) -> None:  # noqa: B027  most sources hold nothing open between two batches
         """Give back what the source holds open."""
 
@@ -78,6 +84,14 @@ class Source(ABC):
                 raise DataError(f"There is no column {name!r} in {self}.{did_you_mean(name, self.names)}")
             if self.names.count(name) > 1:
                 raise DataError(f"{self} has {self.names.count(name)} columns {name!r}. Hint: give each its own name.")
+
+
+def changed(name: str) -> DataError:
+    """Half of it may be from before the change and half from after: nothing true can be released."""
+    return DataError(
+        f"{name} has changed while it was read. Nothing is released. "
+        "Hint: run it again when nobody writes there, or on a copy."
+    )
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

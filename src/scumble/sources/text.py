@@ -1,0 +1,84 @@
+"""Text of any encoding as UTF-8, with a mark where its bytes mean nothing.
+
+A single bad byte must cost the row that it is in, not the whole file, and not be told apart by what stands around it.
+So what cannot be decoded becomes U+FDD0, which Unicode keeps out of all text, and the cell that holds one is missing.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scumble.errors import DataError
+
+MARK = "\ufdd0"
+BLOCK = 1 << 20
+
+# Python calls these text encodings; none of them is what a file of text is written in.
+_NOT_OF_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "unicode_escape"}
+
+
+def require_encoding(name: str) -> None:
+    """Refuse what is no encoding of text files."""
+    try:
+        found: Any = codecs.lookup(name)
+        known = found._is_text_encoding and found.name not in _NOT_OF_FILES and found.incrementaldecoder is not None
+        known = known and "a,1\n".encode(name).decode(name) == "a,1\n"
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise DataError(
+            f"There is no encoding {name[:40]!r} for files of text. Hint: utf-8, utf-16 and latin-1 are usual."
+        )
+
+
+def _mark(problem: UnicodeError) -> tuple[str, int]:
+    assert isinstance(problem, (UnicodeDecodeError, UnicodeEncodeError))
+    return MARK, problem.end
+
+
+codecs.register_error("scumble.mark", _mark)
+
+
+class Transcoded(io.RawIOBase):
+    """A stream of bytes in some encoding, read as UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder(encoding)("scumble.mark").decode
+        self._ready, self._ended = b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        parts = [self._ready]
+        have = len(self._ready)
+        while have < size and not self._ended:
+            data = self._stream.read(BLOCK)
+            self._ended = not data
+            parts.append(self._decode(data, self._ended).encode("utf-8", "scumble.mark"))
+            have += len(parts[-1])
+        whole = b"".join(parts)
+        self._ready = whole[size:]
+        return whole[:size]
+
+
+def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
+    """The batch with its marked cells missing, and the rows that had one.
+
+    >>> batch, rows = without_marks(pa.RecordBatch.from_pydict({"town": ["Ulm", "K\ufdd0ln", None]}))
+    >>> batch.to_pydict(), rows
+    ({'town': ['Ulm', None, None]}, [1])
+    """
+    columns, rows = list(batch.columns), set()
+    for j, column in enumerate(columns):
+        marked = pc.match_substring(column, MARK)
+        if pc.any(marked).as_py():
+            rows.update(pc.indices_nonzero(marked).to_pylist())
+            columns[j] = pc.if_else(marked, pa.scalar(None, column.type), column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), sorted(rows)

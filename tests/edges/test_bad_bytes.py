@@ -1,0 +1,148 @@
+"""One bad byte costs one row, or names its line; and never a traceback, a value, or another row."""
+
+from __future__ import annotations
+
+import pathlib
+import sqlite3
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.sources.building import Build
+from scumble.sources.tally import Tally
+
+TOWNS = scumble.HammingKernel(columns=["town"])
+AGES = scumble.EuclideanKernel(1.0, columns=["age"])
+BOTH = AGES * TOWNS
+BAD = b"K\xf6ln"  # Latin-1
+
+
+def counted(path: object, kernel: scumble.Kernel = BOTH, columns: tuple = ("age", "town"), **options: object) -> Tally:
+    settings: dict = {"rows": 4, "buckets": 64, "seed": 1, "design": "iid", "invalid": "drop"}
+    return Build(path, kernel, list(columns), **settings | options).count()
+
+
+def expected(rows: list[tuple[float, str]], kernel: scumble.Kernel = BOTH) -> np.ndarray:
+    sketch = scumble.Sketch(kernel, columns=["age", "town"], rows=4, buckets=64, seed=1, design="iid")
+    ages, towns = zip(*rows, strict=True)
+    return sketch.update({"age": np.array(ages), "town": np.array(towns, object)})._counts
+
+
+GOOD = [(1.0, "Ulm"), (2.0, "Köln"), (4.0, "Zürich")]
+CSV_LINES = ["1,Ulm", "2,Köln", None, "4,Zürich"]
+
+
+def csv_file(path: pathlib.Path, bad: bytes, encoding: str = "utf-8") -> pathlib.Path:
+    lines = [bad if line is None else line.encode(encoding) for line in CSV_LINES]
+    path.write_bytes("age,town\n".encode(encoding) + b"".join(line + "\n".encode(encoding) for line in lines))
+    return path
+
+
+BAD_CELLS = {"in text": b"3," + BAD, "in a number": b"3\xff,Ulm"}
+BAD_LINES = {"too many cells": b"3," + BAD + b",x", "too few": BAD}
+
+
+@pytest.mark.parametrize("bad", [*BAD_CELLS.values(), *BAD_LINES.values()], ids=[*BAD_CELLS, *BAD_LINES])
+def test_csv_drops_the_row_and_counts_it(bad: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture) -> None:
+    tally = counted(csv_file(tmp_path / "a.csv", bad))
+    assert np.array_equal(tally.sketches[0]._counts, expected(GOOD))
+    assert tally.dropped == 1
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("bad", [*BAD_CELLS.values(), *BAD_LINES.values()], ids=[*BAD_CELLS, *BAD_LINES])
+def test_csv_names_the_line(bad: bytes, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture) -> None:
+    with pytest.raises(scumble.DataError, match=r"a\.csv, line 4,") as found:
+        counted(csv_file(tmp_path / "a.csv", bad), invalid="error")
+    assert "ln" not in str(found.value).replace("line", "")  # no cell
+    assert capfd.readouterr().err == ""
+
+
+def test_what_stands_around_a_bad_row_does_not_matter(tmp_path: pathlib.Path) -> None:
+    """A megabyte before it, and after it: the rest is counted as if it were not there."""
+    path = tmp_path / "a.csv"
+    many = [f"{k % 50},Ulm" for k in range(150_000)]
+    path.write_bytes(("age,town\n" + "\n".join(many) + "\n").encode() + b"3," + BAD + b"\n" + "\n".join(many).encode())
+    tally = counted(path)
+    assert tally.sketches[0].count == 300_000 and tally.dropped == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "shift_jis", "ascii"])
+def test_other_encodings(encoding: str, tmp_path: pathlib.Path) -> None:
+    text = "age,town\n1,Ulm\n2,Bonn\n"
+    broken = {"utf-16": b"\x00\xd8", "shift_jis": b"\x81\xff", "ascii": b"\xe9"}[encoding]
+    path = tmp_path / "a.csv"
+    end = "3,Bad?\n4,Rom\n".encode(encoding).removeprefix("".encode(encoding))
+    path.write_bytes(
+        text.encode(encoding) + end.replace("?".encode(encoding).removeprefix("".encode(encoding)), broken)
+    )
+    tally = counted(path, encoding=encoding)
+    assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm"), (2.0, "Bonn"), (4.0, "Rom")]))
+    assert tally.dropped == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["idna", "punycode", "rot13", "zlib", "undefined", "unicode_escape", "x" * 5000, "a\0b", ""]
+)
+def test_no_encoding_of_files(name: str, tmp_path: pathlib.Path) -> None:
+    path = csv_file(tmp_path / "a.csv", b"3,Bonn")
+    with pytest.raises(scumble.DataError, match="There is no encoding"):
+        counted(path, encoding=name)
+
+
+JSON_BAD = {
+    "a bad byte": b'{"age": 3, "town": "' + BAD + b'"}',
+    "a lone surrogate": b'{"age": 3, "town": "\\ud800"}',
+    "no object": b'{"age": 3, "town"',
+}
+
+
+@pytest.mark.parametrize("bad", JSON_BAD.values(), ids=JSON_BAD)
+@pytest.mark.parametrize("around", [0, 50_000])
+def test_json_drops_the_row_and_counts_it(bad: bytes, around: int, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.jsonl"
+    one = b'{"age": 1, "town": "Ulm"}\n'
+    path.write_bytes(one + one * around + bad + b"\n" + one)
+    tally = counted(path)
+    assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm")] * (around + 2)))
+    assert tally.dropped == 1
+
+
+@pytest.mark.parametrize("bad", JSON_BAD.values(), ids=JSON_BAD)
+def test_json_names_the_line(bad: bytes, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"age": 1, "town": "Ulm"}\n' + bad + b"\n")
+    with pytest.raises(scumble.DataError, match=r"a\.jsonl, line 2"):
+        counted(path, invalid="error")
+
+
+def test_headers_that_do_not_end(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture) -> None:
+    path = tmp_path / "a.csv"
+    for header in (b"n" * 1_000_000, b"n" * 2_000_000, b'"' + b"n,\n" * 1_000_000):
+        path.write_bytes(header + b"\n1\n")
+        words = [
+            "build",
+            str(path),
+            "--kernel",
+            "euclidean",
+            "--bandwidth",
+            "1",
+            "--epsilon",
+            "1",
+            "--out",
+            "o.scumble",
+        ]
+        assert main(words) == 4
+        assert "seems not to end" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("query", ["SELECT x FROM t -- all of it", "SELECT x FROM t /* all */", "SELECT x FROM t;\n"])
+def test_a_query_may_end_in_a_comment(query: str, tmp_path: pathlib.Path) -> None:
+    with sqlite3.connect(tmp_path / "a.db") as database:
+        database.execute("CREATE TABLE t (x REAL)")
+        database.execute("INSERT INTO t VALUES (1.0)")
+    database.close()
+    kernel = scumble.EuclideanKernel(1.0)
+    assert counted(f"sqlite:///{tmp_path / 'a.db'}", kernel, ("x",), query=query).rows == 1

@@ -1,0 +1,115 @@
+"""What a file may cost is bounded by what it weighs; what a plan may cost, by sense."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import files, learn
+from scumble.bundle import Bundle
+from scumble.cli import main
+from scumble.errors import CorruptFileError, ParameterError
+from scumble.release import Release
+from scumble.spec import Spec
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=2, buckets=1024, seed=1, design="iid")
+    return sketch.update(np.ones((5, 1))).release(epsilon=1.0)
+
+
+def signed_again(release: Release, **changes: object) -> bytes:
+    """The release with another spec and a right checksum: what an attacker would send."""
+    metadata = release.metadata()
+    kernel = metadata["spec"]["kernel"] | changes.pop("kernel", {})  # type: ignore[operator]
+    metadata["spec"] = metadata["spec"] | {"kernel": kernel} | changes
+    return files.to_bytes("release", metadata, {"counts": release.counts})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kernel": {"power": 2**19}},
+        {"kernel": {"power": 2**12 + 1}},
+        {"dimensions": 2**29},
+        {"dimensions": 10**6, "kernel": {"power": 2}},
+        {"dimensions": 10**4, "kernel": {"power": 4000}},
+        {"kernel": {"columns": [0] * 10_000, "power": 4000}},
+        {"kernel": {"power": 2**200}},
+        {"kernel": {"power": 1.5}},
+    ],
+)
+def test_a_small_file_of_large_cost_is_refused(release: Release, changes: dict) -> None:
+    with pytest.raises(CorruptFileError):
+        Release.from_bytes(signed_again(release, **changes))
+
+
+def test_a_product_of_many_factors_costs_as_much_as_they_do_together(release: Release) -> None:
+    metadata = release.metadata()
+    factor = metadata["spec"]["kernel"] | {"power": 1000}
+    metadata["spec"]["kernel"] = {"kernel": "product", "factors": [factor] * 5}
+    with pytest.raises(CorruptFileError, match="power"):
+        Release.from_bytes(files.to_bytes("release", metadata, {"counts": release.counts}))
+
+
+@pytest.mark.parametrize(
+    ("rows", "dimensions", "power", "buckets"),
+    [
+        (20_000, 45, 4, 8),  # regression
+        (200_000, 20, 2, 2),
+        (20_000, 2_000, 2, 2),
+        (8_192, 384, 16, 1024),  # a million sentences
+        (2_048, 100_000, 1, 1024),
+        (1, 10**6, 1, 16),
+        (64, 2, 4_096, 64),
+    ],
+)
+def test_what_people_build_is_loaded(rows: int, dimensions: int, power: int, buckets: int) -> None:
+    kernel = scumble.AngularKernel(power=power)
+    spec = Spec(kernel, dimensions, None, rows, buckets, 0, "iid")
+    assert Spec.from_dict(spec.to_dict()) == spec
+
+
+@pytest.mark.parametrize(("dimensions", "power", "rows"), [(2, 4097, 8), (10**6 + 1, 1, 1), (10**6, 2, 2)])
+def test_what_could_not_be_loaded_is_not_built(dimensions: int, power: int, rows: int) -> None:
+    with pytest.raises(ParameterError):
+        scumble.Sketch(scumble.EuclideanKernel(1.0, power=power), dimensions, rows=rows, buckets=8, design="iid")
+
+
+def test_the_classes_of_a_bundle_share_their_hash_functions(release: Release) -> None:
+    twin = scumble.Sketch.from_spec(Spec.from_dict(release.spec.to_dict())).release(epsilon=1.0)
+    found = Bundle.from_bytes(Bundle({"a": release, "b": twin}).to_bytes())
+    assert found["a"].spec.layout is found["b"].spec.layout
+
+
+def test_a_model_of_many_releases_is_bounded_as_a_whole(tmp_path: pathlib.Path) -> None:
+    """Each may cost what any small file may; together they may not cost as much as they are many."""
+    model = learn.PrivateKDE(kernel=scumble.EuclideanKernel(1.0), rows=2, buckets=8, bounds=(0.0, 1.0), epsilon=1.0)
+    model.fit(np.full((50, 1), 0.5))
+    path = tmp_path / "a.model"
+    model.save(path)
+    box = files.read(path, expect="model")
+    one = box.metadata["learnt"]["release_"]
+    one["@release"]["metadata"]["spec"] |= {"dimensions": 10**6, "design": "iid", "columns": None}
+    one["@release"]["metadata"]["spec"] |= {"bounds": None, "shape": None}
+    spec, counts = one["@release"]["metadata"]["spec"], box.arrays[one["@release"]["counts"]]
+    spec |= {"rows": counts.shape[0], "buckets": counts.shape[1]}
+    one["@release"]["metadata"]["privacy"] |= {"rows": counts.shape[0]}
+    box.metadata["learnt"]["releases_"] = [one] * 50
+    data = files.to_bytes("model", box.metadata, box.arrays)
+    with pytest.raises(CorruptFileError, match="hash functions"):
+        learn.models.from_container(files.from_bytes(data, expect="model"))
+
+
+PLAN = ["plan", "--n", "1000", "--bandwidth", "1", "--epsilon", "1"]
+
+
+def test_a_plan_for_what_no_table_has(capsys: pytest.CaptureFixture) -> None:
+    for words in (["--dimensions", "10000000"], ["--dimensions", "0"], ["--dimensions", "2", "--power", "1000000000"]):
+        assert main([*PLAN, *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert main([*PLAN, "--dimensions", "1000000"]) == 0

@@ -1,0 +1,115 @@
+"""The server under attack, and the memory of verbs that hold secrets."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.explore import Exhibit, Server, server
+
+SLOTS = 4
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", SLOTS)
+    monkeypatch.setattr(server, "PATIENCE", 1.0)
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=8, buckets=16, design="iid")
+    release = sketch.update(np.ones((50, 1))).release(epsilon=1.0)
+    with Server(Exhibit(release, "ages", ranges={"age": (0.0, 100.0)})) as running:
+        threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+def asked(running: Server, **question: object) -> tuple[int, dict]:
+    connection = http.client.HTTPConnection("127.0.0.1", running.server_port, timeout=60)
+    body = json.dumps({"points": [[1.0]], **question})
+    connection.request("POST", "/api/density", body, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    found = answer.status, json.loads(answer.read())
+    connection.close()
+    return found
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: x\r\nX: "
+BODY = b"POST /api/density HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+
+
+@pytest.mark.parametrize("where", ["the request line", "the headers", "the body"])
+def test_those_who_send_a_byte_now_and_then_shut_nobody_out(served: Server, where: str) -> None:
+    start = {
+        "the request line": b"G",
+        "the headers": HEAD,
+        "the body": BODY % f"127.0.0.1:{served.server_port}".encode(),
+    }
+    done = threading.Event()
+    slow = [socket.create_connection(("127.0.0.1", served.server_port)) for _ in range(SLOTS)]
+
+    def drip() -> None:
+        for one in slow:
+            one.sendall(start[where])
+        while not done.wait(0.1):
+            for one in slow:
+                try:
+                    one.sendall(b" ")
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        assert asked(served)[0] == 200
+    finally:
+        done.set()
+        thread.join()
+        for one in slow:
+            one.close()
+
+
+@pytest.mark.parametrize("confidence", [0.9999999999999999, 1e-300, 5e-324, 0.5])
+def test_any_confidence_has_an_answer(served: Server, confidence: float) -> None:
+    status, found = asked(served, confidence=confidence)
+    assert status == 200
+    assert all(np.isfinite(side).all() for side in found.values())
+
+
+def test_more_confidence_is_wider_to_the_end() -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=8, buckets=16, design="iid").update(np.ones((50, 1)))
+    release = sketch.release(epsilon=1.0)
+    widths = [np.subtract(*reversed(release.interval([[1.0]], c)))[0] for c in (0.999, 0.999999999, 0.9999999999999999)]
+    assert np.isfinite(widths).all() and widths == sorted(widths)
+
+
+FIT = ["--task", "classify", "--target", "x", "--classes", "0,1", "--bounds", "a=0:1"]
+WATCH = """
+import ctypes, resource, sys
+from scumble.cli import main
+main(sys.argv[1:])
+print(resource.getrlimit(resource.RLIMIT_CORE)[0], ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
+@pytest.mark.parametrize("verb", ["build", "sketch", "merge", "release", "fit"])
+def test_verbs_with_secrets_leave_no_core(verb: str) -> None:
+    words = {"merge": ["nothing.secret"], "release": ["nothing.secret"], "fit": ["nothing.csv", *FIT]}
+    given = [verb, *words.get(verb, ["nothing.csv"]), "--out", "o.scumble"]
+    given += ["--bandwidth", "1"] if verb in ("build", "sketch") else []
+    given += ["--epsilon", "1"] if verb in ("build", "release", "fit") else []
+    ran = subprocess.run([sys.executable, "-c", WATCH, *given], capture_output=True, text=True, timeout=300)
+    assert ran.stdout.split() == ["0", "0"], ran.stderr
+
+
+def test_verbs_without_leave_all_as_it_was() -> None:
+    ran = subprocess.run([sys.executable, "-c", WATCH, "info", "nothing"], capture_output=True, text=True, timeout=300)
+    assert ran.stdout.split()[1] == "1"

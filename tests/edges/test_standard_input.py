@@ -1,0 +1,111 @@
+"""Standard input: stalled, packed, closed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.sources import formats
+from scumble.sources.building import Build
+
+WORDS = "sketch - --columns x --kernel euclidean --bandwidth 1 --rows 2 --buckets 4 --design iid --out"
+
+
+def command(out: pathlib.Path) -> list[str]:
+    return [sys.executable, "-m", "scumble", *WORDS.split(), str(out)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_interrupted_while_it_stalls(kind: str, tmp_path: pathlib.Path) -> None:
+    """Exit 130, as after any Ctrl-C; the reader sits in a read that never returns."""
+    child = subprocess.Popen(command(tmp_path / "a.secret"), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdin is not None and child.stderr is not None
+    line = b"1.5\n" if kind == "csv" else b'{"x": 1.5}\n'
+    child.stdin.write((b"x\n" if kind == "csv" else b"") + line * (16_000_000 // len(line)))
+    child.stdin.flush()  # all but what fits into the pipe has been read: the pass is under way
+    child.send_signal(signal.SIGINT)
+    try:
+        child.wait(timeout=120)
+    finally:
+        child.kill()
+        child.wait()
+        child.stdin.close()
+        said = child.stderr.read().decode()
+        child.stderr.close()
+    assert child.returncode == 130, (child.returncode, said)
+    assert "Fatal" not in said and "Interrupted" in said
+    assert not (tmp_path / "a.secret").exists()
+
+
+PACKED = {
+    "gzip": gzip.compress,
+    "two gzips": lambda data: gzip.compress(data[:4096]) + gzip.compress(data[4096:]),
+    "bz2": bz2.compress,
+    "zstd": lambda data: pa.compress(data, "zstd", asbytes=True),
+    "lz4": lambda data: pa.compress(data, "lz4", asbytes=True),
+}
+
+
+def rows_of(data: bytes, monkeypatch: pytest.MonkeyPatch, **options: object) -> int:
+    monkeypatch.setattr(formats, "_STDIN", [formats.StandardInput(io.BytesIO(data))])
+    return Build("-", scumble.EuclideanKernel(1.0), ["x"], rows=2, buckets=4, design="iid", **options).count().rows
+
+
+@pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.parametrize("text", ["csv", "json"])
+def test_packed(kind: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.random.default_rng(1).integers(0, 10**9, 300_000)  # hard to pack: several blocks of bz2
+    lines = b"".join(b"%d\n" % n if text == "csv" else b'{"x": %d}\n' % n for n in numbers)
+    assert rows_of(PACKED[kind]((b"x\n" if text == "csv" else b"") + lines), monkeypatch) == len(numbers)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "zstd", "lz4"])
+def test_packed_and_cut_short(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = PACKED[kind](b"x\n" + b"".join(b"%d\n" % (k * k) for k in range(400_000)))
+    for share in (3, 2):
+        with pytest.raises(scumble.DataError, match="cut short"):
+            rows_of(data[: len(data) // share], monkeypatch)
+    with pytest.raises(scumble.DataError, match="cut short"):
+        rows_of(data[:-1], monkeypatch)
+
+
+@pytest.mark.parametrize("end", ["gz", "bz2", "zst", "lz4"])
+def test_packed_files_cut_short(end: str, tmp_path: pathlib.Path) -> None:
+    kind = {"gz": "gzip", "bz2": "bz2", "zst": "zstd", "lz4": "lz4"}[end]
+    data = PACKED[kind](b"x\n" + b"".join(b"%d\n" % (k * k) for k in range(400_000)))
+    path = tmp_path / f"a.csv.{end}"
+    for length in (len(data) // 3, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(scumble.DataError, match="cut short"):
+            Build(path, scumble.EuclideanKernel(1.0), ["x"], rows=2, buckets=4, design="iid").count()
+
+
+def test_closed(tmp_path: pathlib.Path) -> None:
+    ran = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *command(tmp_path / "a.secret")], capture_output=True, text=True
+    )
+    assert ran.returncode == 4 and "Standard input is" in ran.stderr
+
+
+def test_a_pipe_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program may have made the pipe a non-blocking one."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    writer = subprocess.Popen(["/bin/sh", "-c", "sleep 0.2; echo x; sleep 0.2; echo 1; echo 2"], stdout=writing)
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        monkeypatch.setattr(formats, "_STDIN", [formats.StandardInput(stream)])
+        job = Build("-", scumble.EuclideanKernel(1.0), ["x"], rows=2, buckets=4, design="iid")
+        assert job.count().rows == 2
+    writer.wait()
