@@ -165,3 +165,8 @@ def test_two_releases_of_one_record_cost_at_most_their_sum_and_more_than_one(eps
     for delta in (1e-9, 1e-3):
         assert max(one.equivalent(delta), other.equivalent(delta)) <= both.equivalent(delta) * (1 + 1e-8)
         assert apart.equivalent(delta) == max(one.equivalent(delta), other.equivalent(delta))
+
+
+def test_failures_that_add_up_beyond_certainty_are_certainty() -> None:
+    twelve = overlapping([calibrate(rows, epsilon=1, delta=0.09).claim for rows in range(1, 13)])
+    assert 0.09 < twelve.delta <= 1.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scumble.privacy import calibrate, disjoint, overlapping
 from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.ledger import Cost, _largest, _rho_of, _short, _simple, _sum, show
+from scumble.privacy.ledger import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show
 from scumble.privacy.shares import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), 1, 3]
@@ -123,3 +123,70 @@ def test_six_digits_on_the_safe_side(value: Fraction) -> None:
 )
 def test_digits_shown(value: str, up: str, down: str) -> None:
     assert (show(Fraction(value)), show(Fraction(value), up=False)) == (up, down)
+
+
+# ---- an account ----
+
+
+def account(composition: str, *charges: tuple[str | None, Fraction], total: Fraction = Fraction(1)) -> Account:
+    """Of a total ε (or ρ), with parts "north" and "south"; so much was charged to the whole (None) or to a part."""
+    pure = composition == "pure"
+    return Account(
+        "town",
+        composition,
+        total if pure else None,
+        Fraction(1, 10**5),
+        None if pure else total,
+        "add-remove",
+        1,
+        ("north", "south"),
+        tuple(
+            Charge(f"{k}", "town", part, Cost(cost, cost / 10**6, cost), "discrete-laplace", "then")
+            for k, (part, cost) in enumerate(charges)
+        ),
+        "then",
+    )
+
+
+def test_parts_are_charged_beside_each_other_and_the_whole_on_top() -> None:
+    tenth = Fraction(1, 10)
+    found = account("pure", (None, tenth), ("north", 3 * tenth), ("south", 2 * tenth), ("north", tenth))
+    assert found.spent == Cost(5 * tenth, 5 * tenth / 10**6, 5 * tenth)
+    assert found.left() == Cost(5 * tenth, Fraction(1, 10**5) - 5 * tenth / 10**6, None)
+    assert found.left("north").epsilon == 5 * tenth and found.left("south").epsilon == 7 * tenth
+    mean = account("zcdp", (None, tenth), ("north", 3 * tenth), ("south", 2 * tenth))
+    assert mean.left() == Cost(Fraction(0), Fraction(0), 6 * tenth)
+    assert mean.left("south").rho == 7 * tenth
+
+
+@pytest.mark.parametrize("composition", ["pure", "zcdp"])
+def test_the_last_charge_that_fits_and_the_first_that_does_not(composition: str) -> None:
+    found = account(composition, (None, Fraction(2, 3)))
+    third, little = Fraction(1, 3), Fraction(1, 10**40)
+    room = Cost(third, Fraction(0), third)
+    assert found.refusal(room, None) == "" == found.refusal(room, "north")
+    for over in (Cost(third + little, Fraction(0), third + little), Cost(Fraction(2), Fraction(0), Fraction(2))):
+        assert "it needs" in found.refusal(over, None)
+    if composition == "pure":
+        assert "it needs" in found.refusal(Cost(third, Fraction(1), None), None)  # δ counts too
+        assert found.refusal(Cost(third, Fraction(0), None), None) == ""
+    else:
+        assert "nobody has shown a ρ" in found.refusal(Cost(Fraction(0), Fraction(0), None), None)
+
+
+def test_what_is_shown_is_on_the_safe_side() -> None:
+    third = Fraction(1, 3)
+    found = account("pure", (None, third), total=Fraction(2, 3)).to_dict()
+    for name, exact, up in (("budget", 2 * third, False), ("spent", third, True), ("left", third, False)):
+        shown = Fraction(found[name]["epsilon"])
+        assert found[name]["exact_epsilon"] == str(exact)
+        assert (shown > exact) == up and shown != exact
+    assert Fraction(found["spent"]["epsilon_at_delta"]) > third
+    assert Fraction(found["charges"][0]["epsilon"]) > third
+    assert Fraction(found["parts"]["north"]["epsilon"]) < third
+
+
+def test_what_a_sum_of_rho_means_is_read_off_its_curve() -> None:
+    found = account("zcdp", (None, Fraction(1, 10))).spent_epsilon()
+    assert zcdp_delta(found, 0.1) <= 1e-5 < zcdp_delta(found * (1 - 1e-8), 0.1)
+    assert account("zcdp").spent_epsilon() == 0.0
