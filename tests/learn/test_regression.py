@@ -64,7 +64,7 @@ def test_the_surrogate_finds_it_roughly(plane) -> None:
 
 
 def test_hardly_ever_worse_than_the_mean(rng) -> None:
-    """Few records, pure ε, no relation at all: the error stays within 10 % of the variance, and fits differ by 0.1 %."""
+    """Few records, pure ε, no relation at all: the error stays within 10 % of the variance; fits differ by 0.1 %."""
     X, y = rng.uniform(0, 10, (1500, 8)), rng.uniform(-5, 25, 1500)
     errors = [np.mean((fitted(X, y, delta=0.0, rows=None, random_state=k).predict(X) - y) ** 2) for k in range(3)]
     assert np.mean(errors) < 1.1 * y.var()
