@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -96,6 +97,44 @@ def test_such_a_sketch_has_one_file(tmp_path: Path) -> None:
     with pytest.raises(scumble.BudgetError, match="is gone"):
         late.save(tmp_path / "half.secret")
     assert sorted(path.name for path in tmp_path.iterdir()) == [], "and nothing is left lying about"
+
+
+def test_a_copy_of_the_file_is_refused(tmp_path: Path) -> None:
+    noisy(tmp_path / "half.secret")
+    shutil.copy2(tmp_path / "half.secret", tmp_path / "copy.secret")
+    with pytest.raises(scumble.SecretFileError, match="it is a copy"):
+        scumble.load_secret(tmp_path / "copy.secret")
+    (tmp_path / "half.secret").rename(tmp_path / "moved.secret")
+    assert scumble.load_secret(tmp_path / "moved.secret").release().privacy.epsilon == 1.0
+    plain = sketch().update([[1.0]])
+    plain.save(tmp_path / "plain.secret")
+    shutil.copy2(tmp_path / "plain.secret", tmp_path / "plain-copy.secret")
+    assert scumble.load_secret(tmp_path / "plain-copy.secret").count == 1, "exact counters may be taken elsewhere"
+
+
+def test_one_build_at_a_time_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+    """Noise first or not: two that go on from the same counters would be two releases of them."""
+    from scumble.sources import Build
+
+    source, kept = tmp_path / "people.csv", tmp_path / "c.secret"
+    source.write_text("age\n" + "1\n" * 1000)
+    for noise_first in (False, True):
+        options: dict[str, Any] = {"epsilon": 1.0, "rows": 4, "buckets": 8, "noise_first": noise_first}
+        options |= {"checkpoint": kept, "checkpoint_seconds": 0}
+        one, two = (Build(str(source), KERNEL, ["age"], **options) for _ in range(2))
+        one.count()
+        with pytest.raises(scumble.BudgetError, match="Another process goes on"):
+            two.count()
+        shutil.copy2(kept, tmp_path / "copy.secret")
+        again = Build(str(source), KERNEL, ["age"], **{**options, "checkpoint": tmp_path / "copy.secret"})
+        if noise_first:
+            with pytest.raises(scumble.SecretFileError, match="it is a copy"):
+                again.count()
+        one.discard_checkpoint()
+        one.release()
+        (tmp_path / "copy.secret").unlink()
+    del again
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["people.csv"], "nothing is left lying about"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -356,6 +356,10 @@ def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
 # ----------------------------------------------------------------- on disk
 
 
+BOUND = "bound_to"
+"""The metadata of a bound file: the number that its file system gave it."""
+
+
 def write(
     path: str | os.PathLike[str],
     kind: str,
@@ -363,6 +367,7 @@ def write(
     arrays: Mapping[str, np.ndarray],
     *,
     secret: bool = False,
+    bound: bool = False,
 ) -> None:
     """Writes a file whole or not at all.
 
@@ -370,8 +375,15 @@ def write(
     a crash, a signal or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
     by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
     what it points to is not touched, so that nobody can lead a secret elsewhere.
+
+    A ``bound`` file says which file it is, by the number that the file system gave it (the inode). It may be moved
+    within its file system; a copy of it is refused when it is read.
     """
-    places.write_whole(_path(path), to_bytes(kind, metadata, arrays), secret=secret or kind in SECRET_KINDS)
+
+    def data(number: int) -> bytes:
+        return to_bytes(kind, {**metadata, BOUND: number} if bound else metadata, arrays)
+
+    places.write_whole(_path(path), data, secret=secret or kind in SECRET_KINDS)
 
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
@@ -406,6 +418,11 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         problem.errno = error.errno
         raise problem from error
     container = from_bytes(data, expect=expect, source=source)
+    if container.metadata.pop(BOUND, about.st_ino) != about.st_ino:
+        raise SecretFileError(
+            f"Cannot read {source}: it is a copy, and its noise was drawn before its records: what is published from "
+            "the copy and from the original would differ by exact numbers. Hint: use the original, or begin anew."
+        )
     if container.kind in SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
         warnings.warn(
             f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.",

@@ -22,7 +22,7 @@ import os
 import secrets
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from scumble.errors import FileError, MissingFileError
@@ -71,6 +71,11 @@ class Place:
             raise
         except OSError as error:
             raise write_error(error, self.target, self._folder, self._size) from error
+
+    @property
+    def number(self) -> int:
+        """What the file system calls the file; it stays when the file takes its name."""
+        return os.fstat(self._descriptor).st_ino
 
     def reserve(self, size: int) -> None:
         """Prove that so many bytes can be written, by taking the room now."""
@@ -148,12 +153,15 @@ def unfinished() -> set[Place]:
     return set(_UNFINISHED)
 
 
-def write_whole(target: str, data: bytes, *, secret: bool = False) -> None:
-    """The bytes at the target, or nothing changed: also when signals come at any moment."""
+def write_whole(target: str, data: bytes | Callable[[int], bytes], *, secret: bool = False) -> None:
+    """The bytes at the target, or nothing changed: also when signals come at any moment.
+
+    A function is told the number that the file system gave the file, and makes the bytes.
+    """
     with Unbroken():
         place = Place(target, secret=secret)
         try:
-            place.fill(data)
+            place.fill(data(place.number) if callable(data) else data)
             place.take_name()
         finally:
             place.close()
@@ -229,6 +237,46 @@ def lock(descriptor: int) -> bool | None:
     except OSError:
         return None
     return True
+
+
+class Held:
+    """A name that this process alone may use, until it lets go or ends."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self._path, self._descriptor = path, descriptor
+
+    def let_go(self) -> None:
+        """Give the name back."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.let_go()
+
+
+def hold(target: str) -> Held | None:
+    """Hold a name against other processes (and other builds of this one); None if one of them has it.
+
+    By a lock on a hidden file beside it, which may outlive a killed process; its lock does not.
+    """
+    path = os.path.join(os.path.dirname(target) or ".", f"{_prefix(target)}held")
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError as error:
+            raise write_error(error, target, os.path.dirname(target) or ".", 0) from error
+        if lock(descriptor) is False:
+            os.close(descriptor)
+            return None
+        try:
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return Held(path, descriptor)
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)  # its last owner has just removed it: begin anew
 
 
 # ---- steps ----

@@ -182,7 +182,7 @@ def keep_noise(sketch: Sketch, home: str, *, finished: bool = False) -> None:
                 f"The sketch in {home!r} has been released, with other records. Hint: query that release; that is free."
             )
         sketch._noise.finished = there.finished or finished
-        files.write(home, "secret", *sketch.contents(), secret=True)
+        files.write(home, "secret", *sketch.contents(), secret=True, bound=True)
     except BaseException:
         if not os.path.exists(home):
             os.rename(taken, home)

@@ -275,8 +275,7 @@ class Sketch(Answers):
           of what came in between. A snapshot and the finished release are two looks, too. If one was stolen, do not
           publish: begin anew.
         - **One sketch, one release.** Such a sketch is kept in one file at most, and released once, by whichever
-          process does so first; a forked child cannot. A copy of the file that was made by other means is another
-          look, and scumble cannot see it.
+          process does so first; a forked child cannot. A copy of the file is refused, for it is another look.
         - A checkpoint says how far the source has been read, in clear. That is harmless if the number of records is
           public (``neighbors="replace"``); otherwise it tells roughly how many there are.
         - The batch at hand is in memory, of course, while it is counted.
@@ -396,12 +395,14 @@ class Sketch(Answers):
             if self._home is not None:
                 keep_noise(self, home)
                 return
-            files.write(path, "secret", *self.contents(), secret=True)
+            files.write(path, "secret", *self.contents(), secret=True, bound=self.noisy)
             if self._noise is not None:
                 self._home = home
 
     def to_bytes(self) -> bytes:
         """The bytes that `save` would write: secret."""
+        if self._noise is not None:
+            raise PrivacyError("The noise of this sketch was drawn first: it is kept in one file, by `save`.")
         return files.to_bytes("secret", *self.contents())
 
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

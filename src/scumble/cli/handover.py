@@ -252,7 +252,8 @@ class Part:
     def _rewrite(self, metadata: dict[str, Any]) -> None:
         place = Place(self.path, secret=True)
         try:
-            place.fill(files.to_bytes("secret", metadata, self.container.arrays))
+            bound = {files.BOUND: place.number} if "noise_first" in metadata else {}
+            place.fill(files.to_bytes("secret", {**metadata, **bound}, self.container.arrays))
             place.take_name()
         except BaseException:
             place.close()

@@ -160,6 +160,10 @@ class Build:
         """Count every row of the source once."""
         try:
             self._pass(progress)
+        except BaseException:
+            if self.checkpoint is not None:
+                self.checkpoint.let_go()
+            raise
         finally:
             self.source.close()
         if self.tally.rows == 0 and not self._allow_empty:

@@ -48,9 +48,21 @@ class Checkpoint:
         self._source, self._parameters, self._every = source, parameters, every
         self._last = time.monotonic()
         self._position: Position = (0, 0)
+        self._taken: places.Held | None = None
+
+    def _take(self) -> None:
+        """One build at a time: two that go on from the same counters would be two releases of them."""
+        if self._taken is None:
+            self._taken = places.hold(self.path)
+            if self._taken is None:
+                raise BudgetError(
+                    f"Another process goes on from the checkpoint {self.path!r}, and its counters are released once. "
+                    "Hint: wait for it, or give this build a checkpoint of its own."
+                )
 
     def resume(self, tally: Tally) -> Position:
         """Fill the tally from the file, if there is one, and say where to go on."""
+        self._take()
         places.clear_leftovers(self.path)
         try:
             container = files.read(self.path, expect="checkpoint")
@@ -137,7 +149,7 @@ class Checkpoint:
             about, people = tally.people.contents()
             metadata |= {"people": about, "over": tally.over}
             arrays |= people
-        files.write(self.path, "checkpoint", metadata, arrays, secret=True)
+        files.write(self.path, "checkpoint", metadata, arrays, secret=True, bound=tally.sketches[0].noisy)
         self._last = time.monotonic()
 
     def pledge(self, tally: Tally, pledged: dict[str, Any]) -> None:
@@ -148,6 +160,13 @@ class Checkpoint:
         """Remove the file, before what it leads to is given out."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Others may go on from the file."""
+        if self._taken is not None:
+            self._taken.let_go()
+            self._taken = None
 
 
 def _json(value: Any) -> Any:
