@@ -206,6 +206,21 @@ def test_a_person_with_more_records_than_claimed_is_caught():
     assert findings(path, people=2) == []
 
 
+def test_a_lie_about_disjoint_records_is_caught():
+    def path(table, folder):
+        return scumble.merge([sketch_of(table).release(epsilon=1.0) for _ in range(3)], disjoint=True)
+
+    assert "3 times the claim is spent" in findings(path)[0]
+
+
+def test_a_person_in_two_parts_that_were_limited_apart_is_caught():
+    def path(table, folder):
+        parts = [building.built(building.arrow(table[k::2]), person_column="who", records_per_person=3) for k in (0, 1)]
+        return scumble.merge(parts, disjoint="persons")
+
+    assert any("a person with far too many records: 2 times" in found for found in findings(path, "persons", people=3))
+
+
 def test_a_scale_read_off_the_data_is_caught():
     def path(table, folder):
         return sketch_of(table).release(epsilon=10.0 / len(table))
