@@ -66,7 +66,7 @@ def test_the_curve_of_balle_and_wang(epsilon: float, mu: float) -> None:
         e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
         truth = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
         if truth > 1e-300:
-            assert gaussian_delta(epsilon, mu) == pytest.approx(float(truth), rel=1e-9)
+            assert gaussian_delta(epsilon, mu) == pytest.approx(float(truth), rel=1e-9, abs=0)
         else:
             assert float(truth) <= gaussian_delta(epsilon, mu) < 1e-290
 
@@ -179,11 +179,19 @@ def test_the_curve_of_laplace_noise(epsilon: float, coins: int, step: float, cou
 
 def test_the_tail_that_is_not_summed_is_added() -> None:
     """10⁶ coins: the sum is cut at t = √(R/2 · (25 − ln least)), and 2 exp(−2t²/R) = 2 · least · e⁻²⁵ is added."""
-    assert laplace_delta(1e9, 10**6, 1e-3, 0.0, 1e-6) == pytest.approx(2e-6 * math.exp(-25), rel=1e-5)
+    tail = 2e-6 * math.exp(-25)
+    assert laplace_delta(1e9, 10**6, 1e-3, 0.0, 1e-6) == pytest.approx(tail, rel=1e-5, abs=0)
+    assert laplace_delta(1e9, 80, 0.5, 0.0, 1e-6) == pytest.approx(tail, rel=1e-5, abs=0)  # cut below, not above
     assert laplace_delta(1e9, 10, 1e-3, 0.0, 1e-6) == 0.0  # all of it is summed
 
 
 # ---- calibration ----
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_unknown_neighbours_are_refused_before_anything_is_computed(delta: float) -> None:
+    with pytest.raises(ParameterError, match="`neighbors` must be 'add-remove' or 'replace', got 'swap'"):
+        calibrate(5, epsilon=1, delta=delta, neighbors="swap")
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
