@@ -325,18 +325,22 @@ def check_target(target: str) -> None:
         return
     if stat.S_ISDIR(about.st_mode):
         raise FileError(f"Cannot write {target!r}: it is a folder. Hint: give the file a name in it.")
-    if stat.S_ISLNK(about.st_mode):
-        with contextlib.suppress(OSError):
-            through = os.stat(target).st_mode
-            real = os.path.realpath(target)
-            if not stat.S_ISREG(through) or real.startswith(("/dev/", "/proc/")) or target.startswith("/dev/"):
-                raise FileError(f"Cannot write {target!r}: it is not a regular file. Hint: '-' is standard output.")
-    elif not stat.S_ISREG(about.st_mode):
-        raise FileError(f"Cannot write {target!r}: it is not a regular file.")
+    if not (_leads_to_a_file(target) if stat.S_ISLNK(about.st_mode) else stat.S_ISREG(about.st_mode)):
+        raise FileError(f"Cannot write {target!r}: it is not a regular file. Hint: '-' is standard output.")
     if hasattr(os, "geteuid"):
         inside = os.stat(folder)
         if inside.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, inside.st_uid):
             raise FileError(f"Cannot write {target!r}: it belongs to somebody else. Hint: choose another name.")
+
+
+def _leads_to_a_file(link: str) -> bool:
+    """Whether a link may be replaced: not if it is the system's own way to a stream or a device."""
+    try:
+        through = os.stat(link).st_mode
+    except OSError:
+        return True  # it leads nowhere
+    system = os.path.realpath(link).startswith(("/dev/", "/proc/")) or os.path.abspath(link).startswith("/dev/")
+    return stat.S_ISREG(through) and not system
 
 
 def sync_folder(folder: str) -> None:
