@@ -1,11 +1,13 @@
 #!/bin/sh
-# The tests of the explorer page drive a browser. This installs Debian's Chromium where it is missing.
+# The tests of the explorer page drive a browser. This installs Debian's Chromium where there is none.
+#     sh tests/chromium.sh .venv/bin/python
 set -eu
 [ -x /usr/bin/chromium ] && exit 0
+"$1" tests/browser.py && exit 0
 echo "Installing Chromium, for the tests of the explorer page ..."
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    echo "Chromium is missing at /usr/bin/chromium, and only root can install it with apt-get." >&2
-    echo "Install it yourself (Debian: sudo apt-get install chromium), then run this again." >&2
+    echo "There is no Chromium or Chrome, and only root can install one with apt-get." >&2
+    echo "Install it yourself (Debian: sudo apt-get install chromium; elsewhere: $1 -m playwright install --with-deps chromium), then run this again." >&2
     exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive

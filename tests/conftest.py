@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 import scumble
+from entropy import noise_named, rate_of
 from scumble.kernels import Kernel, ProductKernel
+from windows import NOT_ON_WINDOWS, reason
+
+# Some of these files could not even be imported there.
+collect_ignore = [entry for entry in NOT_ON_WINDOWS if "::" not in entry] if os.name == "nt" else []
+
+
+def pytest_report_header() -> list[str]:
+    return [f"left out on Windows: {entry}: {why}" for entry, why in NOT_ON_WINDOWS.items()] if os.name == "nt" else []
+
 
 KERNELS = sorted(
     (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),
     key=lambda kind: kind.name,
 )
 """Every kernel the library has, discovered: a new one is tested by existing."""
+
+
+# ---- noise: see entropy.py ----
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--real-noise", action="store_true", help="draw every test's noise from the operating system")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker in item.iter_markers("statistical"):
+            rate_of(marker)
+        if os.name == "nt" and (why := reason(item.nodeid)):
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def noise_for(item: pytest.Item | pytest.Session | pytest.Collector, name: str) -> contextlib.AbstractContextManager:
+    real = item.config.getoption("--real-noise") or item.get_closest_marker("statistical")
+    return contextlib.nullcontext() if real else noise_named(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with noise_for(item, item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureRequest) -> Iterator[None]:
+    """What several tests share has noise of its own name: it must not depend on which of them comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with noise_for(request.node, f"{request.node.nodeid}::{fixturedef.argname}[{request.param_index}]"):
+        return (yield)
+
+
+# ---- tables ----
 
 
 @pytest.fixture

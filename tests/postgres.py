@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -29,6 +28,8 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="scumble-pg-"))
         self._before: list[str] = []
         if os.geteuid() == 0:
+            import pwd  # not on Windows, where nothing of this runs
+
             user = pwd.getpwnam("postgres")
             os.chown(self.folder, user.pw_uid, user.pw_gid)
             self._before = ["runuser", "-u", "postgres", "--"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from rates import normal
 from scumble.errors import ParameterError
 from scumble.grid import MAX_DIMENSIONS, Grid, choose_shape, supports
 from scumble.grid.field import _Terms, roughness
@@ -287,8 +288,8 @@ def test_noise_goes_in_linearly_and_its_variance_is_known(d, count_variance):
 
 
 def test_unbiased_under_noise_and_better_with_the_count():
-    # 400 draws; mean within 4.5 standard errors at 25 queries: false alarm 25 × 7e-6 = 2e-4. The variance of 400 draws
-    # has a relative spread of √(2/400) = 0.07 for normal sums: 0.3 is four of them.
+    # 400 draws; mean within the bounds of chance at 25 queries: false alarm 25e-9. The variance of 400 draws has a
+    # relative spread of √(2/400) = 0.07 for normal sums: 0.45 is more than six of them.
     grid, counts, Q = noisy_setting(2)
     rng = np.random.default_rng(41)
     clean = grid.field(counts, 0.0).kernel_sum(Q)
@@ -300,10 +301,10 @@ def test_unbiased_under_noise_and_better_with_the_count():
         draws.append(field.kernel_sum(Q))
         plain.append(grid.field(counts + noise, v).kernel_sum(Q))
     spread = np.std(draws, axis=0)
-    assert np.all(np.abs(np.mean(draws, axis=0) - clean) < 4.5 * spread / 20.0)
-    assert np.all(np.abs(np.mean(plain, axis=0) - clean) < 4.5 * np.std(plain, axis=0) / 20.0)
+    assert np.all(np.abs(np.mean(draws, axis=0) - clean) < normal() * spread / 20.0)
+    assert np.all(np.abs(np.mean(plain, axis=0) - clean) < normal() * np.std(plain, axis=0) / 20.0)
     stated = np.sqrt(field.estimate(Q)[1])
-    assert np.all(np.abs(np.square(spread / stated) - 1.0) < 0.3)
+    assert np.all(np.abs(np.square(spread / stated) - 1.0) < 0.45)
     assert np.mean(spread / np.std(plain, axis=0)) < 0.9
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scumble
+from rates import laplace, normal
 
 KERNEL = scumble.EuclideanKernel(1.0)
 
@@ -21,6 +22,7 @@ def release_of(X: np.ndarray, epsilon: float = 1.0, seed: int = 3, **options: ob
 # ---- noise ----
 
 
+@pytest.mark.statistical(rate=1e-8)
 @pytest.mark.parametrize(
     ("options", "scale"),
     [
@@ -34,31 +36,36 @@ def test_the_scale_is_the_sensitivity_over_epsilon(options: dict, scale: float) 
     release = release_of(np.zeros((0, 2)), 1.0, **options)
     assert release.privacy.scale == pytest.approx(scale, rel=1e-9)
     assert release.privacy.epsilon == 1.0
-    # The absolute mean of Laplace noise is its scale; 8,192 draws have a relative error of 1.1 %: six of them.
+    # The absolute mean of Laplace noise is its scale. That of 8,192 draws has a gamma law, and leaves 6.7 % with
+    # probability 2e-9.
     assert np.abs(release.counts).mean() == pytest.approx(scale, rel=0.067)
 
 
+@pytest.mark.statistical(rate=1e-8)  # as above
 def test_the_count_costs_four_percent() -> None:
     release = release_of(np.zeros((0, 2)), 1.0)
     assert release.privacy.scale == pytest.approx(64 / 0.96, rel=1e-9)
     assert np.abs(release.counts).mean() == pytest.approx(64 / 0.96, rel=0.067)
 
 
+@pytest.mark.statistical(rate=1e-8)
 def test_gaussian_noise_does_not_grow_with_the_rows_after_averaging() -> None:
     few = release_of(np.zeros((0, 2)), 1.0, rows=16, delta=1e-6)
     many = release_of(np.zeros((0, 2)), 1.0, rows=256, delta=1e-6)
     assert few.privacy.mechanism == "discrete-gaussian"
     assert many.privacy.scale / few.privacy.scale == pytest.approx(4.0, rel=1e-3)
-    # The standard deviation of 32,768 Gaussian numbers has a relative error of 0.4 %: six of them.
+    # That of 32,768 Gaussian numbers has a χ law, and leaves 2.4 % with probability 1e-9.
     assert many.counts.std() == pytest.approx(many.privacy.scale, rel=0.024)
 
 
+@pytest.mark.statistical(rate=1e-300)  # 8,192 counters, each alike with probability below 1/100
 def test_two_releases_never_share_noise() -> None:
     a, b = (release_of(np.zeros((0, 2))) for _ in range(2))
     assert not np.array_equal(a.counts, b.counts)
     assert a.identity != b.identity
 
 
+@pytest.mark.statistical(rate=1e-100)  # OpenDP has entropy of its own; 128 zeros, each with probability 0.06
 def test_opendp_can_draw_the_noise() -> None:
     release = release_of(np.zeros((10, 2)), 1.0, rows=8, buckets=16, backend="opendp")
     assert release.counts.dtype == np.int64 and np.abs(release.counts).max() > 0
@@ -88,7 +95,7 @@ def test_a_bad_budget_is_refused_and_costs_nothing(options: dict, message: str) 
 
 def test_an_empty_sketch_is_released_as_noise() -> None:
     release = release_of(np.zeros((0, 2)))
-    assert abs(release.count) < 1000
+    assert abs(release.count) < 1000  # 40 scales of its Laplace noise
     assert np.all(release.density([[0.0, 0.0]]) >= 0.0)
 
 
@@ -96,7 +103,11 @@ def test_an_empty_sketch_is_released_as_noise() -> None:
 
 
 def test_the_count_is_steady() -> None:
-    """R = W = 1000, N = 20,000, ε = 1: standard deviation at most 45. Over 200 draws it has a relative error of 5 %."""
+    """R = W = 1000, N = 20,000, ε = 1: standard deviation at most 45.
+
+    The mean of 200 is normal enough. The square of a Laplace number has a relative standard deviation of √5, so that
+    √(5/200)/2 = 8 % is that of the root of 200: twice the claim is twelve of them.
+    """
     sketch = scumble.Sketch(KERNEL, 1, rows=1000, buckets=1000, design="iid")
     claimed = sketch.release(1.0)
     assert claimed.count_standard_error <= 37.0
@@ -104,8 +115,8 @@ def test_the_count_is_steady() -> None:
     for _ in range(200):
         noisy = scumble.Sketch(KERNEL, 1, rows=20, buckets=1000, design="iid").update(np.zeros(20_000)).release(1.0)
         counts.append(noisy.count)
-    assert abs(np.mean(counts) - 20_000) < 6 * 37 / np.sqrt(200)
-    assert np.std(counts) < 37 * 1.3
+    assert abs(np.mean(counts) - 20_000) < normal() * 37 / np.sqrt(200)
+    assert np.std(counts) < 37 * 2
 
 
 def test_the_count_is_public_under_replacement() -> None:
@@ -115,7 +126,7 @@ def test_the_count_is_public_under_replacement() -> None:
 
 def test_without_its_own_coordinate_the_count_comes_from_the_row_sums() -> None:
     release = release_of(np.zeros((5000, 2)), count_share=0)
-    assert abs(release.count - 5000) < 6 * release.count_standard_error
+    assert abs(release.count - 5000) < normal() * release.count_standard_error  # a mean of 8,192
     assert release.count_standard_error == pytest.approx(np.sqrt(2 * 64 * 128), rel=0.01)
 
 
@@ -125,7 +136,11 @@ def test_without_its_own_coordinate_the_count_comes_from_the_row_sums() -> None:
 @pytest.mark.parametrize("design", ["iid", "sobol", "orthogonal"])
 @pytest.mark.parametrize("noise", ["none", "laplace", "gaussian"])
 def test_intervals_cover_and_are_not_too_wide(clusters: np.ndarray, design: str, noise: str) -> None:
-    """95 % intervals cover at least 93 % of dense and of sparse queries, at most 2.5 times as wide as needed."""
+    """95 % intervals cover at least 93 % of dense and of sparse queries, at most 2.5 times as wide as needed.
+
+    With noise of its own in each of six runs, coverage was 0.957 ± 0.010 where it was lowest, and widths 1.76 ± 0.02
+    where they were greatest: seven standard deviations are allowed for.
+    """
     rng = np.random.default_rng(7)
     dense, sparse = clusters[:100], rng.uniform(-6.0, 6.0, (100, 3))
     Q = np.vstack([dense, sparse])
@@ -141,8 +156,9 @@ def test_intervals_cover_and_are_not_too_wide(clusters: np.ndarray, design: str,
         errors.append(answers.kernel_sum(Q) - truth)
         widths.append((high - low) / 2)
     hits = np.mean(covered, axis=0)
-    assert hits[:100].mean() >= 0.93
-    assert hits[100:].mean() >= 0.93
+    least = 0.93 if noise == "none" else 0.88
+    assert hits[:100].mean() >= least
+    assert hits[100:].mean() >= least
     needed = 1.96 * np.sqrt(np.mean(np.square(errors), axis=0))
     assert np.mean(widths) <= 2.5 * needed.mean()
 
@@ -166,7 +182,10 @@ def test_the_median_of_means_is_an_option(clusters: np.ndarray) -> None:
 
 
 def test_theorem_3_bounds_the_median_of_means(clusters: np.ndarray) -> None:
-    """|f̂ − f| ≤ √(f̃²/R + 2R/ε²) √(32 ln 1/δ) with probability 1 − δ, here δ = 0.01, for the counters' true scale."""
+    """|f̂ − f| ≤ √(f̃²/R + 2R/ε²) √(32 ln 1/δ) with probability 1 − δ, here δ = 0.01, for the counters' true scale.
+
+    That is twelve standard deviations, and the bound is far from tight.
+    """
     Q = clusters[::40]
     k = KERNEL(Q, clusters)
     release = release_of(clusters, rows=256, design="iid")
@@ -178,14 +197,17 @@ def test_theorem_3_bounds_the_median_of_means(clusters: np.ndarray) -> None:
 
 def test_density_is_a_share(clusters: np.ndarray) -> None:
     release = release_of(clusters, epsilon=0.01)
-    Q = np.vstack([clusters[:200], np.full((1, 3), 1e6)])
+    # Far away there is noise alone, of either sign, and sixty places hardly share counters: all positive with 2⁻⁶⁰.
+    Q = np.vstack([clusters[:200], 1e6 * np.arange(1.0, 61.0)[:, None] * np.ones(3)])
     assert np.all((release.density(Q) >= 0.0) & (release.density(Q) <= 1.0))
     assert np.any(release.kernel_sum(Q) < 0.0), "kernel sums stay unbiased and may be negative"
 
 
 def test_noise_shrinks_with_epsilon(clusters: np.ndarray) -> None:
-    truth = KERNEL(clusters[:100], clusters).sum(axis=1)
-    errors = [np.abs(release_of(clusters, epsilon=e).kernel_sum(clusters[:100]) - truth).mean() for e in (0.01, 1.0)]
+    """By a hundred, at a hundred places too far apart to share counters: their mean is right to a tenth."""
+    Q = 1e3 * np.arange(100.0)[:, None] * np.ones(3)
+    truth = KERNEL(Q, clusters).sum(axis=1)
+    errors = [np.abs(release_of(clusters, epsilon=e).kernel_sum(Q) - truth).mean() for e in (0.01, 1.0)]
     assert errors[1] < errors[0] / 5
 
 
@@ -194,21 +216,24 @@ def test_noise_shrinks_with_epsilon(clusters: np.ndarray) -> None:
 
 def test_disjoint_releases_merge_under_the_larger_epsilon(clusters: np.ndarray) -> None:
     a, b = release_of(clusters[:2000], 1.0), release_of(clusters[2000:], 0.5)
-    both = a.merge(b)
+    both = a.merge(b, disjoint=True)
     np.testing.assert_array_equal(both.counts, a.counts + b.counts)
     assert both.privacy.epsilon == 1.0
-    assert abs(both.count - 4000) < 6 * both.count_standard_error
+    assert abs(both.count - 4000) < laplace() * both.count_standard_error
     assert both.standard_error(clusters[:5]).mean() > a.standard_error(clusters[:5]).mean()
     truth = KERNEL(clusters[:200], clusters).sum(axis=1)
-    low, high = both.interval(clusters[:200])
-    assert np.mean((low <= truth) & (truth <= high)) >= 0.9
-    assert scumble.merge([a, b]).privacy == both.privacy
+    low, high = both.interval(clusters[:200], 1 - 1e-9)  # 200 of them: 2e-7
+    assert np.all((low <= truth) & (truth <= high))
+    assert scumble.merge([a, b], disjoint=True).privacy == both.privacy
 
 
 def test_overlapping_releases_add_their_budgets(clusters: np.ndarray) -> None:
-    a, b = release_of(clusters, 1.0), release_of(clusters, 0.5, delta=1e-6)
-    assert a.merge(b, disjoint=False).privacy.epsilon >= 1.5
-    assert a.merge(b, disjoint=False).privacy.delta >= 1e-6
+    a, b, c = release_of(clusters, 1.0), release_of(clusters, 0.5), release_of(clusters, 0.5, delta=1e-6)
+    for disjoint in (False, None):
+        assert a.merge(b, disjoint=disjoint).privacy.epsilon == 1.5
+    both = a.merge(c).privacy
+    assert both.delta == 1e-6
+    assert both.epsilon >= a.privacy.equivalent(1e-6) and both.epsilon >= c.privacy.epsilon
 
 
 def test_releases_that_differ_or_repeat_do_not_merge(clusters: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """Shares of noise: exactly distributed each, exactly the full noise together, and good for nothing else.
 
-χ² tests on real entropy: each raises a false alarm with probability 1e-9 nominally (below 1e-8 with bins of 100
-expected draws); there are about twenty.
+On real entropy: each χ² test raises a false alarm with probability 1e-9 nominally (below 1e-8 with bins of 100 expected
+draws), and there are about twenty.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import pytest
 from scipy import stats
 
 import scumble
+from rates import laplace
 from scumble.errors import ParameterError
 from scumble.privacy import noise, polya, shares
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.gaussian import gaussian_delta
 
 FALSE_ALARM = 1e-9
+pytestmark = pytest.mark.statistical(rate=1e-8)
 
 
 def share_law(scale: float, custodians: int, reach: int) -> np.ndarray:
@@ -212,7 +214,7 @@ def test_shares_combine_to_a_release_that_says_so(budget: dict) -> None:
     release = scumble.combine(parts)
     assert release.privacy.epsilon <= 1.0 and (release.privacy.custodians, release.privacy.dropouts) == (3, 0)
     assert "3 custodians" in str(release.privacy)
-    assert abs(release.count - 6000) < 12 * release.count_standard_error + 1e-9
+    assert abs(release.count - 6000) < laplace() * release.count_standard_error + 1e-9
     again = scumble.Release.from_bytes(release.to_bytes())
     assert again.privacy == release.privacy
     lower, upper = release.interval([[0.0]], confidence=0.999999)

@@ -21,6 +21,7 @@ import pytest
 from tests import postgres
 
 import scumble
+from rates import laplace
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
 from scumble.sources import Build, build, build_by, formats, open_source
 from scumble.sources.roles import roles_of
@@ -239,7 +240,7 @@ def test_build_gives_a_release_with_the_plans_choice(table: pa.Table, tmp_path: 
     release = build(tmp_path / "t.parquet", kernel, ["age"], epsilon=0.1, n=5000, bounds=(0.0, 100.0))
     planned = scumble.plan(5000, 1, 0.1, kernel=kernel, bounds=(0.0, 100.0), columns=["age"])
     assert (release.design, release.rows, release.buckets) == (planned.design, planned.rows, planned.buckets)
-    assert abs(release.count - ROWS) < 6 * release.count_standard_error
+    assert abs(release.count - ROWS) < laplace() * release.count_standard_error
     assert str(tmp_path).encode() not in release.to_bytes()
     seen: list[int] = []
     scumble.build(table, kernel, ["age"], rows=8, buckets=8, progress=lambda state: seen.append(state.rows))

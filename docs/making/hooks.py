@@ -28,6 +28,8 @@ COPIES = {
     **{where: str(path.relative_to(ROOT)) for where, path in PROOFS.items()},
     "security.md": "SECURITY.md",
     "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "releasing.md": "RELEASING.md",
     "paper/report.md": "benchmarks/paper/REPORT.md",
 }
 """Page of the site → file of the repository."""

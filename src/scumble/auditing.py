@@ -7,6 +7,9 @@
 3. hundreds of nasty neighbouring tables (NaN, infinity, 1e308, −0.0, mixed types, empty sets) are counted, for
    several sizes and designs, and the exact counters compared.
 
+`audit_canaries` asks for less and sees less: one release, and how many canaries in it can be told apart.
+:mod:`scumble.greybox` looks at every path there is, with the noise played back.
+
 >>> from scumble.kernels import EuclideanKernel
 >>> report = audit_kernel(EuclideanKernel(1.0), epsilon=3.0, releases=400, pairs=20)
 >>> report.passed
@@ -15,6 +18,7 @@ True
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,7 +28,7 @@ from scumble import grid
 from scumble.design import DESIGNS
 from scumble.design.random import to_unit, words
 from scumble.errors import DataError, ParameterError
-from scumble.kernels import EuclideanKernel, Kernel
+from scumble.kernels import EuclideanKernel, HammingKernel, Kernel
 from scumble.privacy.audit import (
     FALSE_ALARM,
     Finding,
@@ -35,7 +39,11 @@ from scumble.privacy.audit import (
     full_size_findings,
     sensitivity_finding,
 )
+from scumble.privacy.audit.canaries import least_epsilon, p_value
 from scumble.privacy.calibration import calibrate
+from scumble.privacy.exact import as_count
+from scumble.privacy.sensitivity import LAPLACE
+from scumble.release import Release
 from scumble.sketch import Sketch
 from scumble.spec import Spec
 
@@ -118,6 +126,86 @@ class ReleasePath:
 def exact_counters(spec: Spec, table: Columns) -> np.ndarray:
     """The exact counters of a table; records that cannot be read are dropped."""
     return Sketch.from_spec(spec, invalid="drop", threads=1).update(table).contents()[1]["counts"]
+
+
+# ---- one release, many canaries ----
+
+CANARIES, CANARY_ROWS, CANARY_BUCKETS = 1000, 1, 1 << 16
+"""One row: there a record's whole budget is on one counter, and the guesses are as good as ε allows."""
+
+
+def audit_canaries(
+    *,
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    count: int = CANARIES,
+    mutant: str | None = None,
+    false_alarm: float = FALSE_ALARM,
+) -> Report:
+    """A lower bound on ε from one release that has canaries in it; see :mod:`scumble.privacy.audit.canaries`.
+
+    A thousand usual records and `count` canaries, each of which is in or out by the toss of a coin, go through
+    `Sketch.update` and `Sketch.release`; then `kernel_sum` at each canary is the guess. With Gaussian noise only the
+    third of the canaries whose answers are most extreme is guessed at: in the middle it says next to nothing. And as a
+    thousand canaries cannot rule out a thousand failures of probability δ, the claim is tested at a far smaller δ, with
+    the larger ε that the same claim implies there (`PrivacyClaim.equivalent`).
+
+    Parameters
+    ----------
+    epsilon, delta : the promise to be tested, under add-remove.
+    count : how many canaries.
+    mutant : the name of a wrong mechanism (:mod:`scumble.privacy.audit.mutants`) to release in the place of ours.
+
+    >>> audit_canaries(epsilon=1.0).passed
+    True
+    >>> audit_canaries(epsilon=1.0, mutant="scale-over-n").passed
+    False
+    """
+    as_count("count", count, "1000 find what matters.")
+    there = np.frombuffer(os.urandom(count), np.uint8) % 2 == 1
+    names = np.array([f"canary {k}" for k in range(count)], object)
+    usual = np.array([f"somebody {k % 20}" for k in range(1000)], object)
+    spec = Spec(HammingKernel(), 1, ("name",), CANARY_ROWS, CANARY_BUCKETS, 7, "iid")
+    sketch = Sketch.from_spec(spec, threads=1).update({"name": np.concatenate([usual, names[there]])})
+    if mutant is None:
+        release = sketch.release(epsilon=epsilon, delta=delta)
+    else:
+        release = _mutated(mutant, spec, {"name": usual}, sketch, epsilon, delta)
+    scores = release.kernel_sum({"name": names}) - 0.5
+    guessed = np.ones(count, bool)
+    if release.privacy.mechanism != LAPLACE:
+        guessed = np.abs(scores) >= np.quantile(np.abs(scores), 2.0 / 3.0)
+    guesses, right = int(guessed.sum()), int(((scores > 0) == there)[guessed].sum())
+    failure = min(delta, false_alarm / (4 * count))
+    claimed = release.privacy.equivalent(failure)
+    least = least_epsilon(count, guesses, right, failure, alpha=false_alarm)
+    at = f" at δ = {failure:.1g}" if failure else ""
+    found = Finding(
+        1,
+        "canaries",
+        p_value(count, guesses, right, claimed, failure) >= false_alarm,
+        f"{right} of {guesses} guesses right: ε is at least {least:.3g}; claimed {claimed:.3g}{at}",
+        {"canaries": count, "guesses": guesses, "right": right, "epsilon": least, "claimed": claimed, "delta": failure},
+    )
+    subject = "one Sketch.release" if mutant is None else f"one release by the mutant {mutant!r}"
+    return Report(f"{subject} with {count:,} canaries: ε = {epsilon:g}, δ = {delta:g}", false_alarm, (found,))
+
+
+def _mutated(name: str, spec: Spec, usual: Columns, sketch: Sketch, epsilon: float, delta: float) -> Release:
+    """A release by a wrong mechanism."""
+    from scumble.privacy.audit.mutants import Mutant
+
+    calibration = calibrate(spec.rows, epsilon=epsilon, delta=delta)
+    exact = sketch.contents()[1]["counts"]
+    samples = Mutant(name, (exact_counters(spec, usual), exact), calibration).many(exact, 1)
+    return Release(
+        spec,
+        samples.counts[0],
+        calibration.claim,
+        noisy_count=None if samples.count is None else int(samples.count[0]),
+        counter_variance=calibration.counter_variance,
+        count_variance=calibration.count_variance or 0.0,
+    )
 
 
 # ---- layers 1 and 2 ----

@@ -7,9 +7,25 @@ Each class also derives from the built-in error that a caller would expect, so t
 
 from __future__ import annotations
 
+from typing import Any
+
+_CONTEXT: Any = BaseException.__dict__["__context__"]
+
 
 class ScumbleError(Exception):
-    """The root: ``except scumble.ScumbleError`` catches whatever scumble raises on purpose."""
+    """The root: ``except scumble.ScumbleError`` catches whatever scumble raises on purpose.
+
+    One that is raised ``from None`` has no context. Python would keep the error that was handled at the time, and
+    another library's words may quote cells: a logger that follows the chain must not find them.
+    """
+
+    @property
+    def __context__(self) -> BaseException | None:
+        return None if self.__suppress_context__ else _CONTEXT.__get__(self)
+
+    @__context__.setter
+    def __context__(self, other: BaseException | None) -> None:
+        _CONTEXT.__set__(self, other)
 
 
 class ParameterError(ScumbleError, ValueError):
@@ -57,6 +73,7 @@ class NewerFileError(FileError):
 
 
 def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:
-    """The one message form: what, what it must be, what it was, what to do."""
-    message = f"`{name}` must be {must}, got {got!r}."
+    """The one message form: what, what it must be, what it was, what to do. A table is named by its type alone."""
+    table = getattr(got, "ndim", 0) or hasattr(got, "__arrow_c_stream__") or hasattr(got, "__arrow_c_array__")
+    message = f"`{name}` must be {must}, got {f'a {type(got).__name__}' if table else repr(got)}."
     return ParameterError(f"{message} Hint: {hint}" if hint else message)

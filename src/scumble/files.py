@@ -30,14 +30,11 @@ Equal content gives equal bytes.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import math
 import os
 import re
-import secrets
 import stat
 import warnings
 from collections.abc import Mapping
@@ -46,6 +43,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from scumble import places
 from scumble._version import __version__
 from scumble.errors import (
     CorruptFileError,
@@ -368,79 +366,12 @@ def write(
 ) -> None:
     """Writes a file whole or not at all.
 
-    The bytes go to a temporary file in the same folder, to the disk, and only then take the name; a
-    crash or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
+    The bytes go to a draft in the same folder, to the disk, and only then take the name (see :mod:`scumble.places`);
+    a crash, a signal or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
     by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
     what it points to is not touched, so that nobody can lead a secret elsewhere.
     """
-    target = _path(path)
-    data = to_bytes(kind, metadata, arrays)
-    mode = 0o600 if secret or kind in SECRET_KINDS else 0o666  # the umask takes its share of the latter
-    folder = os.path.dirname(target) or "."
-    temporary = os.path.join(folder, f".scumble-{secrets.token_hex(8)}.tmp")
-    try:
-        _check_target(target)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(temporary, flags, mode)
-        try:
-            try:
-                with os.fdopen(descriptor, "wb", closefd=False) as file:
-                    file.write(data)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _sync_folder(folder)
-    except FileError:
-        raise
-    except OSError as error:
-        raise _write_error(error, target, folder, len(data)) from error
-
-
-def _check_target(target: str) -> None:
-    """A rename would replace a device or a pipe as readily as a file: refuse that."""
-    try:
-        mode = os.lstat(target).st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(mode):
-        raise FileError(f"Cannot write {target!r}: it is a folder. Hint: give the file a name in it.")
-    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-        raise FileError(f"Cannot write {target!r}: it is not a regular file.")
-
-
-def _sync_folder(folder: str) -> None:
-    """The new name, too, must reach the disk."""
-    if os.name != "posix":
-        return  # elsewhere a folder cannot be opened, and a rename is durable in its own way
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network disks cannot; not our failure
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def _write_error(error: OSError, target: str, folder: str, size: int) -> FileError:
-    kind: type[FileError] = FileError
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        reason = "the disk is full"
-        hint = f"it needs {size:,} bytes; a file that was there before is untouched"
-    elif error.errno == errno.ENOENT:
-        kind, reason, hint = MissingFileError, f"the folder {folder!r} does not exist", "make it first"
-    else:
-        reason = (error.strerror or type(error).__name__).lower()
-        hint = "check that the folder can be written to"
-    problem = kind(f"Cannot write {target!r}: {reason}. Hint: {hint}.")
-    problem.errno = error.errno
-    return problem
+    places.write_whole(_path(path), to_bytes(kind, metadata, arrays), secret=secret or kind in SECRET_KINDS)
 
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:

@@ -29,7 +29,10 @@ import numpy as np
 
 from scumble.compiling import njit
 from scumble.errors import CorruptFileError, DataError, PrivacyError, parameter
-from scumble.tables.hashing import UnsupportedValue, canonical
+from scumble.spending import filtered_by_hand
+from scumble.tables.cells import describe, texts
+from scumble.tables.containers import one_column
+from scumble.tables.hashing import UnsupportedValue
 
 DEFAULT_MEMORY = 256 * 2**20
 """256 MiB: six million persons."""
@@ -74,18 +77,26 @@ class PersonLimit:
         """For a column of persons, which records pass. A missing person is a `DataError`: drop those first.
 
         The column may be a list, or an array or column of text, numbers or dates: 7, 7.0 and "7" are one person.
+
+        How many records pass depends on whose they are. Under ``neighbors="replace"`` that number would be published:
+        a process that has called this releases nothing under replace.
         """
-        names = _column(persons)
-        if not names:
-            return np.zeros(0, bool)
-        known: dict[tuple[type, Any], int] = {}  # by type, too: True and 1 are equal keys but two persons
-        which = np.empty(len(names), np.int64)
+        filtered_by_hand("PersonLimit")
+        return self.pass_on(persons)
+
+    def pass_on(self, persons: Any) -> np.ndarray:
+        """`keep`, for those who tell the sketch themselves that records may be left out."""
+        column = one_column(persons, "persons")
         try:
-            for k, name in enumerate(names):
-                which[k] = known.setdefault((type(name), name), len(known))
-        except TypeError:
-            raise DataError(f"A person must be named by text, numbers or dates, got {type(name).__name__}.") from None
-        hashes = np.frombuffer(b"".join(self._hash(name) for _, name in known), np.uint64).reshape(-1, 2)
+            names, places = texts(column)
+        except UnsupportedValue:
+            raise DataError(f"A person must be named by text, numbers or dates, got {describe(column)}.") from None
+        if len(places) == 0:
+            return np.zeros(0, bool)
+        used, places = np.unique(places, return_inverse=True)
+        known: dict[bytes, int] = {}  # by the canonical text and by nothing else: equal cells may be two persons
+        which = np.array([known.setdefault(_named(names[k]), len(known)) for k in used.tolist()], np.int64)[places]
+        hashes = np.frombuffer(b"".join(map(self._hash, known)), np.uint64).reshape(-1, 2)
         while 4 * (self._persons + len(hashes)) > 3 * len(self._counts):
             if len(self._counts) < self._most_places:
                 self._grow()
@@ -111,14 +122,8 @@ class PersonLimit:
         self._counts[places] = counts[taken]
         self._persons = persons
 
-    def _hash(self, name: object) -> bytes:
-        try:
-            text = canonical(name)
-        except UnsupportedValue as problem:
-            raise DataError(f"A person must be named by text, numbers or dates, got {problem}.") from None
-        if text is None:
-            raise DataError("A person is missing. Hint: drop such records first, or give each a name of its own.")
-        return hashlib.blake2b(text, digest_size=16, key=self._key).digest()
+    def _hash(self, name: bytes) -> bytes:
+        return hashlib.blake2b(name, digest_size=16, key=self._key).digest()
 
     # ---- checkpoints ----
 
@@ -154,14 +159,13 @@ class PersonLimit:
         return f"PersonLimit({self.records_per_person})"
 
 
-def _column(persons: Any) -> list[Any]:
-    if isinstance(persons, np.ndarray) and persons.ndim != 1:
-        raise parameter("persons", "one column", f"{persons.ndim} axes")
-    if hasattr(persons, "to_pylist"):
-        return persons.to_pylist()
-    if hasattr(persons, "to_list"):
-        return persons.to_list()
-    return persons.tolist() if isinstance(persons, np.ndarray) else list(persons)
+def _named(name: bytes | None) -> bytes:
+    if name is None:
+        raise DataError(
+            "A person is missing, or not named by text, a number or a date. "
+            "Hint: drop such records first, or give each a name of its own."
+        )
+    return name
 
 
 @njit(cache=True)

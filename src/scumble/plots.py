@@ -6,6 +6,7 @@ costs no privacy.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scumble.errors import ParameterError
+from scumble.places import write_whole
 from scumble.release import Release
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -36,7 +38,9 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     name = os.fsdecode(path)
     if os.path.splitext(name.lower())[1] not in FORMATS:
         raise ParameterError(f"Cannot draw {name!r}. Hint: let its name end in {', '.join(FORMATS)}.")
-    figure.savefig(name, dpi=150, facecolor="white")
+    picture = io.BytesIO()
+    figure.savefig(picture, format=os.path.splitext(name.lower())[1][1:], dpi=150, facecolor="white")
+    write_whole(name, picture.getvalue())
 
 
 def density(

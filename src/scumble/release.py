@@ -6,18 +6,22 @@ import os
 import uuid
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from scumble import files
 from scumble.answers import Answers
-from scumble.errors import CorruptFileError, MergeError, ParameterError
+from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
 from scumble.headroom import fits
 from scumble.layout import Reader
-from scumble.privacy.claim import PrivacyClaim, overlapping
-from scumble.privacy.claim import disjoint as disjoint_claims
+from scumble.privacy.claim import PrivacyClaim, of_disjoint_records, overlapping
+from scumble.privacy.claim import disjoint as of_disjoint_persons
 from scumble.spec import Spec
+
+Disjoint = bool | Literal["persons"] | None
+COMBINE = {None: overlapping, False: overlapping, True: of_disjoint_records, "persons": of_disjoint_persons}
+"""What a declaration makes of several claims."""
 
 
 class Release(Answers):
@@ -29,7 +33,7 @@ class Release(Answers):
     >>> import numpy as np, scumble
     >>> sketch = scumble.Sketch(scumble.EuclideanKernel(bandwidth=1.0), dimensions=2, rows=100, buckets=256)
     >>> release = sketch.update(np.zeros((5000, 2))).release(epsilon=1.0)
-    >>> bool(abs(release.kernel_sum([[0.0, 0.0]])[0] - 5000) < 300)
+    >>> bool(abs(release.kernel_sum([[0.0, 0.0]])[0] - 5000) < 300)      # 20 standard errors
     True
     """
 
@@ -119,11 +123,17 @@ class Release(Answers):
 
     # ---- merging ----
 
-    def merge(self, other: Release, *, disjoint: bool = True) -> Release:
-        """A new release of both tables together.
+    def merge(self, other: Release, *, disjoint: Disjoint = None) -> Release:
+        """A new release of both tables together; `disjoint` declares what they have in common.
 
-        If no record is in both (`disjoint=True`, the caller's declaration), each record's owner faces one of the two
-        only and the claim is the weaker one. Otherwise the budgets add up.
+        ==============  ==============================================================================================
+        left out        a person may be in both: the costs add up, as little as can be proven
+        ``True``        no *record* is in both: each costs the larger of the two. Where the promise is to persons with
+                        several records, somebody may have records in both, and the costs add up all the same
+        ``"persons"``   no *person* is in both: the larger of the two, for persons too
+        ==============  ==============================================================================================
+
+        It is your word: scumble cannot see who is in a release.
         """
         return merge_releases([self, other], disjoint=disjoint)
 
@@ -221,8 +231,10 @@ class Release(Answers):
         )
 
 
-def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Release:
+def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) -> Release:
     """One release out of several; see :meth:`Release.merge`."""
+    if disjoint not in COMBINE:
+        raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
     all_of = list(releases)
     first = all_of[0]
     parts: list[str] = []
@@ -235,11 +247,10 @@ def merge_releases(releases: Iterable[Release], *, disjoint: bool = True) -> Rel
         raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the releases damaged?")
     counts = [release._noisy_count for release in all_of]
     known = [count for count in counts if count is not None]
-    combine = disjoint_claims if disjoint else overlapping
     return Release(
         first.spec,
         np.add.reduce([release.counts for release in all_of]),
-        combine([release.privacy for release in all_of]),
+        COMBINE[disjoint]([release.privacy for release in all_of]),
         noisy_count=sum(known) if len(known) == len(counts) else None,
         counter_variance=sum(release._counter_variance for release in all_of),
         count_variance=sum(release._count_variance for release in all_of),

@@ -2,24 +2,33 @@
 
 The order matters. Whatever can be refused is refused first, at no cost. Then the budget is spent, in the ledger if
 there is one. Then noise is drawn for every counter. Only then are the exact counters touched: a failure before that
-leaves none of them in a traceback, and a failure after the charge leaves the sketch empty.
+leaves none of them in a traceback, and a failure after the charge leaves the sketch empty. All of it happens with the
+sketches' locks held: no other thread counts, reads or releases meanwhile.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from scumble import files
 from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError
+from scumble.privacy import seam
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, calibrate
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.privacy.noise import require_backend
+from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
 from scumble.release import Release
-from scumble.spending import charging, spend
+from scumble.share import Share
+from scumble.spending import Prepaid, charging, derived, publish_once, require_public_count, spend
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -35,6 +44,8 @@ class NoiseFirst:
     count: int | None
     counter_variance: float
     count_variance: float
+    finished: bool = False
+    """Whether it was released: then no record can be added."""
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "claim": self.claim.to_dict()}
@@ -49,11 +60,31 @@ class NoiseFirst:
                 raise TypeError
             if found.count is not None and (type(found.count) is not int or abs(found.count) >= 2**62):
                 raise TypeError
-            if type(found.identity) is not str or found.claim.rows != rows:
+            if type(found.identity) is not str or type(found.finished) is not bool or found.claim.rows != rows:
                 raise TypeError
         except (KeyError, TypeError, ValueError, OverflowError):
             raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None
         return found
+
+
+@contextmanager
+def held(sketches: Sequence[Sketch]) -> Iterator[None]:
+    """All locks of these sketches, always in the same order: two threads cannot wait for each other."""
+    with ExitStack() as locks:
+        for _, sketch in sorted({id(sketch): sketch for sketch in sketches}.items()):
+            locks.enter_context(sketch._lock)
+        yield
+
+
+@contextmanager
+def _or_give_up(sketches: Sequence[Sketch], why: str) -> Iterator[None]:
+    """After the budget is spent: whatever goes wrong now leaves no exact counter behind."""
+    try:
+        yield
+    except BaseException:
+        for sketch in sketches:
+            sketch._give_up(why)
+        raise
 
 
 def begin_with_noise(
@@ -70,31 +101,95 @@ def begin_with_noise(
     part: str | None = None,
 ) -> None:
     """`Sketch.start_with_noise` for sketches of disjoint records, one a class, for the price of one."""
-    calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
-    for sketch in sketches:
-        sketch._require_open("start_with_noise")
-        if sketch._noise is not None or sketch._touched or len(sketch._lineage) != 1:
-            raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
-    identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "start_with_noise")
-    try:
-        for k, sketch in enumerate(sketches):
-            # Into the one array that the records will be added to, and nowhere else.
-            sketch._counts += calibration.draw_counters(sketch._counts.shape, backend=backend)
-            hidden = calibration.count_scale is not None
-            count = calibration.draw_count(backend=backend) if hidden else (0 if neighbors == "replace" else None)
-            sketch._noise = NoiseFirst(
-                calibration.claim,
-                _identity(identity, k, len(sketches)),
-                count,
-                calibration.counter_variance,
-                calibration.count_variance or 0.0,
-            )
-    except BaseException:
+    with held(sketches):
+        calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
         for sketch in sketches:
-            sketch._give_up("Drawing its noise failed.")
+            sketch._require_open("start_with_noise")
+            if sketch._noise is not None or sketch._touched or len(sketch._lineage) != 1:
+                raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
+        identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "start_with_noise")
+        with _or_give_up(sketches, "Drawing its noise failed."):
+            for k, sketch in enumerate(sketches):
+                noise = calibration.draw_counters(sketch._counts.shape, backend=backend)
+                hidden = calibration.count_scale is not None
+                count = calibration.draw_count(backend=backend) if hidden else None
+                name = derived(identity, f"class {k}", len(sketches))
+                seam.hold(name, calibration.claim, noise, count)
+                # Into the one array that the records will be added to, and nowhere else.
+                sketch._counts += noise
+                noise.fill(0)
+                sketch._noise = NoiseFirst(
+                    calibration.claim,
+                    name,
+                    0 if neighbors == "replace" else count,
+                    calibration.counter_variance,
+                    calibration.count_variance or 0.0,
+                )
+        for sketch in sketches:
+            sketch._closed = ""
+
+
+def finish(sketch: Sketch) -> Release:
+    """The release of a sketch that began with noise: once, by one process, however many have loaded its file."""
+    with held([sketch]):
+        sketch._require_open("release")
+        noise = sketch._noise
+        assert noise is not None
+        require_public_count(noise.claim, [sketch])
+        publish_once(noise.identity, _digest(sketch._counts, noise.count))
+        if sketch._home is not None:
+            keep_noise(sketch, sketch._home, finished=True)
+        sketch._closed = "This sketch has been released, and a sketch is released once."
+        mine, sketch._counts = sketch._counts, np.zeros((0, 0), np.int64)
+        counts, count = seam.publish(mine, noise.count, noise.identity)
+        return Release(
+            sketch._spec,
+            counts,
+            noise.claim,
+            noisy_count=count,
+            counter_variance=noise.counter_variance,
+            count_variance=noise.count_variance,
+            identity=noise.identity,
+        )
+
+
+def _digest(counts: np.ndarray, count: int | None) -> str:
+    return hashlib.sha256(counts.tobytes() + repr(count).encode()).hexdigest()
+
+
+def keep_noise(sketch: Sketch, home: str, *, finished: bool = False) -> None:
+    """Write a sketch that began with noise over its file `home`, unless another process has released that.
+
+    The file is taken away by renaming it, which only one process can do. What a `finished` one holds is the release and
+    no more: to read it again gives the same release.
+    """
+    assert sketch._noise is not None
+    taken = f"{home}.{uuid.uuid4().hex}.taken"
+    try:
+        os.rename(home, taken)
+    except OSError:
+        raise BudgetError(
+            f"The file {home!r}, in which this sketch is kept, is gone; another process may have released it. "
+            "Hint: query the release that there is; that is free."
+        ) from None
+    try:
+        found = files.read(taken, expect="secret")
+        there = NoiseFirst.from_dict(found.metadata.get("noise_first"), sketch._spec.rows)
+        content = _digest(sketch._counts, sketch._noise.count)
+        gone = there.finished and _digest(found.arrays["counts"], there.count) != content
+        if gone or there.identity != sketch._noise.identity:
+            raise BudgetError(
+                f"The sketch in {home!r} has been released, with other records. Hint: query that release; that is free."
+            )
+        sketch._noise.finished = there.finished or finished
+        files.write(home, "secret", *sketch.contents(), secret=True)
+    except BaseException:
+        if not os.path.exists(home):
+            os.rename(taken, home)
         raise
-    for sketch in sketches:
-        sketch._closed = ""
+    finally:
+        if os.path.exists(taken):
+            os.unlink(taken)
 
 
 def release_disjoint(
@@ -110,41 +205,92 @@ def release_disjoint(
     dataset: str | None = None,
     part: str | None = None,
     keep: bool = False,
+    prepaid: Prepaid | None = None,
 ) -> list[Release]:
     """Release sketches of disjoint records, one a class, for the price of one (parallel composition).
 
     One person's records may be spread over several of the sketches: together there are at most `records_per_person`.
-    All sketches have equal specs, so that all releases have one claim, which is charged once. Arguments as of
-    `Sketch.release`.
+    All sketches have equal specs, so that all releases have one claim, which is charged once: to a ledger, or to what
+    was `prepaid`. Other arguments as of `Sketch.release`.
     """
     if keep and ledger is None:
         raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
-    calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
-    identity = spend(sketches, calibration.claim, charging(ledger, dataset, part), "release")
-    try:
-        drawn = []
+    with held(sketches):
+        calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
+        payer = charging(ledger, dataset, part) if prepaid is None else prepaid
+        identity = spend(sketches, calibration.claim, payer, "release")
+        with _or_give_up(sketches, "Its release failed after the budget was spent."):
+            drawn = []
+            for sketch in sketches:
+                noise = calibration.draw_counters(sketch._counts.shape, backend=backend)
+                drawn.append((noise, calibration.draw_count(backend=backend) if calibration.count_scale else None))
+            releases = []
+            for k, (sketch, (noise, count)) in enumerate(zip(sketches, drawn, strict=True)):
+                name = derived(identity, f"class {k}", len(sketches))
+                seam.hold(name, calibration.claim, noise, count)
+                total = sketch._add_to(noise)
+                noisy = total if neighbors == "replace" else (None if count is None else total + count)
+                counts, noisy = seam.publish(noise, noisy, name)
+                releases.append(
+                    Release(
+                        sketch._spec,
+                        counts,
+                        calibration.claim,
+                        noisy_count=noisy,
+                        counter_variance=calibration.counter_variance,
+                        count_variance=calibration.count_variance or 0.0,
+                        identity=name,
+                    )
+                )
         for sketch in sketches:
-            noise = calibration.draw_counters(sketch._counts.shape, backend=backend)
-            drawn.append((noise, calibration.draw_count(backend=backend) if calibration.count_scale else None))
-    except BaseException:
-        for sketch in sketches:
-            sketch._give_up("Its release failed after the budget was spent.")
-        raise
-    releases = []
-    for k, (sketch, (noise, count)) in enumerate(zip(sketches, drawn, strict=True)):
-        total = sketch._add_to(noise, keep=keep)
-        releases.append(
-            Release(
-                sketch._spec,
-                noise,
-                calibration.claim,
-                noisy_count=total if neighbors == "replace" else (None if count is None else total + count),
-                counter_variance=calibration.counter_variance,
-                count_variance=calibration.count_variance or 0.0,
-                identity=_identity(identity, k, len(sketches)),
-            )
+            if keep:
+                sketch._closed = ""
+            else:
+                sketch._give_up("This sketch has been released, and a sketch is released once.")
+        return releases
+
+
+def release_share(
+    sketch: Sketch,
+    *,
+    epsilon: Number,
+    delta: Number,
+    neighbors: str,
+    records_per_person: int,
+    custodians: int,
+    dropouts: int,
+    count_share: Number | None,
+    ledger: Ledger | str | os.PathLike[str] | None,
+    dataset: str | None,
+    part: str | None,
+) -> Share:
+    """One custodian's share; see `Sketch.release_share`."""
+    with held([sketch]):
+        sketch._require_open("release_share")
+        if sketch._noise is not None:
+            raise PrivacyError("This sketch has its full noise already. Hint: call release().")
+        claim = calibrate_shares(
+            sketch._spec.rows,
+            custodians=custodians,
+            dropouts=dropouts,
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            records_per_person=records_per_person,
+            count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
         )
-    return releases
+        identity = spend([sketch], claim, charging(ledger, dataset, part), "release_share")
+        with _or_give_up([sketch], "Its release failed after the budget was spent."):
+            noise = draw_counters_share(claim, sketch._counts.shape)
+            count = draw_count_share(claim) if claim.exact_count_scale is not None else None
+            seam.hold(identity, claim, noise, count)
+            total = sketch._add_to(noise)
+        sketch._give_up("This sketch has been released, and a sketch is released once.")
+        if count is not None:
+            count += total
+        elif neighbors == "replace":
+            count = total
+        return Share(sketch._spec, noise, count, claim, identity)
 
 
 def _calibration(
@@ -175,8 +321,3 @@ def _calibration(
         records_per_person=records_per_person,
         count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
     )
-
-
-def _identity(charged: str, place: int, of: int) -> str:
-    """The identity that was charged; of several releases for one charge, each has its own, derived from it."""
-    return charged if of == 1 else str(uuid.uuid5(uuid.UUID(charged), f"class {place}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
 from collections.abc import Iterable
@@ -12,10 +13,12 @@ import numpy as np
 from scumble import files
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
 from scumble.headroom import fits
+from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.shares import enough, variances
 from scumble.release import Release
 from scumble.spec import Spec
+from scumble.spending import publish_once
 
 
 class Share:
@@ -25,6 +28,10 @@ class Share:
     release, and that release keeps its promise. **One share alone does not**: it has only a part of the noise. Hand it
     to an aggregator whom you would trust with it, or add the shares by secure aggregation: `payload` is the share as a
     vector of integers modulo 2^64, and `from_sum` makes the release from the sum of such vectors.
+
+    **One sum.** With `dropouts`, several sets of shares would be enough for a release; but the difference of two sums
+    is a bare share. So a share goes into one sum only: `combine` remembers which, in the share's own file too, and
+    refuses another. Under secure aggregation it is the aggregator who must publish one sum and no more.
 
     >>> import scumble
     >>> def share(records):
@@ -38,6 +45,8 @@ class Share:
     def __init__(self, spec: Spec, counts: np.ndarray, count: int | None, privacy: PrivacyClaim, identity: str) -> None:
         self._spec, self._counts, self._count = spec, counts, count
         self._privacy, self._identity = privacy, identity
+        self._path: str | None = None
+        self._sum: str | None = None
 
     spec = property(lambda self: self._spec, doc="All public parameters.")
     privacy = property(lambda self: self._privacy, doc="What the *sum* of the shares will promise.")
@@ -63,7 +72,9 @@ class Share:
         if not fits(signed[:cells].reshape(self._counts.shape)):
             raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: were all vectors added once?")
         count = None if self._count is None else int(signed[cells])
-        return _release(self._spec, signed[:cells].reshape(self._counts.shape), count, self._privacy, arrived)
+        publish_once(self._identity, _digest(signed))
+        counts, count = seam.publish(signed[:cells].reshape(self._counts.shape), count)
+        return _release(self._spec, counts, count, self._privacy, arrived)
 
     # ---- files ----
 
@@ -74,8 +85,22 @@ class Share:
             "count": self._count,
             "privacy": self._privacy.to_dict(),
             "identity": self._identity,
+            "sum": self._sum,
         }
         files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
+        self._path = os.path.realpath(path)
+
+    def _go_into(self, whole: str) -> None:
+        """Note, durably where the share has a file, into which sum it goes; refuse a second one."""
+        if self._sum not in (None, whole):
+            raise MergeError(
+                "Cannot combine: a share is in another sum already, and the difference of two sums is a bare share. "
+                "Hint: use the release that was made of it; a late share needs a new round of all custodians."
+            )
+        publish_once(self._identity, whole)
+        self._sum = whole
+        if self._path is not None:
+            self.save(self._path)
 
     @staticmethod
     def from_container(container: files.Container) -> Share:
@@ -91,7 +116,9 @@ class Share:
                 raise ValueError
             if count is not None and (type(count) is not int or abs(count) >= 2**63):
                 raise ValueError
-            return Share(spec, counts, count, privacy, str(data["identity"]))
+            share = Share(spec, counts, count, privacy, str(data["identity"]))
+            share._sum = None if data.get("sum") is None else str(data["sum"])
+            return share
         except (KeyError, TypeError, ValueError):
             raise CorruptFileError("The file lacks a part of a share.") from None
 
@@ -105,11 +132,13 @@ class Share:
 
 def load_share(path: str | os.PathLike[str]) -> Share:
     """Read a share, to add it up with the others."""
-    return Share.from_container(files.read(path, expect="share"))
+    share = Share.from_container(files.read(path, expect="share"))
+    share._path = os.path.realpath(path)
+    return share
 
 
 def combine(shares: Iterable[Share]) -> Release:
-    """Add up shares to a release. All must have been made with the same parameters, and each counts once."""
+    """Add up shares to a release. All must have been made with the same parameters, and each goes into one sum only."""
     found = list(shares)
     if not found or not all(isinstance(share, Share) for share in found):
         raise parameter("shares", "at least one share", [type(share).__name__ for share in found])
@@ -128,7 +157,15 @@ def combine(shares: Iterable[Share]) -> Release:
         raise MergeError("Cannot combine: a counter could pass 2**62. Hint: is one of the shares damaged?")
     counts = np.asarray(np.sum([share._counts for share in found], axis=0, dtype=np.int64))
     known = [share._count for share in found if share._count is not None]
-    return _release(first._spec, counts, sum(known) if known else None, first._privacy, len(found))
+    whole = _digest(np.append(counts.ravel(), np.array([sum(known)] if known else [], np.int64)))
+    for share in found:
+        share._go_into(whole)
+    counts, count = seam.publish(counts, sum(known) if known else None, *(share._identity for share in found))
+    return _release(first._spec, counts, count, first._privacy, len(found))
+
+
+def _digest(total: np.ndarray) -> str:
+    return hashlib.sha256(total.tobytes()).hexdigest()
 
 
 def _require_enough(claim: PrivacyClaim, arrived: int) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import uuid
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
@@ -15,25 +18,38 @@ from scumble.counting import ENGINES
 from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.headroom import fits
 from scumble.kernels import Kernel
-from scumble.layout import Reader
+from scumble.layout import Estimate, Reader
 from scumble.planning import Bounds, choose
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
+from scumble.pledges import require_free
 from scumble.privacy.exact import Number
-from scumble.privacy.shares import calibrate_shares, draw_count_share, draw_counters_share
-from scumble.release import Release, merge_releases
-from scumble.releasing import NoiseFirst, begin_with_noise, release_disjoint
+from scumble.release import Disjoint, Release, merge_releases
+from scumble.releasing import NoiseFirst, begin_with_noise, finish, held, keep_noise, release_disjoint, release_share
 from scumble.share import Share
 from scumble.spec import Spec
-from scumble.spending import charging, spend
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
+
+_LIVE: weakref.WeakSet[Sketch] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """In the child: no thread holds a lock, and noise that was drawn before stays with the parent."""
+    for sketch in list(_LIVE):
+        sketch._lock = threading.RLock()
+        if sketch._noise is not None:
+            sketch._give_up("Its noise was drawn before this process was forked, and stays with the other one.")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Sketch(Answers):
     """R rows of W exact counters. Each record adds one to exactly one counter in every row.
 
-    A sketch is secret: it is never printed, pickled or logged with its counts. `release` consumes it.
+    A sketch is secret: it is never printed, pickled or logged with its counts. `release` consumes it. Threads may share
+    one: they count, merge and release one after the other.
 
     Parameters
     ----------
@@ -107,6 +123,9 @@ class Sketch(Answers):
         self._closed = ""
         self._touched = False
         self._noise: NoiseFirst | None = None
+        self._home: str | None = None  # the file that its noise, if it came first, is kept in
+        self._lock = threading.RLock()
+        _LIVE.add(self)
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
         spec.layout  # noqa: B018  make the hash functions now, so that bad parameters fail before the first record
@@ -134,36 +153,48 @@ class Sketch(Answers):
 
         If the table is refused, none of its records is counted.
         """
-        self._require_open("update")
+        with self._lock:  # another thread may be half-way
+            self._require_open("update")
         parts, dropped = self._spec.layout.read(X, invalid=self._invalid)
-        self._closed = "An update was interrupted, so that some rows have counted more records than others."
-        self._touched = True
-        self._spec.layout.count(parts, self._counts, engine_name=self._engine, threads=self._threads)
-        if self._noise is not None and self._noise.count is not None:
-            self._noise.count += len(parts[0])
-        self._closed = ""
-        self.dropped += dropped
+        with self._changing("update"):
+            self._spec.layout.count(parts, self._counts, engine_name=self._engine, threads=self._threads)
+            if self._noise is not None and self._noise.count is not None:
+                self._noise.count += len(parts[0])
+            self.dropped += dropped
         return self
 
     def merge(self, other: Sketch) -> Sketch:
         """Add another sketch's counters to this one's: exactly the sketch of both tables together."""
         if not isinstance(other, Sketch):
             raise parameter("other", "a Sketch", type(other).__name__, "two releases merge with Release.merge.")
-        if other is self or self._lineage & other._lineage:
-            raise MergeError("Cannot merge a sketch with itself: its records would count twice.")
-        self._require_open("merge")
-        other._require_open("merge")
-        if self._noise is not None or other._noise is not None:
-            raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
-        self._spec.require_equal(other._spec)
-        if not fits(self._counts, other._counts):
-            raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the parts damaged?")
-        self._touched = True
-        self._counts += other._counts
-        self._lineage |= other._lineage
-        self._drops |= other._drops
-        self.dropped += other.dropped
+        with held([self, other]):
+            self._require_open("merge")
+            other._require_open("merge")
+            if other is self or self._lineage & other._lineage:
+                raise MergeError("Cannot merge a sketch with itself: its records would count twice.")
+            if self._noise is not None or other._noise is not None:
+                raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
+            self._spec.require_equal(other._spec)
+            if not fits(self._counts, other._counts):
+                raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the parts damaged?")
+            with self._changing("merge"):
+                self._counts += other._counts
+                self._lineage |= other._lineage
+                self._drops |= other._drops
+                self.dropped += other.dropped
         return self
+
+    @contextmanager
+    def _changing(self, verb: str) -> Iterator[None]:
+        """Alone with the counters, which are half-way until the end: whatever breaks off here closes the sketch."""
+        with self._lock:
+            self._require_open(verb)
+            if self._noise is not None and self._noise.finished:
+                raise BudgetError(f"Cannot {verb}: this sketch has been released. Hint: start a new sketch.")
+            self._closed = f"Its last {verb} was interrupted, so that some rows have counted more records than others."
+            self._touched = True
+            yield
+            self._closed = ""
 
     def _require_open(self, verb: str) -> None:
         if self._closed:
@@ -200,14 +231,13 @@ class Sketch(Answers):
 
         A sketch that was begun with `start_with_noise` has its noise and budget already: call `release()`.
         """
-        self._require_open("release")
         if self._noise is not None:
             if epsilon is not None or ledger is not None or keep:
                 raise ParameterError(
                     "The noise of this sketch was drawn before its first record, and its budget is spent. "
                     "Hint: call release() without a budget."
                 )
-            return self._wrap(self._noise)
+            return finish(self)
         return release_disjoint(
             [self],
             epsilon=epsilon,
@@ -244,6 +274,9 @@ class Sketch(Answers):
         - **One look, not two.** Two snapshots of one sketch have the same noise: their difference is the exact count
           of what came in between. A snapshot and the finished release are two looks, too. If one was stolen, do not
           publish: begin anew.
+        - **One sketch, one release.** Such a sketch is kept in one file at most, and released once, by whichever
+          process does so first; a forked child cannot. A copy of the file that was made by other means is another
+          look, and scumble cannot see it.
         - A checkpoint says how far the source has been read, in clear. That is harmless if the number of records is
           public (``neighbors="replace"``); otherwise it tells roughly how many there are.
         - The batch at hand is in memory, of course, while it is counted.
@@ -296,58 +329,27 @@ class Sketch(Answers):
         is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's records
         with all custodians together.
         """
-        self._require_open("release_share")
-        if self._noise is not None:
-            raise PrivacyError("This sketch has its full noise already. Hint: call release().")
-        claim = calibrate_shares(
-            self._spec.rows,
-            custodians=custodians,
-            dropouts=dropouts,
+        return release_share(
+            self,
             epsilon=epsilon,
             delta=delta,
             neighbors=neighbors,
             records_per_person=records_per_person,
-            count_share=DEFAULT_COUNT_SHARE if count_share is None else count_share,
-        )
-        identity = spend([self], claim, charging(ledger, dataset, part), "release_share")
-        try:
-            noise = draw_counters_share(claim, self._counts.shape)
-            count = draw_count_share(claim) if claim.exact_count_scale is not None else None
-        except BaseException:
-            self._give_up("Its release failed after the budget was spent.")
-            raise
-        total = self._add_to(noise)
-        if count is not None:
-            count += total
-        elif neighbors == "replace":
-            count = total
-        return Share(self._spec, noise, count, claim, identity)
-
-    def _wrap(self, noise: NoiseFirst) -> Release:
-        self._closed = "This sketch has been released, and a sketch is released once."
-        counts, self._counts = self._counts, np.zeros((0, 0), np.int64)
-        return Release(
-            self._spec,
-            counts,
-            noise.claim,
-            noisy_count=noise.count,
-            counter_variance=noise.counter_variance,
-            count_variance=noise.count_variance,
-            identity=noise.identity,
+            custodians=custodians,
+            dropouts=dropouts,
+            count_share=count_share,
+            ledger=ledger,
+            dataset=dataset,
+            part=part,
         )
 
-    def _add_to(self, noise: np.ndarray, *, keep: bool = False) -> int:
-        """Add the exact counters to noise that is complete, and (unless `keep`) forget them; gives the exact N.
+    def _add_to(self, noise: np.ndarray) -> int:
+        """Add the exact counters to noise that is complete; gives the exact N.
 
         Noise is drawn before this: while something can still go wrong, no frame of a traceback holds exact counters.
         """
         noise += self._counts
-        total = int(self._counts[0].sum())
-        if keep:
-            self._closed = ""
-        else:
-            self._give_up("This sketch has been released, and a sketch is released once.")
-        return total
+        return int(self._counts[0].sum())
 
     def _give_up(self, why: str) -> None:
         """Wipe the exact counters."""
@@ -360,9 +362,14 @@ class Sketch(Answers):
     @property
     def count(self) -> int:
         """The exact number of records: secret."""
-        self._require_open("count")
-        self._require_exact()
-        return int(self._counts[0].sum())
+        with self._lock:
+            self._require_open("count")
+            self._require_exact()
+            return int(self._counts[0].sum())
+
+    def _estimate(self, Q: Any, method: str) -> Estimate:
+        with self._lock:  # a release in another thread would take the counters away
+            return super()._estimate(Q, method)
 
     def _reader(self) -> Reader:
         self._require_open("query")
@@ -379,7 +386,23 @@ class Sketch(Answers):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By custom ``.secret``."""
-        files.write(path, "secret", *self.contents(), secret=True)
+        with self._lock:
+            home = os.path.realpath(path)
+            if self._home not in (None, home):
+                raise PrivacyError(
+                    f"The noise of this sketch was drawn first, and it is kept in {self._home!r} already: a second "
+                    "file would be a second look. Hint: save it there."
+                )
+            if self._home is not None:
+                keep_noise(self, home)
+                return
+            files.write(path, "secret", *self.contents(), secret=True)
+            if self._noise is not None:
+                self._home = home
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write: secret."""
+        return files.to_bytes("secret", *self.contents())
 
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
@@ -390,11 +413,6 @@ class Sketch(Answers):
         return metadata, {"counts": self._counts}
 
     @staticmethod
-    def write_used_up(path: str | os.PathLike[str], release: Release) -> None:
-        """Put a note in place of a secret file whose counters have been released: which release it was, no more."""
-        files.write(path, "secret", {"released": release.identity}, {}, secret=True)
-
-    @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
         """A sketch out of a secret file's content."""
         if "released" in container.metadata:
@@ -402,6 +420,7 @@ class Sketch(Answers):
                 f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
                 "A sketch is released once. Hint: query the release you have; that is free."
             )
+        require_free(container.metadata)
         try:
             spec = Spec.from_dict(container.metadata["spec"])
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]
@@ -439,9 +458,13 @@ class Sketch(Answers):
 @overload
 def merge(parts: Iterable[Sketch]) -> Sketch: ...
 @overload
-def merge(parts: Iterable[Release], *, disjoint: bool = True) -> Release: ...
-def merge(parts: Any, *, disjoint: bool = True) -> Any:
-    """One sketch out of many, or one release out of many. The parts stay as they are."""
+def merge(parts: Iterable[Release], *, disjoint: Disjoint = None) -> Release: ...
+def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
+    """One sketch out of many, or one release out of many. The parts stay as they are.
+
+    Sketches add up exactly, whatever they hold. For releases, `disjoint` declares what they have in common (see
+    :meth:`Release.merge`); without a word a person may be in all of them, and their costs add up.
+    """
     parts = list(parts)
     if not parts:
         raise parameter("parts", "at least one sketch or release", parts)
@@ -460,7 +483,10 @@ def merge(parts: Any, *, disjoint: bool = True) -> Any:
 
 def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:
     """Read a sketch's exact counters, to merge or release them. Keep the file as safe as the table itself."""
-    return Sketch.from_container(files.read(path, expect="secret"), **options)
+    sketch = Sketch.from_container(files.read(path, expect="secret"), **options)
+    if sketch._noise is not None:
+        sketch._home = os.path.realpath(path)
+    return sketch
 
 
 def _whole(name: str, value: Any, least: int) -> int:

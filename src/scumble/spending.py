@@ -3,6 +3,12 @@
 **Charge first, then draw.** `spend` settles everything before any noise exists: no other thread can release the same
 records, the ledger (if there is one) has the charge on its disk, and the release's identity is fixed. What happens
 afterwards, a crash included, can lose budget but never privacy.
+
+**Noise in one published thing only.** `publish_once` remembers what noise has been given out, for noise that is drawn
+long before: noise first, and shares.
+
+**N is public under replace, if no record can change it.** Whatever may drop a record because of what it says makes the
+number of those that are left depend on content. `require_public_count` is the one place that knows.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from scumble.errors import BudgetError, ParameterError, PrivacyError, parameter
-from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.claim import PrivacyClaim, overlapping
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -40,12 +46,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+_PUBLISHED: dict[str, str] = {}
+"""Noise that was given out in this process, by identity, and in what."""
+
+_FILTERED_BY_HAND: list[str] = []
+"""What this process has dropped records with before any sketch saw them."""
+
+
 class Spender(Protocol):
     """What is released: a sketch."""
 
     _lineage: set[str]
     _closed: str
     _drops: bool
+    """Whether records may have been left out because of what they say."""
 
     def _require_open(self, verb: str) -> None: ...
 
@@ -68,8 +82,37 @@ class Charging:
         """Refuse what could not be charged now."""
         self.ledger.check(self.dataset, claim, part=self.part)
 
-    def charge(self, claim: PrivacyClaim, identity: str) -> None:
+    def charge(self, claim: PrivacyClaim) -> str:
+        """Charge a release; gives the identity that it must have."""
+        identity = str(uuid.uuid4())
         self.ledger.charge(self.dataset, claim, identity=identity, part=self.part)
+        return identity
+
+
+class Prepaid:
+    """Several releases that belong together, such as those of one `fit`: charged at once, before the first of them.
+
+    What may be charged afterwards is exactly what was announced, each once. Their identities are derived from the one
+    that stands in the ledger; a single release has that very one.
+    """
+
+    def __init__(self, claims: Sequence[PrivacyClaim], where: Charging | None) -> None:
+        self._announced, self._left = len(claims), list(claims)
+        self.account = None if where is None else where.account
+        total = overlapping(claims)
+        self.identity = str(uuid.uuid4()) if where is None else where.charge(total)
+
+    def charge(self, claim: PrivacyClaim) -> str:
+        """One of the releases that were announced; gives its identity."""
+        if claim not in self._left:
+            raise PrivacyError("This release was not announced when the budget was charged.")
+        self._left.remove(claim)
+        return derived(self.identity, f"release {self._announced - len(self._left)}", self._announced)
+
+
+def derived(identity: str, name: str, of: int) -> str:
+    """The identity that was charged; of several releases for one charge, each has its own, derived from it."""
+    return identity if of == 1 else str(uuid.uuid5(uuid.UUID(identity), name))
 
 
 def charging(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None, part: str | None) -> Charging | None:
@@ -85,18 +128,44 @@ def charging(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None
     return Charging(open_ledger(ledger), dataset, part)
 
 
-def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | None, verb: str) -> str:
+def require_public_count(claim: PrivacyClaim, sketches: Sequence[Spender]) -> None:
+    """Under replace N is published as it is: refuse where a record's content may have decided whether it is counted."""
+    if claim.neighbors != "replace":
+        return
+    why = ""
+    if any(sketch._drops for sketch in sketches):
+        why = "this sketch leaves out records because of what they say (invalid='drop', unknown='drop')"
+    elif _FILTERED_BY_HAND:
+        why = f"this process has left out records with {_FILTERED_BY_HAND[0]}, because of whose they are"
+    if why:
+        raise PrivacyError(
+            f"Cannot release with neighbors='replace': {why}, so that their number, which 'replace' makes public, "
+            "depends on what they say. "
+            "Hint: use neighbors='add-remove', or mend the records and build with invalid='error'."
+        )
+
+
+def filtered_by_hand(tool: str) -> None:
+    """Records were left out with `tool` before any sketch saw them: from now on no number of records is public here."""
+    _FILTERED_BY_HAND.append(tool)
+
+
+def publish_once(noise: str, content: str) -> None:
+    """Noise is given out in one thing only, however often that is done: refuse it in another."""
+    with _SPENDING:
+        if _PUBLISHED.setdefault(noise, content) != content:
+            raise BudgetError(
+                "Cannot release: the noise of this sketch or share is in something that was given out before, and the "
+                "difference of the two would tell the exact numbers. Hint: query the release you have; that is free."
+            )
+
+
+def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Prepaid | None, verb: str) -> str:
     """Charge a release of these sketches; gives its identity. Afterwards they are closed to all others.
 
     If the ledger refuses, the sketches are open as before.
     """
-    if claim.neighbors == "replace" and any(sketch._drops for sketch in sketches):
-        # Then N is the number of *readable* records: it depends on what they say, and would be published exactly.
-        raise PrivacyError(
-            "Cannot release with neighbors='replace': this sketch drops unreadable records (invalid='drop'), so that "
-            "their number, which 'replace' makes public, depends on what they say. "
-            "Hint: use neighbors='add-remove', or mend the records and build with invalid='error'."
-        )
+    require_public_count(claim, sketches)
     account = None if where is None else where.account
     lineage = {part for sketch in sketches for part in sketch._lineage}
     with _SPENDING:
@@ -113,14 +182,8 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | No
         for sketch in sketches:
             sketch._closed = "It is being released."
     try:
-        identity = str(uuid.uuid4())
-        if where is not None:
-            where.charge(claim, identity)
+        return str(uuid.uuid4()) if where is None else where.charge(claim)
     except BaseException:
-        if where is None:
-            for sketch in sketches:
-                sketch._give_up("Its release failed after the budget was spent.")
-            raise
         # Perhaps it was charged, perhaps not; no noise was drawn.
         with _SPENDING:
             for part in lineage - set(known):
@@ -128,4 +191,3 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | No
             for sketch in sketches:
                 sketch._closed = ""
         raise
-    return identity

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.browser import executable
 
 import scumble
 from scumble.bundle import Bundle
@@ -39,7 +40,6 @@ expect.set_options(timeout=60_000)
 
 DONE = ".figures[data-state=done]"
 """The picture is complete."""
-CHROMIUM = "/usr/bin/chromium"
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -53,9 +53,9 @@ QUIET = [
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, one for all tests."""
+    """One browser for all tests."""
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        chromium = driver.chromium.launch(executable_path=executable(driver), args=QUIET)
         yield chromium
         chromium.close()
 

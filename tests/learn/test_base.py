@@ -182,7 +182,7 @@ def test_cross_validation_works_and_warns(table: np.ndarray) -> None:
     model = learn.PrivateOutlierDetector(bounds=(0, 10))
     with pytest.warns(RepeatedReleaseWarning):
         found = cross_val_predict(model, table, cv=3)
-    assert set(found) <= {-1, 1} and np.mean(found == -1) < 0.15
+    assert set(found) <= {-1, 1} and np.mean(found == -1) < 0.2  # eight runs: 0.05 ± 0.02
 
 
 def test_in_a_pipeline_and_with_set_output(table: np.ndarray) -> None:
@@ -208,11 +208,12 @@ def test_more_columns_than_records(kind: Any, records: int) -> None:
     assert model.n_features_in_ == 6
 
 
+@pytest.mark.statistical(rate=1e-300)  # 1,024 noises all equal, each with probability below 1/16
 @BY_NAME
 def test_the_hash_seed_is_public_and_the_noise_has_none(kind: Any, table: np.ndarray) -> None:
     a, b = (small(kind, random_state=5, rows=16, buckets=64).fit(table).release_ for _ in range(2))
     assert a.seed == b.seed == 5 and a.spec == b.spec
-    assert np.any(a.counts != b.counts)  # 1024 noises all equal: probability below 16⁻¹⁰²⁴
+    assert np.any(a.counts != b.counts)
 
 
 def test_estimators_keep_no_data(table: np.ndarray) -> None:

@@ -24,7 +24,9 @@ def pool(rng: np.random.Generator) -> np.ndarray:
 
 def test_under_represented_records_come_first(private: np.ndarray, pool: np.ndarray) -> None:
     chosen = DiversitySampler(bounds=(0, 10)).fit(private).select(pool, 200)
-    assert np.all(chosen[:100] >= 200) and np.all(chosen[100:] >= 100)  # absent, then rare: 40 standard errors apart
+    assert np.all(chosen[:100] >= 200) and np.all(
+        chosen[100:] >= 100
+    )  # absent, then rare: 12 standard deviations apart
 
 
 def test_diverse_records_differ_from_each_other(private: np.ndarray, pool: np.ndarray) -> None:
@@ -43,7 +45,7 @@ def test_keep_probability_falls_in_the_density(private: np.ndarray) -> None:
     common, rare, absent = sampler.keep_probability([[2.0, 2.0], [7.0, 7.0], [2.0, 9.5]])
     assert common < rare < absent <= 1.0
     exact = 200.0 / sampler.release_.kernel([[2.0, 2.0]], private).sum()
-    assert common == pytest.approx(exact, rel=0.05)
+    assert common == pytest.approx(exact, rel=0.05)  # twenty fits: ± 0.5 %
 
 
 def test_a_stream_is_thinned_where_it_is_dense(rng: np.random.Generator, private: np.ndarray) -> None:

@@ -18,14 +18,14 @@ def table(rng: np.random.Generator) -> np.ndarray:
 
 
 def test_densities_are_near_the_exact_ones(table: np.ndarray, rng: np.random.Generator) -> None:
-    """On a grid at ε = 1 the noise of f is about 10 of 1,000 and more records: 3 % is far outside it."""
+    """On a grid at ε = 1 the noise of f is about 10 of 1,000 and more records: 0.05 and 0.003 are far outside it."""
     model = PrivateKDE(bounds=(0, 10)).fit(table)
     Q = table[:200]
     exact = model.release_.kernel(Q, table).mean(axis=1)
     np.testing.assert_allclose(model.density(Q), exact, rtol=0.05, atol=0.003)
     np.testing.assert_allclose(model.score_samples(Q), np.log(exact), atol=0.08)
-    lower, upper = model.interval(Q, 0.999)
-    assert np.mean((lower <= exact) & (exact <= upper)) > 0.9
+    lower, upper = model.interval(Q, 1 - 1e-9)  # 200 of them: 2e-7
+    assert np.all((lower <= exact) & (exact <= upper))
     assert model.score(Q) == pytest.approx(np.sum(model.score_samples(Q)))
 
 
@@ -102,4 +102,4 @@ def test_where_there_is_no_integral_it_says_so(kernel: scumble.Kernel, table: np
 
 def test_samples(table: np.ndarray) -> None:
     drawn = PrivateKDE(bounds=(0, 10)).fit(table).sample(5000, random_state=1)
-    np.testing.assert_allclose(drawn.mean(axis=0), 5.0, atol=0.15)  # standard error 0.015, the noise's share as much
+    np.testing.assert_allclose(drawn.mean(axis=0), 5.0, atol=0.3)  # ± 0.026 in twenty releases, most of it noise

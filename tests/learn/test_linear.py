@@ -30,9 +30,9 @@ def test_scikit_learn_is_content(estimator, check) -> None:
     check(estimator)
 
 
-@pytest.mark.parametrize(("delta", "least"), [(0.0, 0.7), (1e-6, 0.8)])
+@pytest.mark.parametrize(("delta", "least"), [(0.0, 0.65), (1e-6, 0.8)])
 def test_it_finds_the_plane(halves, delta: float, least: float) -> None:
-    """The best plane is right at 0.86; private ones at 0.834 ± 0.015 and 0.855 ± 0.004."""
+    """The best plane is right at 0.86; private ones at 0.831 ± 0.017 and 0.852 ± 0.004 (twenty fits)."""
     X, y = halves
     assert fitted(X, y, delta=delta).score(X, y) > least
 

@@ -23,12 +23,12 @@ def planted(rng: np.random.Generator, d: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize("method", ["climb", "lp"])
 @pytest.mark.parametrize("d", [2, 5])
 def test_planted_modes_are_found_and_none_invented(method: str, d: int, rng: np.random.Generator) -> None:
-    """20 of 20 runs of the benchmark did so, the farthest at 0.15 bandwidths: a false alarm here is far below 1 %."""
+    """20 of 20 runs of the benchmark did so, the farthest at 0.2 bandwidths; modes are three bandwidths apart."""
     size = {} if d == 2 else {"rows": 256, "buckets": 512}
     model = PrivateModes(bounds=(0, 1), method=method, starts=40, **size).fit(planted(rng, d, 40_000))
     apart = np.linalg.norm(model.modes_[:, None] - CENTRES[d][None], axis=-1) / model.release_.kernel.bandwidth
     assert len(model.modes_) == len(CENTRES[d])
-    assert apart.min(axis=0).max() < 0.5
+    assert apart.min(axis=0).max() < 1.0
     assert np.all(np.diff(model.densities_) <= 0.0)
     lower, upper = model.intervals_.T
     assert np.all((lower <= model.densities_) & (model.densities_ <= upper))

@@ -29,11 +29,14 @@ ROWS = {"design": "sobol", "rows": 64, "buckets": 128}
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("options", [{}, ROWS], ids=["grid", "rows"])
 def test_marginals_and_mixture_are_kept(d: int, options: dict, rng: np.random.Generator) -> None:
-    """Distances of up to 0.03 were seen (Kolmogorov–Smirnov); two samples from one law have 0.014 ± 0.005."""
+    """Kolmogorov–Smirnov distances were 0.025 ± 0.007 at most in sixty releases, and uniform points have 0.2 or more.
+
+    The limit is 14 of these standard deviations away; that of the medians, whose deviations are below 1e-3, far more.
+    """
     X = table(rng, 20_000, d)
     Y = sample(release(X, **options), 5000, 0, bounds=(0, 1))
     assert Y.shape == (5000, d) and np.all((Y >= 0.0) & (Y <= 1.0))
-    assert max(ks_2samp(X[:, j], Y[:, j]).statistic for j in range(d)) < 0.06
+    assert max(ks_2samp(X[:, j], Y[:, j]).statistic for j in range(d)) < 0.12
     near = np.linalg.norm(Y[:, None] - CENTRES[None, :, :d], axis=2).min(axis=1)
     assert np.median(near) < 0.05 * np.sqrt(d) * 1.5
 

@@ -53,9 +53,9 @@ def test_the_minimum_is_one(clouds) -> None:
 
 
 def test_the_noise_of_logistic_regression_has_its_length(rng: np.random.Generator) -> None:
-    """A gamma law of shape d: mean d/rate, variance d/rate² (4,000 draws; 4.5 sd of the mean is 0.08)."""
+    """A gamma law of shape d: mean d/rate, variance d/rate² (4,000 draws; 6.2 sd of the mean are 0.11)."""
     lengths = [np.linalg.norm(logistic.noise(5, 2.0, rng)) for _ in range(4000)]
-    assert np.mean(lengths) == pytest.approx(2.5, abs=0.08)
+    assert np.mean(lengths) == pytest.approx(2.5, abs=0.11)
     assert np.var(lengths) == pytest.approx(1.25, abs=0.2)
 
 
@@ -86,14 +86,14 @@ def test_scumble_beats_the_larger_class(clouds) -> None:
 
 
 def test_algorithm_1_adds_the_noise_that_its_proof_asks_for(clouds) -> None:
-    """The floor of Laplace noise of scale R/ε: its mean is −½, its mean size R/ε (6,400 counters; 5 sd)."""
+    """The floor of Laplace noise of scale R/ε: its mean is −½, its mean size R/ε (6,400 counters; 6.2 sd)."""
     X, _ = clouds
     exact = algorithm.Race(exact_table(X, EuclideanKernel(0.5), 100, 64, 1))
     scale = algorithm.honest(100, len(X), 0.5)
     assert scale == 200.0
     drawn = exact.with_noise(scale, np.random.default_rng(0)).table.counts - exact.table.counts
-    assert drawn.mean() == pytest.approx(-0.5, abs=5.0 * 200.0 * np.sqrt(2.0 / drawn.size))
-    assert np.abs(drawn + 0.5).mean() == pytest.approx(200.0, abs=5.0 * 200.0 / np.sqrt(drawn.size))
+    assert drawn.mean() == pytest.approx(-0.5, abs=6.2 * 200.0 * np.sqrt(2.0 / drawn.size))
+    assert np.abs(drawn + 0.5).mean() == pytest.approx(200.0, abs=6.2 * 200.0 / np.sqrt(drawn.size))
 
 
 def test_the_published_noise_is_n_times_less() -> None:

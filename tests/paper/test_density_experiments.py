@@ -63,9 +63,10 @@ def test_the_bound_of_theorem_3_holds(dataset, epsilon):
 
 
 def test_the_own_count_is_far_better_than_that_of_all_counters():
+    """Errors of 25 on average against 570: twelve of the latter average below 75 with probability 2e-9."""
     rows = [
         ablations_density.run(Task("ablations_density", "hills-1d", "count", 1.0, repetition, (("rows", 256),)))
-        for repetition in range(3)
+        for repetition in range(12)
     ]
     theirs, own = (np.mean([row[f"count_error_{name}"] for row in rows]) for name in ("algorithm_2", "own"))
     assert own < theirs / 3

@@ -250,6 +250,7 @@ def test_every_way_to_write_a_number(kind: object) -> None:
     assert calibrate(np.int32(4), epsilon=kind, count_share=0).counter_scale == 8  # type: ignore[arg-type]
 
 
+@pytest.mark.statistical(rate=1e-13)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_draws_have_the_variance_that_is_stated(delta: float) -> None:
     """The mean square of 10⁵ draws: 8 standard errors (excess kurtosis at most 3), false alarm below 1e-14."""

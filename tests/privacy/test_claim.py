@@ -101,7 +101,9 @@ def test_disjoint_takes_the_larger() -> None:
 
 def test_overlapping_adds() -> None:
     merged = overlapping([PURE, SMALL, GAUSS])
-    assert merged.epsilon == 2.25 and merged.delta == 1e-6
+    assert merged.epsilon < 2.25 and merged.delta == 1e-6 and merged.added_up == "rho"
+    pure = overlapping([PURE, SMALL])
+    assert pure.epsilon == 1.25 and pure.delta == 0 and pure.added_up == "sum"
     assert Fraction(merged.rho) >= sum(Fraction(c.rho) for c in (PURE, SMALL, GAUSS))
     assert merged.equivalent(1e-5) < 2.25
     assert overlapping([overlapping([PURE, SMALL]), GAUSS]) == merged

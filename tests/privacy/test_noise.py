@@ -25,6 +25,7 @@ from scumble.errors import ParameterError, ScumbleError
 from scumble.privacy import noise
 
 FALSE_ALARM = 1e-9
+pytestmark = pytest.mark.statistical(rate=1e-8)
 SCALES = [0.3, 1, 2.5, 40, 1000, 1e6]
 LAWS = ["laplace", "gaussian"]
 DRAW = {"laplace": noise._laplace, "gaussian": noise._gaussian}

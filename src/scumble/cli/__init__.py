@@ -9,14 +9,18 @@ A verb is a module of this package with the same name. It has
 To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so that
 ``scumble --help`` is quick.
 
-Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 damaged files, 130 Ctrl-C, 1 a bug.
+Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged or not to be
+written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from scumble._version import __version__
 
@@ -39,20 +43,51 @@ VERBS = {
     "demo": "all of it, on a made-up town",
 }
 
-USAGE, REFUSED, BAD_DATA, DAMAGED, INTERRUPTED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 130, 141, 1
+USAGE, REFUSED, BAD_DATA, DAMAGED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 141, 1
+SIGNALLED = 128
+"""And the signal's number: 130 is Ctrl-C."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code back."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    from scumble.cli import streams
+    from scumble.interrupts import Unbroken
+    from scumble.places import unfinished
+
+    streams.mend()
+    others = unfinished()
+    before = _stops_as_ctrl_c()
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
+    except OSError as problem:
+        if not streams.is_broken(problem):
+            raise
+        streams.silence(sys.stdout)
+        broken_pipe = isinstance(problem, BrokenPipeError)
+        if broken_pipe and "Hint" not in str(problem.strerror):  # whoever closed it knows
+            return BROKEN_PIPE
+        return _say(f"Cannot write standard output: {problem.strerror}.", BROKEN_PIPE if broken_pipe else DAMAGED)
+    finally:
+        with Unbroken():
+            for draft in unfinished() - others:  # wherever a signal struck
+                draft.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _main(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         if len(words) > 1 and words[0] == "help" and words[1] in VERBS:
             words = [words[1], "--help"]
         else:
             print(overview())
+            sys.stdout.flush()
             return 0 if words else USAGE
     if words[0] == "--version":
         print(f"scumble {__version__}")
+        sys.stdout.flush()
         return 0
     verb, *rest = words
     if verb not in VERBS:
@@ -72,7 +107,8 @@ def overview() -> str:
         "scumble: turn a private table into a small, shareable, differentially private sketch in one pass.\n\n"
         f"usage: scumble VERB ...\n\n{lines}\n\n"
         "scumble VERB --help says more, with examples. Try `scumble demo` first.\n\n"
-        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 damaged files, 130 interrupted"
+        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 a file damaged or not to be "
+        "written, 130 interrupted"
     )
 
 
@@ -81,27 +117,47 @@ def _run(verb: str, words: list[str]) -> int:
     try:
         from scumble.cli import coredumps
         from scumble.cli.arguments import parse
+        from scumble.cli.guard import guard
 
         module = import_module(f"scumble.cli.{verb}")
-        args = parse(verb, VERBS[verb], module, words)
+        args, parser = parse(verb, VERBS[verb], module, words)
         _quiet_warnings()
+        guard(args, parser)
         if verb in coredumps.SECRET_VERBS:
             coredumps.switch_off()
         code = module.run(args)
         sys.stdout.flush()
         return code or 0
     except SystemExit as leaving:  # argparse: --help or a usage error, already said
+        sys.stdout.flush()
         return leaving.code if isinstance(leaving.code, int) else USAGE
-    except KeyboardInterrupt as stop:
-        print(file=sys.stderr)
-        return _say(f"Interrupted. {stop}".strip(), INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()  # Python would complain of the same pipe once more at exit
-        return BROKEN_PIPE
     except Exception as problem:
-        if debug:
+        from scumble.cli.streams import is_broken
+
+        if debug or is_broken(problem):
             raise
         return _explain(problem)
+
+
+def _stops_as_ctrl_c() -> dict[int, Any]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does; gives what they did before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    from scumble.interrupts import STOPS, Stopped
+
+    before = {}
+    for number in STOPS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, Stopped.handler)
+    return before
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    number = getattr(stop, "number", signal.SIGINT)
+    how = {signal.SIGINT: "Interrupted"}.get(number, f"Stopped by {signal.Signals(number).name}")
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return _say(f"{how}. {stop}".strip(), SIGNALLED + number)
 
 
 def _explain(problem: Exception) -> int:
@@ -122,6 +178,8 @@ def _explain(problem: Exception) -> int:
         return _say(f"Cannot use{where}: {problem.strerror.lower()}.", BAD_DATA)
     if isinstance(problem, MemoryError):
         return _say("There is not enough memory. Hint: choose fewer rows or buckets.", BAD_DATA)
+    if isinstance(problem, (OverflowError, ZeroDivisionError)):
+        return _say("A number is too large or too small to calculate with. Hint: look at the options' numbers.", USAGE)
     # Another library's words may quote cells of the table: the type must do.
     return _say(
         f"Unexpected {type(problem).__name__}: this is a bug. Hint: --debug shows where; please report it.", BUG
@@ -129,7 +187,9 @@ def _explain(problem: Exception) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    print("scumble: " + " ".join(message.split()), file=sys.stderr)
+    from scumble.cli.streams import tell
+
+    tell("scumble: " + " ".join(message.split()))
     return code
 
 
@@ -138,6 +198,8 @@ def _quiet_warnings() -> None:
     import warnings
 
     def show(message: object, *_: object, **__: object) -> None:
-        print(f"scumble: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        from scumble.cli.streams import tell
+
+        tell(f"scumble: warning: {' '.join(str(message).split())}")
 
     warnings.showwarning = show

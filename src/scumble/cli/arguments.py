@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from scumble.cli.streams import tell
 from scumble.errors import ParameterError
 
 Parser = argparse.ArgumentParser
@@ -14,12 +14,25 @@ Parser = argparse.ArgumentParser
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message}. Hint: {self.prog} --help", file=sys.stderr)
+        tell(f"{self.prog}: {message}. Hint: {self.prog} --help")
         raise SystemExit(2)
 
 
-def parse(verb: str, summary: str, module: Any, words: list[str]) -> argparse.Namespace:
-    """The arguments of a verb, those of its configuration file included."""
+def parse(verb: str, summary: str, module: Any, words: list[str]) -> tuple[argparse.Namespace, Parser]:
+    """The arguments of a verb, those of its configuration file included; and its parser."""
+    parser = parser_of(verb, summary, module)
+    args = parser.parse_args(words)
+    if getattr(args, "config", None):
+        from scumble.cli.config import read_config
+
+        known = {action.dest: action for action in parser._actions if action.dest not in ("help", "config")}
+        parser.set_defaults(**read_config(args.config, known))
+        args = parser.parse_args(words)
+    return args, parser
+
+
+def parser_of(verb: str, summary: str, module: Any) -> Parser:
+    """What a verb understands."""
     examples = "\n".join(f"  {line}" for line in module.EXAMPLE.strip().splitlines())
     parser = _Parser(
         prog=f"scumble {verb}",
@@ -31,17 +44,36 @@ def parse(verb: str, summary: str, module: Any, words: list[str]) -> argparse.Na
     module.arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors on standard error")
     parser.add_argument("--debug", action="store_true", help="show a traceback if something goes wrong")
-    args = parser.parse_args(words)
-    if getattr(args, "config", None):
-        from scumble.cli.config import read_config
-
-        known = {action.dest: action for action in parser._actions if action.dest not in ("help", "config")}
-        parser.set_defaults(**read_config(args.config, known))
-        args = parser.parse_args(words)
-    return args
+    return parser
 
 
 # ---- values ----
+
+
+class Whole:
+    """A whole number within limits, beyond which nothing could be meant."""
+
+    def __init__(self, least: int = 1, most: int = 10**9) -> None:
+        self.least, self.most = least, most
+
+    def __call__(self, text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = self.least - 1
+        if not self.least <= found <= self.most:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {self.least} to {self.most}")
+        return found
+
+
+SEED = Whole(0, 2**64 - 1)
+
+
+def name(text: str) -> str:
+    """age"""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def names(text: str) -> list[str]:
@@ -129,7 +161,7 @@ def kernel(parser: Parser) -> None:
     group = parser.add_argument_group("what near means (all public)")
     group.add_argument("--kernel", metavar="NAME", help="euclidean (default), manhattan, angular, hamming or jaccard")
     group.add_argument("--bandwidth", type=float, help="the distance at which two records are no longer near")
-    group.add_argument("--power", type=int, help="how sharp: the kernel to that power (default: 1)")
+    group.add_argument("--power", type=Whole(1, 10_000), help="how sharp: the kernel to that power (default: 1)")
     group.add_argument("--scale", type=scale, metavar="A=10,B=200", help="divide columns by these first")
     group.add_argument(
         "--categories", type=names, metavar="C,D", help="columns whose values are equal or not (Hamming)"
@@ -139,12 +171,17 @@ def kernel(parser: Parser) -> None:
 
 def size(parser: Parser) -> None:
     group = parser.add_argument_group("size (left out: the plan chooses)")
-    group.add_argument("--rows", type=int, help="rows of counters")
-    group.add_argument("--buckets", type=int, help="counters a row")
-    group.add_argument("--design", default="auto", help="auto, iid, sobol, orthogonal or grid (needs --bounds)")
+    group.add_argument("--rows", type=Whole(), help="rows of counters")
+    group.add_argument("--buckets", type=Whole(), help="counters a row")
+    group.add_argument(
+        "--design",
+        choices=["auto", "iid", "sobol", "orthogonal", "grid"],
+        default="auto",
+        help="who chooses the rows: the plan (auto), or you; grid needs --bounds",
+    )
     group.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds, for the grid")
-    group.add_argument("--n", type=int, help="roughly how many records, if that is public: for the plan")
-    group.add_argument("--seed", type=int, default=0, help="of the hash functions; public (default: 0)")
+    group.add_argument("--n", type=Whole(1, 10**15), help="roughly how many records, if that is public: for the plan")
+    group.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
 
 
 def budget(parser: Parser, *, hint: bool = False) -> None:
@@ -157,7 +194,9 @@ def budget(parser: Parser, *, hint: bool = False) -> None:
         default="add-remove",
         help="hide whether a record is there (default), or only what it says",
     )
-    group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most so many (default: 1)")
+    group.add_argument(
+        "--records-per-person", type=Whole(), default=1, metavar="M", help="at most so many (default: 1)"
+    )
 
 
 def ledger(parser: Parser) -> None:
@@ -177,7 +216,7 @@ def people(parser: Parser) -> None:
 
 def running(parser: Parser) -> None:
     group = parser.add_argument_group("running")
-    group.add_argument("--threads", type=int, help="cores to count with (default: all)")
+    group.add_argument("--threads", type=Whole(1, 65_536), help="cores to count with (default: all)")
     group.add_argument("--allow-empty", action="store_true", help="a table without rows is no mistake")
     group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to go on from if the build is killed")
     group.add_argument("--checkpoint-seconds", type=float, default=30.0, metavar="S", help="how often (default: 30)")

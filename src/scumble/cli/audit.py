@@ -1,4 +1,7 @@
-"""``scumble audit``: try to catch the release path, a kernel or a mechanism of your own breaking its promise."""
+"""``scumble audit``: try to catch the release path, a kernel or a mechanism of your own breaking its promise.
+
+``--grey-box`` looks at every path there is, with the noise played back; ``--canaries`` at one release alone.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import argparse
 EXAMPLE = """
 scumble audit --releases 1000
 scumble audit --kernel hamming --epsilon 3 --neighbors replace --releases 500 --json
+scumble audit --grey-box --path "Sketch.release, pure"
+scumble audit --canaries --epsilon 1
 """
 
 
@@ -25,6 +30,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a function of your own, from a list of numbers to whole numbers with noise (or to these and a count)",
     )
     what.add_argument("--mutant", metavar="NAME", help="a mechanism that is wrong on purpose, to see it caught")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--grey-box",
+        action="store_true",
+        help="every path that ends in a release, on neighbouring tables, with the noise recorded and played back",
+    )
+    how.add_argument(
+        "--canaries",
+        action="store_true",
+        help="one release with made-up records in it: ε from how many of them can be told (with --mutant, too)",
+    )
+    parser.add_argument("--path", default="*", metavar="PATTERN", help="--grey-box: paths of such names, '*merge*'")
+    parser.add_argument("--count", type=int, default=1000, metavar="N", help="--canaries: how many (default: 1000)")
     group = parser.add_argument_group("the promise to test")
     group.add_argument("--epsilon", type=float, default=2.0, help="2 to 3 shows most in few releases (default: 2)")
     group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
@@ -61,6 +79,12 @@ def _report(args: argparse.Namespace):  # type: ignore[no-untyped-def]
     from scumble.errors import ParameterError
     from scumble.kernels import Kernel
 
+    if args.grey_box:
+        from scumble.greybox import audit_paths
+
+        if args.kernel or args.mechanism or args.mutant:
+            raise ParameterError("--grey-box looks at scumble's own paths. Hint: --path PATTERN picks some of them.")
+        return audit_paths(args.path)
     promise = {"epsilon": args.epsilon, "delta": args.delta, "neighbors": args.neighbors}
     effort = {"releases": args.releases, "false_alarm": args.false_alarm}
     if args.mutant is not None:
@@ -68,6 +92,12 @@ def _report(args: argparse.Namespace):  # type: ignore[no-untyped-def]
 
         if args.mutant not in CHANGES:
             raise ParameterError(f"There is no mutant {args.mutant!r}. Hint: one of {', '.join(CHANGES)}.")
+    if args.canaries:
+        if args.kernel or args.mechanism or args.neighbors != "add-remove" or args.records_per_person != 1:
+            raise ParameterError("--canaries are put into Sketch.release, under add-remove, one record each.")
+        budget = {"epsilon": args.epsilon, "delta": args.delta, "false_alarm": args.false_alarm}
+        return auditing.audit_canaries(**budget, count=args.count, mutant=args.mutant)
+    if args.mutant is not None:
         return audit_mutant(args.mutant, **promise, **effort)
     found = None
     if args.mechanism is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 EXAMPLE = """
 scumble build people.parquet --columns age,income --scale age=10,income=20000 --bandwidth 1 --epsilon 1 --out p.scumble
@@ -39,7 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
-    from scumble.cli.output import check_out, human_bytes, print_json, say, write_release
+    from scumble.cli.handover import Handover, Left, room
+    from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.cli.preparing import count, prepare
     from scumble.display import facts
     from scumble.errors import ParameterError
@@ -57,9 +59,20 @@ def run(args: argparse.Namespace) -> None:
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     job = prepare(args, label=args.label, classes=args.classes)
-    count(args, job)
-    release = job.release()
-    size = write_release(release, args.out, first=job.discard_checkpoint if args.checkpoint else None)
+    kept = job.checkpoint
+    left = None if kept is None else Left.of(kept.left() or {}, kept.path, kept.note)
+    if left is not None:
+        job.source.close()
+        release, size = left.take(args.out, done=job.discard_checkpoint)
+        say(args, "A run that was killed had made this release; nothing was counted, drawn or charged again.")
+    else:
+        sketches = job.tally.sketches
+        needs = room(sketches[0].spec, len(sketches))
+        note = None if kept is None else kept.note
+        with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover:
+            count(args, job)
+            sign = None if kept is None else partial(kept.pledge, job.tally)
+            release, size = handover.make(job.release, sign=sign, done=job.discard_checkpoint)
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":

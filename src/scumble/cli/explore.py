@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--title", help="above the page (default: the file's name)")
     group = parser.add_argument_group("serving")
     group.add_argument("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1, this machine alone)")
-    group.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    group.add_argument("--port", type=shared.Whole(0, 65_535), default=0, help="0, the default, takes a free one")
     group.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="a name under which others reach --host"
     )

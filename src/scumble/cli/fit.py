@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import uuid
 from typing import Any
 
 EXAMPLE = """
@@ -20,17 +19,17 @@ TASKS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from scumble.cli.arguments import budget, ledger, names, ranges, reading
+    from scumble.cli.arguments import SEED, Whole, budget, ledger, name, names, ranges, reading
 
     parser.add_argument("table", help="the private table; '-' for standard input")
     parser.add_argument("--task", choices=list(TASKS), required=True, help="classify, separate (a plane), or regress")
     parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what to learn")
+    parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds of every column")
     parser.add_argument("--classes", type=names, metavar="X,Y", help="all classes, public")
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
-    parser.add_argument("--rows", type=int, help="rows of counters (left out: a good number)")
-    parser.add_argument("--seed", type=int, default=0, help="of the hash functions; public (default: 0)")
+    parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
+    parser.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
     parser.add_argument("--out", required=True, metavar="FILE", help="the model, by custom .scumble")
     reading(parser)
     budget(parser)
@@ -50,6 +49,9 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
+    from scumble.interrupts import Unbroken
+    from scumble.learn import models
+    from scumble.places import Place
     from scumble.spending import charging
 
     require(args, epsilon="the privacy budget of this fit, such as 1", bounds="the columns' public bounds")
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
-    account = charging(args.ledger, args.dataset, args.part)
+    charging(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     columns, X, y = read(args, target=args.target, columns=args.columns, number=args.task == "regress")
     options: dict[str, Any] = {
         "epsilon": args.epsilon,
@@ -73,29 +75,21 @@ def run(args: argparse.Namespace) -> None:
         options["target_bounds"] = args.target_bounds
     else:
         options["classes"] = args.classes
-    kind = getattr(learn, TASKS[args.task])
-    if account is not None:
-        account.charge(price(kind, options), str(uuid.uuid4()))
-    model = kind(**options).fit(X, y)
-    model.save(args.out)
+    model = getattr(learn, TASKS[args.task])(**options)
+    place = Place(args.out)
+    try:
+        model.before_charge = place.reserve
+        model.fit(X, y, ledger=args.ledger, dataset=args.dataset, part=args.part)
+        with Unbroken():
+            place.fill(models.to_bytes(model))
+            place.take_name()
+    finally:
+        place.close()
     say(args, f"Wrote {args.out}: {model.privacy_}.")
 
 
-def price(kind: Any, options: dict[str, Any]) -> Any:
-    """What a fit will claim, before any noise: a claim hangs on public facts alone, so a fit of made-up rows tells it.
-
-    The corners of the bounds are the rows, once with each target.
-    """
-    import numpy as np
-
-    low, high = options["bounds"]
-    targets = options.get("target_bounds") or options.get("classes") or [0.0, 1.0]
-    X = np.array([corner for _ in targets for corner in (low, high)], float)
-    return kind(**options).fit(X, np.repeat(list(targets), 2)).privacy_
-
-
 def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool) -> Any:
-    """Column names, the columns as numbers, and the target as numbers or as text."""
+    """Column names, the columns as numbers, and the target as numbers or as it is."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -105,7 +99,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
     from scumble.sources.roles import converted
 
     source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
-    columns = columns or [name for name in source.names if name != target]
+    columns = source.columns(columns or None, besides=[target])
     wanted = [*columns, *([target] if target else [])]
     source.require(wanted)
     roles = dict.fromkeys(columns, "number")
@@ -121,7 +115,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
         raise DataError(f"The column {bad[0]!r} has missing or unreadable cells. Hint: drop those rows first.")
     try:
         X = np.column_stack([pc.cast(table[name], pa.float64()).to_numpy() for name in columns])
-        y = None if target is None else pc.cast(table[target], pa.float64() if number else pa.string()).to_numpy()
+        y = None if target is None else pc.cast(table[target], pa.float64()).to_numpy() if number else table[target]
     except pa.ArrowInvalid:
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
-    return columns, X, y if y is None or number else y.astype(str)
+    return columns, X, y

@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--rho", help="for zcdp: the total ρ, instead of --epsilon")
     group.add_argument("--composition", choices=["pure", "zcdp"], help="ε adds up (default), or ρ does")
     group.add_argument("--neighbors", choices=["add-remove", "replace"], default="add-remove")
-    group.add_argument("--records-per-person", type=int, default=1, metavar="M")
+    group.add_argument("--records-per-person", type=shared.Whole(), default=1, metavar="M")
     group.add_argument("--parts", type=shared.names, default=[], metavar="X,Y", help="disjoint parts, by name")
     shared.json_flag(parser)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 EXAMPLE = """
 scumble merge part1.secret part2.secret --out all.secret
-scumble merge north.scumble south.scumble --out country.scumble
-scumble merge monday.scumble tuesday.scumble --overlapping --out week.scumble
+scumble merge north.scumble south.scumble --disjoint persons --out country.scumble
+scumble merge monday.scumble tuesday.scumble --out week.scumble
 """
 
 
@@ -17,12 +17,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", required=True, help="the merged file; '-' for a release to standard output"
     )
-    parser.add_argument(
-        "--overlapping",
-        action="store_true",
-        help="releases: the same person may be in several of them, so that the budgets add up "
-        "(default: each is in one only)",
+    declared = parser.add_mutually_exclusive_group()
+    declared.add_argument(
+        "--disjoint",
+        choices=["records", "persons"],
+        help="releases: no record, or no person, is in two of them, so that the largest budget counts. Your word "
+        "(left out: the budgets add up)",
     )
+    declared.add_argument("--overlapping", action="store_true", help="releases: the budgets add up, as by default")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -39,26 +41,26 @@ def run(args: argparse.Namespace) -> None:
     if len(kinds) > 1:
         raise ParameterError(f"Cannot merge {' with '.join(sorted(kinds))}. Hint: all parts, or all releases.")
     if kinds == {"secret"}:
-        if args.overlapping:
-            raise ParameterError("--overlapping is for releases: parts are counted together and released once.")
+        if args.overlapping or args.disjoint:
+            raise ParameterError(
+                "--overlapping and --disjoint are for releases: parts are counted together and released once."
+            )
         secret_out(args.out)
         merge([Sketch.from_container(container) for container in containers]).save(args.out)
         say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
         return
     result: Any
+    disjoint: Any = {"records": True, "persons": "persons"}.get(args.disjoint, False)
     if kinds == {"release"}:
         parts = [Release.from_container(container) for container in containers]
-        result = merge_releases(parts, disjoint=not args.overlapping)
+        result = merge_releases(parts, disjoint=disjoint)
     else:
         bundles = [Bundle.from_container(container) for container in containers]
         for bundle in bundles[1:]:
             if bundle.classes != bundles[0].classes:
                 raise MergeError("Cannot merge: the classes differ. Hint: build every bundle with the same --classes.")
         result = Bundle(
-            {
-                name: merge_releases([bundle[name] for bundle in bundles], disjoint=not args.overlapping)
-                for name in bundles[0]
-            },
+            {name: merge_releases([bundle[name] for bundle in bundles], disjoint=disjoint) for name in bundles[0]},
             label=bundles[0].label,
         )
     size = write_release(result, args.out)

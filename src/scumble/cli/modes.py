@@ -11,15 +11,15 @@ scumble modes people.scumble --bounds age=0:100,income=0:200000 --method lp --js
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    from scumble.cli.arguments import json_flag, ranges
+    from scumble.cli.arguments import Whole, json_flag, ranges
 
     parser.add_argument("release", help="a released file; '-' for standard input")
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="where to look; a grid knows its own")
     parser.add_argument("--class", dest="label", metavar="NAME", help="of a bundle: the class to look at")
     parser.add_argument("--method", default="climb", help="climb (default), or lp: linear programs over the hash cells")
-    parser.add_argument("--starts", type=int, default=100, help="where to start from (default: 100 places)")
+    parser.add_argument("--starts", type=Whole(1, 10**6), default=100, help="where to start from (default: 100 places)")
     parser.add_argument("--significance", type=float, default=5.0, help="in standard errors (default: 5)")
-    parser.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
+    parser.add_argument("--seed", type=Whole(0, 2**32 - 1), default=0, help="of the search (default: 0)")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
     json_flag(parser)
 

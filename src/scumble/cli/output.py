@@ -8,13 +8,15 @@ import csv
 import io
 import json
 import os
-import secrets
 import sys
 from typing import Any
 
 import numpy as np
 
+from scumble.cli.streams import tell
 from scumble.errors import CorruptFileError, FileError, MissingFileError, ParameterError, PrivacyError
+from scumble.interrupts import Unbroken
+from scumble.places import Place, write_error, write_whole
 
 TABLES = {
     ".csv": "csv",
@@ -31,7 +33,7 @@ TABLES = {
 def say(args: argparse.Namespace, message: str) -> None:
     """A line for the person at the terminal."""
     if not args.quiet:
-        print(message, file=sys.stderr)
+        tell(message)
 
 
 def print_json(value: Any) -> None:
@@ -71,35 +73,14 @@ def secret_out(out: str) -> None:
         raise PrivacyError("Exact counters are written to a file of mode 0600 only. Hint: --out part.secret.")
 
 
-def write_release(release: Any, out: str, *, first: Any = None) -> int:
-    """Write a release (or bundle) to a file or to standard output; gives its size.
-
-    `first` is called when nothing but a rename can still fail: that is the moment to remove a checkpoint.
-    """
+def write_release(release: Any, out: str) -> int:
+    """Write a release (or bundle) that was made of releases, to a file or to standard output; gives its size."""
     data = release.to_bytes()
     if out == "-":
-        if first is not None:
-            first()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-        return len(data)
-    if first is None:
-        release.save(out)
-        return len(data)
-    ready = os.path.join(os.path.dirname(out) or ".", f".scumble-{secrets.token_hex(8)}.ready")
-    try:
-        release.save(ready)
-        first()
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(ready)
-        raise
-    try:
-        os.replace(ready, out)
-    except OSError as problem:
-        raise FileError(f"Cannot write {out!r}: {problem.strerror}. Hint: the release is whole in {ready!r}.") from None
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"The release is whole in {ready!r}: rename it to {out!r}.") from None
+    else:
+        write_whole(out, data)
     return len(data)
 
 
@@ -117,8 +98,9 @@ class TableWriter:
         if self._out == "-":
             self._sink: Any = sys.stdout.buffer
         else:
-            self._ready = f"{self._out}.{secrets.token_hex(4)}.part"
-            self._sink = open(self._ready, "wb")
+            with Unbroken():
+                self._place = Place(self._out)
+            self._sink = self._place.open()
         return self
 
     def write(self, batch: Any) -> None:
@@ -161,13 +143,18 @@ class TableWriter:
                 if self.kind == "json" and not self._lines:
                     self._sink.write(b"\n]\n" if self._objects else b"[]\n")
                 self._sink.flush()
+                if self._out != "-":
+                    self._place.sync()
+                    self._place.take_name()
+        except OSError as problem:
+            if self._out == "-" or isinstance(problem, FileError):
+                raise
+            raise write_error(problem, self._out, os.path.dirname(self._out) or ".", 0) from None
         finally:
             if self._out != "-":
-                self._sink.close()
-                if kind is None:
-                    os.replace(self._ready, self._out)
-                else:
-                    os.unlink(self._ready)
+                with contextlib.suppress(OSError):
+                    self._sink.close()
+                self._place.close()
 
 
 def load_release(path: str) -> Any:

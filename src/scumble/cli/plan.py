@@ -15,7 +15,9 @@ scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1 --plot plan.pn
 def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli import arguments as shared
 
-    parser.add_argument("--dimensions", type=int, help="how many columns, if --columns does not name them")
+    parser.add_argument(
+        "--dimensions", type=shared.Whole(1, 10**6), help="how many columns, if --columns does not name them"
+    )
     parser.add_argument("--columns", type=shared.names, metavar="A,B", help="the columns")
     parser.add_argument("--density", type=float, default=0.1, help="of the queries that matter (default: 0.1)")
     shared.kernel(parser)

@@ -13,7 +13,6 @@ from scumble.cli.arguments import bounds_for
 from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
-from scumble.errors import ParameterError
 from scumble.sources import Build, Source, open_source
 from scumble.sources.roles import roles_of
 
@@ -22,8 +21,6 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
     if args.checkpoint is not None:
         check_out(args.checkpoint)
-        if os.path.realpath(args.checkpoint) == os.path.realpath(args.out):
-            raise ParameterError("--checkpoint and --out are the same file. Hint: name the checkpoint c.secret.")
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":
@@ -33,7 +30,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
         label = options.get("label")
-        columns = args.columns or [name for name in source.names if name not in (label, args.person_column)]
+        columns = source.columns(args.columns or None, besides=(label, args.person_column))
         source.require(columns)
         kernel = kernel_from(args, columns)
         roles = roles_of(kernel, columns)
@@ -73,8 +70,11 @@ def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source
     from scumble.cluster.spark.building import ClusterBuild, columns_of
     from scumble.cluster.spark.reading import read
 
-    df, text = read(session(args.master), args.source, **reading)
     others = [name for name in (args.label, args.person_column) if name is not None]
+    roles = None
+    if args.columns:
+        roles = {**roles_of(kernel_from(args, args.columns), args.columns), **dict.fromkeys(others, "category")}
+    df, text = read(session(args.master), args.source, roles=roles, **reading)
     wanted = args.columns and [*args.columns, *others]
     return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, text=text)
 
@@ -84,13 +84,13 @@ def count(args: argparse.Namespace, job: Build) -> None:
     line = ProgressLine(args.quiet)
     try:
         job.count(line)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         line.close()
         if args.checkpoint is None:
-            raise KeyboardInterrupt("Nothing was written. Hint: with --checkpoint a build can go on later.") from None
-        raise KeyboardInterrupt(
-            f"The state is in {args.checkpoint} (secret). Run the same command again to go on."
-        ) from None
+            stop.args = ("Nothing was written. Hint: with --checkpoint a build can go on later.",)
+        elif os.path.exists(args.checkpoint):
+            stop.args = (f"The state is in {args.checkpoint} (secret). Run the same command again to go on.",)
+        raise
     finally:
         line.close()
     dropped = job.tally.dropped

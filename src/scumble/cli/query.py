@@ -54,7 +54,7 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     from scumble.sources.roles import converted, roles_of
 
     source = open_source(args.points, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
-    names = list(source.names)
+    names = list(source.names if source.declared else source.keys())  # points are public, and so are their keys
     columns = list(release.columns) if release.columns is not None else names
     source.require(columns)
     if len(columns) != release.dimensions:

@@ -22,18 +22,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-secret",
         action="store_true",
-        help="do not empty the part. Each further release of it adds to the budget: use a --ledger",
+        help="do not empty the part; each further release of it is charged, so that this needs a --ledger",
     )
     shared.json_flag(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    import os
-
     from scumble.cli.arguments import require
-    from scumble.cli.output import check_out, human_bytes, print_json, say, write_release
+    from scumble.cli.guard import tidy
+    from scumble.cli.handover import Handover, Part, room
+    from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.display import facts
-    from scumble.errors import ParameterError
+    from scumble.errors import BudgetError, ParameterError
     from scumble.sketch import Sketch, load_secret
 
     require(
@@ -44,23 +44,28 @@ def run(args: argparse.Namespace) -> None:
     check_out(args.out, text=False)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
-    if os.path.exists(args.out) and os.path.samefile(args.out, args.secret):
-        raise ParameterError("--out is the secret part itself. Hint: name another file.")
-    sketch = load_secret(args.secret)
-    release = sketch.release(
-        epsilon=args.epsilon,
-        delta=args.delta,
-        neighbors=args.neighbors,
-        records_per_person=args.records_per_person,
-        ledger=args.ledger,
-        dataset=args.dataset,
-        part=args.part,
-    )
-
-    def use_up() -> None:
-        Sketch.write_used_up(args.secret, release)
-
-    size = write_release(release, args.out, first=None if args.keep_secret else use_up)
+    asked = {name: getattr(args, name) for name in ("epsilon", "delta", "neighbors", "records_per_person")}
+    charged = {name: getattr(args, name) for name in ("ledger", "dataset", "part")}
+    if args.keep_secret:
+        if args.ledger is None:
+            raise BudgetError("A part that is kept can be released again: that needs a ledger. Hint: --ledger FILE.")
+        sketch = load_secret(args.secret)
+        with Handover(args.out, room(sketch.spec)) as handover:
+            release, size = handover.make(lambda: sketch.release(**asked, **charged))
+    else:
+        with Part(args.secret) as part:
+            left = part.left(asked)
+            for line in tidy(part.path, takes=True):
+                say(args, f"scumble: {line}")
+            if left is not None:
+                release, size = left.take(args.out)
+                say(args, "A run that was killed had made this release; nothing was drawn or charged again.")
+            else:
+                sketch = Sketch.from_container(part.container)
+                with Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked) as handover:
+                    release, size = handover.make(
+                        lambda: sketch.release(**asked, **charged), sign=part.sign, put_back=part.put_back
+                    )
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":

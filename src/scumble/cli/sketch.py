@@ -26,8 +26,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
+    from scumble.cli.handover import room
     from scumble.cli.output import check_out, say, secret_out
     from scumble.cli.preparing import count, prepare
+    from scumble.interrupts import Unbroken
+    from scumble.places import Place
 
     require(
         args,
@@ -37,7 +40,14 @@ def run(args: argparse.Namespace) -> None:
     secret_out(args.out)
     check_out(args.out)
     job = prepare(args)
-    count(args, job)
-    job.tally.sketches[0].save(args.out)
-    job.discard_checkpoint()
+    place = Place(args.out, secret=True)  # reserved before hours of work
+    try:
+        place.reserve(room(job.tally.sketches[0].spec))
+        count(args, job)
+        with Unbroken():
+            place.fill(job.tally.sketches[0].to_bytes())
+            place.take_name()
+            job.discard_checkpoint()
+    finally:
+        place.close()
     say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble merge, then scumble release.")

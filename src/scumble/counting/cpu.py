@@ -126,6 +126,7 @@ def _shares(size: int, group: int, threads: int) -> list[slice]:
 
 def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share]) -> list[Result]:
     """Each share's work in a thread of its own, the first in this one."""
+    work = np.errstate(all="ignore")(work)  # a warning could tell of a record; threads do not inherit this
     if len(shares) == 1:
         return [work(shares[0])]
     with ThreadPoolExecutor(len(shares) - 1) as pool:

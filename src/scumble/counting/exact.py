@@ -40,6 +40,13 @@ def _word(code):
     return np.int64(bits >> np.uint64(32)) - np.int64(2147483648)
 
 
+@njit(cache=True, inline="always")
+def _within(code, lowest, highest):
+    """A code between its ends, the lowest where it is no number; the twin of `kernels.column.within`."""
+    code = code if code > lowest else lowest
+    return code if code < highest else highest
+
+
 @njit(nogil=True, cache=True)
 def _add_floor(columns, offsets, parameters, multipliers, total):
     """Steps of a projection: v = ⌊b + Σ aⱼ xⱼ⌋."""
@@ -145,7 +152,7 @@ def _add_column(columns, offsets, parameters, multipliers, total):
             steps, offset, lowest, highest = parameters[r, h, 1:5]
             m = multipliers[r, h]
             for i in range(columns.shape[1]):
-                v = min(max(np.floor(columns[c, i] * steps + offset), lowest), highest)
+                v = _within(np.floor(columns[c, i] * steps + offset), lowest, highest)
                 total[r, i] += np.uint64(_word(v)) * m
 
 

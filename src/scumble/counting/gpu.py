@@ -79,6 +79,7 @@ class Device(Protocol):
         """A table back to the host."""
 
 
+@np.errstate(all="ignore")
 def count(
     hasher: Hasher,
     records: Sequence[Records],
@@ -106,6 +107,7 @@ def count(
         counts += chosen[0].download(table)
         return
 
+    @np.errstate(all="ignore")
     def work(device: Device, mine: list[slice]) -> np.ndarray:
         table = device.zeros(counts.shape)
         waiting = None
@@ -316,6 +318,7 @@ def _plan(shape: Shape, rows: int, n: int, processors: int, room: int) -> tuple[
     return program, division, division.stripes(rows, n, processors)
 
 
+@np.errstate(all="ignore")
 def moments(
     hasher: Hasher, records: Sequence[Records], values: np.ndarray, blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:

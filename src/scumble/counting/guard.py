@@ -8,11 +8,22 @@ The bound. Columns are moved and stretched to [−1, 1] first: xⱼ = cⱼ + w�
 With u = 2⁻²⁴ and S = |b + Σ aⱼ cⱼ − low| + Σ |aⱼ| wⱼ, rounding the d + 1 factors of each kind and adding the products
 in any order, fused or not, errs by at most ((1 + u)^(d + 3) − 1) S (Higham 2002, section 3.1): below (d + 4) u S, for
 there are fewer than 2¹² columns. Double precision, here and in the reference, errs by less than (d + 4) 2⁻⁵¹ times the
-sum of all absolute terms; that is added. For sides of hyperplanes, records are brought to size by powers of two;
-a code of several sides is trusted where every one of them is.
+sum of all absolute terms; that is added. For sides of hyperplanes, records are brought to size by powers of two; a
+code of several sides is trusted where every one of them is.
 
 Floors come as fixed-point numbers with 16 fractional bits, counted from the row's lowest code in this batch: the code
 is in the upper bits, and the distance from the edges in the lower ones.
+
+Range. Conversion to whole numbers is the same everywhere only within the range of the result (see `architectures`).
+The columns are cut to [−1, 1], so that they are numbers whatever the records hold; the parameters are numbers, zero
+where fixed point does not hold the codes; and where it does, the lowest code lies one below all projections and the
+span two above: 2¹⁶ (1 − ½) < t < 2¹⁶ · 2¹⁴, guards being at most WORST. Sides and steps are cut to their ends.
+
+Underflow. Columns that reach less than 2⁻⁹⁶⁰ from their centre are taken to reach so far, which widens S but divides
+by no denormal number; those that reach farther than 2⁹⁶⁰ are not served. What underflow takes from a projection,
+gradually or flushed to zero, in single precision (2⁻¹²⁶ of each factor and each product) and in double precision
+(2⁻¹⁰²² of x − c, hence 2⁻⁶² of y), is then less than 2⁻³⁰ units of fixed point. The guard has one whole unit to spare
+for it.
 """
 
 from __future__ import annotations
@@ -23,8 +34,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scumble.counting.architectures import whole
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
+from scumble.kernels.column import within
 
 FRACTION = 16
 ONE = 1 << FRACTION
@@ -38,6 +51,8 @@ UNIT = 2.0**-24
 MOST_COLUMNS = 4096
 LONG = 1024
 """Values of a line that NumPy goes through quickly."""
+NARROW, WIDE = 2.0**-960, 2.0**960
+"""How far columns may reach from their centre: their inverses are ordinary numbers."""
 SIDE_GUARD = 8
 SMALL, LARGE = 1e-200, 1e200
 """Records with their largest value in between can be brought to size without loss; others become zero, the edge."""
@@ -81,6 +96,7 @@ class Batch(NamedTuple):
     """How many projections a row has: one a hash, but for the folded kernel."""
 
 
+@np.errstate(all="ignore")
 def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     """The batch for the quick loops, or None if they do not serve it."""
     if len(records[0]) < FEW or any(factor.family not in FAMILIES for factor in hasher.factors):
@@ -92,8 +108,7 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     low = high = np.zeros(values.shape[1])
     if any(factor.family in ("floor", "column") for factor in hasher.factors):
         low, high = _ends(values)
-    centre = low / 2.0 + high / 2.0
-    reach = np.maximum(high - centre, centre - low)
+    centre, reach = _middles(low, high)
     rows, hashes = hasher.multipliers.shape
     factors: list[tuple[int, ...]] = []
     single: list[np.ndarray] = []
@@ -104,14 +119,13 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
         family, d = FAMILIES[factor.family], len(hasher.which[len(factors)])
         mine = slice(value, value + d)
         mild, guard = drawn, np.zeros(drawn.shape[:2])
-        with np.errstate(all="ignore"):
-            if family == FLOOR:
-                mild, guard, lowest[:, place], spans[:, place] = _floors(drawn, centre[mine], reach[mine])
-            elif family in (SIGN, FOLDED):
-                mild, guard = _sides(drawn, d)
-                spans[:, place] = factor.radix or 2
-            elif family == COLUMN:
-                lowest[:, place], spans[:, place] = _steps(drawn, low[mine], high[mine], hasher.direct)
+        if family == FLOOR:
+            mild, guard, lowest[:, place], spans[:, place] = _floors(drawn, centre[mine], reach[mine])
+        elif family in (SIGN, FOLDED):
+            mild, guard = _sides(drawn, d)
+            spans[:, place] = factor.radix or 2
+        elif family == COLUMN:
+            lowest[:, place], spans[:, place] = _steps(drawn, low[mine], high[mine], hasher.direct)
         hashes, k = drawn.shape[1:]
         each = k // d if family == FOLDED else 1
         factors.append((family, d, hashes, k, each, value, column, place.start, parameter, projection))
@@ -119,12 +133,11 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
         guards.append(guard)
         value, column = value + d, column + d + (family == FLOOR)
         parameter, projection = parameter + hashes * k, projection + hashes * each
-    with np.errstate(over="ignore"):
-        start = hasher.start + np.sum(hasher.multipliers * lowest.astype(np.uint64), axis=1, dtype=np.uint64)
+    start = hasher.start + np.sum(hasher.multipliers * lowest.astype(np.uint64), axis=1, dtype=np.uint64)
     return Batch(
         values=values,
         centre=centre,
-        stretch=1.0 / np.where(reach > 0.0, reach, 1.0),
+        stretch=1.0 / reach,
         factors=np.array(factors, np.int64),
         parameters=np.hstack([drawn.reshape(rows, -1) for drawn in hasher.parameters]),
         single=np.hstack(single).astype(np.float32),
@@ -150,6 +163,13 @@ def _ends(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
+def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The centre of each column and how far it reaches from there: an ordinary number, or infinite if that is none."""
+    centre = low / 2.0 + high / 2.0
+    reach = np.maximum(high - centre, centre - low)
+    return centre, np.where(reach <= WIDE, np.maximum(reach, NARROW), np.inf)
+
+
 @cache
 def products_can_be_trusted() -> bool:
     """Whether matrix products keep single precision: some libraries can be told to be faster than that."""
@@ -173,8 +193,7 @@ def _floors(drawn: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> tuple[n
     guard = np.ceil(error * ONE) + 2.0  # conversion cuts off less than one
     mild = np.concatenate([(middle - lowest)[:, :, None], stretched], axis=2) * ONE
     good = (span <= SPAN) & (guard <= WORST) & (terms < 2.0**30)  # false for NaN
-    lowest, span = (np.where(good, each, 0.0).astype(np.int64) for each in (lowest, span))
-    return np.where(good[:, :, None], mild, 0.0), np.where(good, guard, 0.0), lowest, span
+    return np.where(good[:, :, None], mild, 0.0), np.where(good, guard, 0.0), whole(lowest, good), whole(span, good)
 
 
 def _sides(drawn: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -185,8 +204,9 @@ def _sides(drawn: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     directions = drawn.reshape(*drawn.shape[:2], -1, d)
     error = (d + 4) * UNIT * 2.0 * np.abs(directions).sum(axis=3, keepdims=True)
     trusted = (error > 1e-30) & (error < 1e30)
-    stretch = np.where(trusted, (SIDE_GUARD - 2) / error, 0.0)  # conversion cuts off less than one
-    return (directions * stretch).reshape(drawn.shape), np.full(drawn.shape[:2], float(SIDE_GUARD))
+    # Conversion cuts off less than one. Where the bound cannot be trusted, all sides are too near to tell.
+    mild = np.where(trusted, directions * ((SIDE_GUARD - 2) / error), 0.0)
+    return mild.reshape(drawn.shape), np.full(drawn.shape[:2], float(SIDE_GUARD))
 
 
 def _steps(drawn: np.ndarray, low: np.ndarray, high: np.ndarray, direct: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +214,7 @@ def _steps(drawn: np.ndarray, low: np.ndarray, high: np.ndarray, direct: bool) -
     column = drawn[:, :, 0].astype(np.intp)
     steps, offset, bottom, top = (drawn[:, :, k] for k in range(1, 5))
     if not direct:  # codes that number the buckets count from zero
-        bottom, top = (np.clip(np.floor(end[column] * steps + offset), bottom, top) for end in (low, high))
+        bottom, top = (within(np.floor(end[column] * steps + offset), bottom, top) for end in (low, high))
     span = top - bottom + 1.0
     good = (span <= SPAN) & (np.abs(bottom) < 2.0**30)
-    return np.where(good, bottom, 0.0).astype(np.int64), np.where(good, span, 0.0).astype(np.int64)
+    return whole(bottom, good), whole(span, good)

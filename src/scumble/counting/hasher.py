@@ -23,6 +23,7 @@ from math import prod
 
 import numpy as np
 
+from scumble.counting.architectures import whole
 from scumble.design import Design
 from scumble.kernels import Kernel
 
@@ -30,6 +31,7 @@ from scumble.kernels import Kernel
 class Hasher:
     """The R hash functions of a sketch, made from kernel, design, seed and the columns' names."""
 
+    @np.errstate(all="ignore")
     def __init__(
         self, kernel: Kernel, design: Design, *, buckets: int, width: int, names: Sequence[str] | None = None
     ) -> None:
@@ -68,4 +70,4 @@ def to_words(codes: np.ndarray) -> np.ndarray:
         mixed = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     words = (mixed >> np.uint64(32)).astype(np.int64) - 2147483648
-    return np.where(small, np.where(small, codes, 0.0).astype(np.int64), words)
+    return np.where(small, whole(codes, small), words)

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.compiling import njit
-from scumble.counting.exact import _bucket, _word, loop, options
+from scumble.counting.architectures import whole
+from scumble.counting.exact import _bucket, _within, _word, loop, options
 from scumble.counting.guard import (
     COLUMN,
     FAMILY,
@@ -103,7 +104,8 @@ def _to_sides(t):
     """A projection to code 1 at its right side, 0 at its wrong one: the edge lies at one."""
     reach = np.float32(ONE // 2)
     for i in range(t.size):
-        t[i] = min(max(t[i], -reach), reach - np.float32(1.0)) + np.float32(ONE)
+        side = t[i] if t[i] > -reach else -reach
+        t[i] = min(side, reach - np.float32(1.0)) + np.float32(ONE)
 
 
 @loop
@@ -131,11 +133,17 @@ def _steps(values, p, lowest, t):
     c = np.int64(p[0])
     steps, offset, bottom, top = p[1], p[2], p[3], p[4]
     for i in range(t.size):
-        code = min(max(np.floor(values[i, c] * steps + offset), bottom), top) - lowest
+        code = _within(np.floor(values[i, c] * steps + offset), bottom, top) - lowest
         t[i] = np.float32((code + 0.5) * ONE)
 
 
 # ---- from codes to cells, a stretch at a time; each tells whether some codes lie too near an edge ----
+
+
+@inlined
+def _whole(t):
+    """The one step from single precision to whole numbers: t is a number from 0 to 2³⁰, as `guard` shows."""
+    return np.int32(t)
 
 
 @inlined
@@ -150,7 +158,7 @@ def _place(t, guard, first, last, index):
     """The code alone: fixed point, the cell in the upper bits."""
     least = MASK
     for i in range(np.uint64(first), np.uint64(last)):
-        c = np.int32(t[i])
+        c = _whole(t[i])
         index[i] = np.uint32(c)
         least = _near(c, guard, least)
     return least < 2 * guard
@@ -161,7 +169,7 @@ def _number(t, guard, stride, first, last, index):
     """Add the code's share to the number of the cell."""
     least = MASK
     for i in range(np.uint64(first), np.uint64(last)):
-        c = np.int32(t[i])
+        c = _whole(t[i])
         index[i] = np.uint32(index[i] + np.uint32(c >> SHIFT) * stride)
         least = _near(c, guard, least)
     return least < 2 * guard
@@ -173,7 +181,7 @@ def _rehash(t, guard, multiplier, first, last, lower, upper):
     low, high = np.uint32(multiplier & LOW), np.uint32(multiplier >> UP)
     least = MASK
     for i in range(np.uint64(first), np.uint64(last)):
-        c = np.int32(t[i])
+        c = _whole(t[i])
         code = np.uint32(c >> SHIFT)
         lower[i] += np.uint64(low) * np.uint64(code)
         upper[i] = np.uint32(upper[i] + high * code)
@@ -215,7 +223,7 @@ def _fold_exactly(record, p):
 def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first, last, index, lower):
     """Do the codes that lie too near an edge again."""
     for i in range(np.uint64(first), np.uint64(last)):
-        c = np.int32(t[i])
+        c = _whole(t[i])
         if np.int32(np.int32(c + guard) & MASK) < 2 * guard:
             if family == SIGN:
                 code = np.int64(_exactly(values[i], 0.0, p) >= 0.0)
@@ -223,7 +231,7 @@ def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first,
                 code = _fold_exactly(values[i], p)
             else:
                 code = np.int64(np.floor(_exactly(values[i], p[0], p[1:]))) - lowest
-            wrong = code - np.int64(c >> SHIFT)
+            wrong = code - np.int64(np.uint32(c >> SHIFT))
             if way == ALONE:
                 index[i] = np.uint32(code << FRACTION)
             elif way == NUMBERED:
@@ -239,7 +247,7 @@ def _add_words(values, family, p, multiplier, lower):
         if family == FLOOR:
             code = np.floor(_exactly(values[i], p[0], p[1:]))
         elif family == COLUMN:
-            code = min(max(np.floor(values[i, np.int64(p[0])] * p[1] + p[2]), p[3]), p[4])
+            code = _within(np.floor(values[i, np.int64(p[0])] * p[1] + p[2]), p[3], p[4])
         else:
             code = values[i, np.int64(p[0])]
         lower[i] += np.uint64(_word(code)) * multiplier
@@ -339,12 +347,20 @@ def _to_single(values: np.ndarray, batch: Batch, lines: np.ndarray, columns: np.
             _move_lines(values, first, last, batch.centre, batch.stretch, True, lines, columns[at:])
 
 
+@inlined
+def _moved(value, centre, stretch):
+    """One value, moved and stretched: from −1 to 1, whatever it is."""
+    y = (value - centre) * stretch
+    y = y if y > -1.0 else -1.0  # not a number, too
+    return np.float32(y if y < 1.0 else 1.0)
+
+
 @loop
 def _move_columns(values, first, last, centre, stretch, columns):
     for j in range(first, last):
         out = columns[j - first]
         for i in range(np.uint64(values.shape[0])):
-            out[i] = np.float32((values[i, j] - centre[j]) * stretch[j])
+            out[i] = _moved(values[i, j], centre[j], stretch[j])
 
 
 @loop
@@ -359,10 +375,10 @@ def _move_lines(values, first, last, centre, stretch, sides, lines, columns):
             if sides:
                 scale = _scale(record)
                 for j in range(np.uint64(d)):
-                    line[j] = np.float32(record[j] * scale)
+                    line[j] = np.float32(record[j] * scale if scale > 0.0 else 0.0)
             else:
                 for j in range(np.uint64(d)):
-                    line[j] = np.float32((record[j] - middle[j]) * factor[j])
+                    line[j] = _moved(record[j], middle[j], factor[j])
         for j in range(d):
             out = columns[j, start : start + many]
             if many == LINE:
@@ -509,7 +525,7 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
     cells = np.where(spans.min(axis=1) > 0, np.prod(spans.astype(np.float64), axis=1), np.inf)
     most = 0 if batch.direct else min(CELLS, len(batch.values) // 4)
     largest = np.maximum.reduceat(cells, np.arange(0, len(cells), TOGETHER))
-    return np.where(np.repeat(largest, TOGETHER)[: len(cells)] <= most, cells, 0).astype(np.int64)
+    return whole(cells, np.repeat(largest, TOGETHER)[: len(cells)] <= most)
 
 
 def count(batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice) -> None:

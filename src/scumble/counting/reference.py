@@ -10,19 +10,17 @@ from scumble.counting.hasher import Hasher, to_words
 from scumble.kernels import Records
 
 
+@np.errstate(all="ignore")
 def buckets(hasher: Hasher, records: Sequence[Records]) -> np.ndarray:
     """(n, rows): the bucket of every record in every row."""
-    with np.errstate(over="ignore"):
-        total = np.broadcast_to(hasher.start, (len(records[0]), hasher.rows)).copy()
-        for factor, parameters, part, place in zip(
-            hasher.factors, hasher.parameters, records, hasher.slices, strict=True
-        ):
-            words = to_words(factor.codes(part, parameters)).astype(np.uint64)
-            total += np.sum(words * hasher.multipliers[None, :, place], axis=2, dtype=np.uint64)
-        if hasher.direct:
-            total = np.minimum(total, np.uint64(hasher.buckets - 1))
-        else:
-            total = ((total >> np.uint64(32)) * np.uint64(hasher.buckets)) >> np.uint64(32)
+    total = np.broadcast_to(hasher.start, (len(records[0]), hasher.rows)).copy()
+    for factor, parameters, part, place in zip(hasher.factors, hasher.parameters, records, hasher.slices, strict=True):
+        words = to_words(factor.codes(part, parameters)).astype(np.uint64)
+        total += np.sum(words * hasher.multipliers[None, :, place], axis=2, dtype=np.uint64)
+    if hasher.direct:
+        total = np.minimum(total, np.uint64(hasher.buckets - 1))
+    else:
+        total = ((total >> np.uint64(32)) * np.uint64(hasher.buckets)) >> np.uint64(32)
     return total.astype(np.intp)
 
 

@@ -11,12 +11,11 @@ import hashlib
 import html
 import json
 import os
-import secrets
 from importlib import resources
 from typing import Any
 
-from scumble.errors import FileError
 from scumble.explore.exhibit import Exhibit
+from scumble.places import write_whole
 
 PARTS = ("page.html", "page.css", "engine.js", "page.js")
 
@@ -75,12 +74,6 @@ def data(value: Any) -> str:
 def export(exhibit: Exhibit, path: str | os.PathLike[str]) -> int:
     """Write the page to a file, which gets its name when it is complete; gives its size in bytes."""
     content = page(exhibit).encode("utf-8", "replace")
-    name = os.fspath(path)
-    ready = f"{name}.{secrets.token_hex(4)}.part"
-    try:
-        with open(ready, "wb") as file:
-            file.write(content)
-        os.replace(ready, name)
-    except OSError as problem:
-        raise FileError(f"Cannot write {name!r}: {problem.strerror}. Hint: choose a folder that is there.") from None
+    name = os.fsdecode(path)
+    write_whole(name, content)
     return len(content)

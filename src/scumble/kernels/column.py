@@ -80,7 +80,7 @@ class ColumnKernel(Kernel):
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
         steps, offset, lowest, highest = (parameters[None, :, :, k] for k in range(1, 5))
         values = records.values[:, parameters[:, :, 0].astype(int)]
-        return np.clip(np.floor(values * steps + offset), lowest, highest)
+        return within(np.floor(values * steps + offset), lowest, highest)
 
     def _scaled(self, records: Records, names: Sequence[str] | None, which: Sequence[int]) -> Records:
         values = records.values * self._inverse_scale(names, which)
@@ -98,6 +98,11 @@ class ColumnKernel(Kernel):
         if isinstance(self.origin, tuple) and len(self.origin) != width:
             raise parameter("origin", f"one number for each of the {width} columns", list(self.origin))
         return np.broadcast_to(np.asarray(self.origin, float), (width,))
+
+
+def within(codes: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:
+    """Codes between their ends, the lowest where they are no numbers."""
+    return np.fmin(np.fmax(codes, lowest), highest)
 
 
 def _checked_origin(origin: Any) -> float | tuple[float, ...] | None:

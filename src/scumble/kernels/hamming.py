@@ -38,7 +38,7 @@ class HammingKernel(Kernel):
         return Records(values), np.isnan(values)
 
     def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
-        return np.floor(draws.uniform(1) * dimensions)
+        return np.minimum(np.floor(draws.uniform(1) * dimensions), dimensions - 1)
 
     def codes(self, records: Records, parameters: np.ndarray) -> np.ndarray:
         return records.values[:, parameters[:, :, 0].astype(np.intp)]

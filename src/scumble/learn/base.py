@@ -7,14 +7,14 @@ How an estimator is written
 ``fit(X, y=None)``
     does three things in this order::
 
-        X = self._begin(X)                  # validate, find the public bounds, clip; sets `bounds_` and `clipped_`
-        self.release_ = self._release(X)    # or several, `releases_`: the only touch of the data
-        self._learn()                       # the rest, from `release_` and `bounds_` alone; sets names ending in `_`
+        account = charging(ledger, dataset, part)
+        X = self._begin(X)                          # validate, find the public bounds, clip; sets `bounds_`, `clipped_`
+        self.release_ = self._release(X, account)   # the only touch of the data
+        self._learn()                               # from `release_` and `bounds_` alone; sets names ending in `_`
         return self
 
-    With labels: ``X, y = self._begin(X, y)``. ``_release(X, kernel=..., epsilon=..., seed=...)`` overrides what the
-    common parameters say: one sketch a class (`epsilon` in full: the classes are disjoint) or one a bandwidth (a share
-    of it each).
+    With labels: ``X, y = self._begin(X, y)``. Who makes several releases announces what they will claim before the
+    first, ``paid = self._pay(claims, account)``, and passes `paid` to each; see :class:`scumble.spending.Prepaid`.
 ``_learn()``
     is post-processing. ``from_release`` calls it too, so that a released file alone is enough.
 ``_learnt``
@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,8 +42,12 @@ import numpy as np
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.planning import DEFAULT_RECORDS, plan
+from scumble.privacy.calibration import calibrate
+from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release, load
+from scumble.releasing import release_disjoint
 from scumble.sketch import Sketch
+from scumble.spending import Charging, Prepaid, charging
 
 try:
     from sklearn.base import (
@@ -55,9 +59,11 @@ try:
         RegressorMixin,
         TransformerMixin,
     )
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted
 except ImportError as problem:  # pragma: no cover
     raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
+
+from scumble.learn.reading import records, target, target_numbers
 
 __all__ = [
     "BaseEstimator",
@@ -69,14 +75,17 @@ __all__ = [
     "RegressorMixin",
     "RepeatedReleaseWarning",
     "TransformerMixin",
+    "charging",
     "check_is_fitted",
     "default_kernel",
     "per_column",
-    "validate_data",
 ]
 
 FACTS = ("bounds", "classes", "count", "target_bounds")
 """What `public` may declare: that these facts about the table are public already and may be read off it."""
+
+BESIDE_COUNTERS = 1 << 20
+"""Bytes of a model's file for everything but its counters."""
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
@@ -110,7 +119,11 @@ class PrivateEstimator(BaseEstimator):
     bounds_: Bounds | None
     clipped_: int
     """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
+    before_charge: Callable[[int], object] | None = None
+    """Told the most bytes that the model's file can have, before a budget is spent: to prove that it can be written."""
     release_: Release
+    identity_: str
+    """The UUID of this fit: what stands in the ledger it was charged to."""
 
     def __init__(
         self,
@@ -139,13 +152,17 @@ class PrivateEstimator(BaseEstimator):
 
     # ---- the three steps of `fit` ----
 
-    def _begin(self, X: Any, y: Any = None, **validation: Any) -> Any:
-        """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`."""
+    def _begin(self, X: Any, y: Any = None, *, numeric: bool = False) -> Any:
+        """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`.
+
+        A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
+        """
         self._warn_of_repeats()
-        if y is None:
-            X = validate_data(self, X, dtype=np.float64, order="C", **validation)
-        else:
-            X, y = validate_data(self, X, y, dtype=np.float64, order="C", **validation)
+        X = records(self, X, reset=True)
+        if y is not None:
+            y = target(y, len(X))
+            if numeric:
+                y = target_numbers(y)
         self.bounds_ = self._public_bounds(X)
         self.clipped_ = 0
         if self.bounds_ is not None:
@@ -154,25 +171,39 @@ class PrivateEstimator(BaseEstimator):
             X = inside
         return X if y is None else (X, y)
 
-    def _release(
-        self,
-        X: np.ndarray,
-        *,
-        kernel: Kernel | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        seed: int | None = None,
-        **options: Any,
-    ) -> Release:
-        """One release of the records; whatever is not given comes from the parameters. `options` go to the sketch."""
-        budget: dict[str, Any] = {
-            "epsilon": self.epsilon if epsilon is None else epsilon,
-            "delta": self.delta if delta is None else delta,
+    def _release(self, X: np.ndarray, account: Charging | None = None) -> Release:
+        """One release of the records, for the whole budget."""
+        budget = self._budget()
+        sketch = self._sketch(self._kernel(), X, budget)
+        paid = self._pay([price(sketch.rows, budget)], account, counters=sketch.rows * sketch.buckets)
+        return self._spend([sketch.update(X)], budget, paid)[0]
+
+    def _budget(self, **changes: Any) -> dict[str, Any]:
+        """The parameters' own budget, but for what is given."""
+        whole = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
             "neighbors": self.neighbors,
             "records_per_person": self.records_per_person,
         }
-        sketch = self._sketch(self._kernel() if kernel is None else kernel, X, budget, seed=seed, **options)
-        return sketch.update(X).release(**budget)
+        return {**whole, **changes}
+
+    def _pay(self, claims: Sequence[PrivacyClaim], account: Charging | None, *, counters: int) -> Prepaid:
+        """Charge all that this fit will release, at once and before the first noise; sets `identity_`.
+
+        `counters` is how many there will be, at most: before the charge, whoever will write the model is told its size.
+        """
+        if self.before_charge is not None:
+            self.before_charge(8 * counters + BESIDE_COUNTERS)
+        paid = Prepaid(claims, account)
+        self.identity_ = paid.identity
+        return paid
+
+    def _spend(
+        self, sketches: Sequence[Sketch], budget: dict[str, Any], paid: Prepaid, *, count_share: Any = None
+    ) -> list[Release]:
+        """Release sketches of disjoint records, one for each class, from what was paid."""
+        return release_disjoint(sketches, **budget, count_share=count_share, prepaid=paid)
 
     def _sketch(
         self, kernel: Kernel, X: np.ndarray, budget: dict[str, Any], *, seed: int | None = None, **options: Any
@@ -268,7 +299,7 @@ class PrivateEstimator(BaseEstimator):
     def _read(self, X: Any, *, clip: bool = False) -> np.ndarray:
         """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X = records(self, X, reset=False)
         return np.clip(X, *self.bounds_) if clip and self.bounds_ is not None else X
 
     # ---- from a release, to and from files ----
@@ -294,6 +325,7 @@ class PrivateEstimator(BaseEstimator):
         )
         model._take(found)
         model.release_ = found
+        model.identity_ = found.identity
         model._learn()
         return model
 
@@ -362,7 +394,7 @@ class PrivateEstimator(BaseEstimator):
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in ("clipped_", "_fits", "_refined")
+            if name not in ("clipped_", "_fits", "_refined", "before_charge")
         }
 
     # ---- each fit is a release ----
@@ -393,6 +425,11 @@ class PrivateEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise has no seed
         return tags
+
+
+def price(rows: int, budget: dict[str, Any], count_share: Any = None) -> PrivacyClaim:
+    """What a release of so many rows will claim: known from public numbers, before any noise."""
+    return calibrate(rows, **budget, **({} if count_share is None else {"count_share": count_share})).claim
 
 
 def release_of(release: Any) -> Release:

@@ -29,7 +29,7 @@ from scumble.learn.base import PrivateEstimator, per_column
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
 
-_ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_")
+_ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
@@ -99,6 +99,8 @@ def _require_whole(model: PrivateEstimator) -> None:
     widths = [spec.dimensions for spec in specs]
     if type(held["n_features_in_"]) is not int or not 1 <= held["n_features_in_"] <= max(widths):
         raise ValueError("columns")
+    if type(held.get("identity_", "")) is not str:
+        raise ValueError("identity")
     if held["bounds_"] is not None:
         model.bounds_ = per_column(held["bounds_"], held["n_features_in_"])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.base import PrivateEstimator, release_of
+from scumble.learn.base import PrivateEstimator, charging, release_of
 from scumble.learn.kde import with_bandwidth
 from scumble.learn.sampling import alike
 from scumble.release import Release
@@ -68,7 +68,7 @@ class PrivateNeighbors(PrivateEstimator):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.1, (1000, 2))
     >>> model = PrivateNeighbors(radius=1.0, bounds=(0, 10)).fit(X)
-    >>> model.is_near([[5.0, 5.0], [1.0, 9.0]], crowd=400)
+    >>> model.is_near([[5.0, 5.0], [1.0, 9.0]], crowd=500)      # 13 standard errors above and below
     array([ True, False])
     """
 
@@ -103,10 +103,13 @@ class PrivateNeighbors(PrivateEstimator):
         )
         self.radius = radius
 
-    def fit(self, X: Any, y: Any = None) -> PrivateNeighbors:
-        """Release a sketch of X. `y` is ignored."""
+    def fit(
+        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+    ) -> PrivateNeighbors:
+        """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
+        account = charging(ledger, dataset, part)
         X = self._begin(X)
-        self.release_ = self._release(X)
+        self.release_ = self._release(X, account)
         self._learn()
         return self
 

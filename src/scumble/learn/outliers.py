@@ -10,7 +10,7 @@ import numpy as np
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import quantiles
-from scumble.learn.base import OutlierMixin, PrivateEstimator
+from scumble.learn.base import OutlierMixin, PrivateEstimator, charging, price
 from scumble.privacy.claim import PrivacyClaim, overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.release import Release
@@ -59,7 +59,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.5, (10_000, 2))
     >>> model = PrivateOutlierDetector(contamination=0.05, bounds=(0, 10)).fit(X)
-    >>> model.predict([[5.0, 5.0], [9.0, 1.0]])
+    >>> model.predict([[5.0, 5.0], [9.0, 1.0]])      # 30 standard errors above and below the threshold
     array([ 1, -1])
     """
 
@@ -98,18 +98,28 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         self.contamination = contamination
         self.threshold_share = threshold_share
 
-    def fit(self, X: Any, y: Any = None) -> PrivateOutlierDetector:
-        """Release a sketch of X, and if it has hashed rows one of the scores; find the threshold. `y` is ignored."""
+    def fit(
+        self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+    ) -> PrivateOutlierDetector:
+        """Release a sketch of X, and if it has hashed rows one of the scores; find the threshold.
+
+        `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
+        """
         self._check()
+        account = charging(ledger, dataset, part)
         X = self._begin(X)
         whole, share = as_fraction("epsilon", self.epsilon), as_fraction("threshold_share", self.threshold_share)
-        people: dict[str, Any] = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
-        budget = {"epsilon": whole, "delta": self.delta, **people}
-        sketch = self._sketch(self._kernel(), X, budget)
+        sketch = self._sketch(self._kernel(), X, self._budget())
         if sketch.spec.design == "grid":
             share *= 0
-        self.release_ = sketch.update(X).release(**{**budget, "epsilon": whole * (1 - share)})
-        self.scores_ = quantiles.counted(self.release_, X, epsilon=whole * share, **people) if share else None
+        budget, counting = self._budget(epsilon=whole * (1 - share)), self._budget(epsilon=whole * share, delta=0)
+        claims = [price(sketch.rows, budget), *([price(1, counting, 0)] if share else [])]
+        paid = self._pay(claims, account, counters=sketch.rows * sketch.buckets + quantiles.MOST)
+        (self.release_,) = self._spend([sketch.update(X)], budget, paid)
+        self.scores_ = None
+        if share:
+            scores = quantiles.counted(self.release_, X, counting["epsilon"])
+            (self.scores_,) = self._spend([scores], counting, paid, count_share=0)
         self._learn()
         return self
 

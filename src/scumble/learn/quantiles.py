@@ -55,8 +55,8 @@ def on_grid(release: Release, share: float) -> float:
     return float(sums[order[min(cells, len(order) - 1)]])
 
 
-def counted(release: Release, X: np.ndarray, epsilon: Any, **people: Any) -> Release:
-    """A release of its own: the private records counted by their kernel sums under a release of hashed rows."""
+def counted(release: Release, X: np.ndarray, epsilon: Any) -> Sketch:
+    """A sketch of its own, to be released for `epsilon`: the private records by their kernel sums under a release."""
     reader = release._reader()
     assert isinstance(reader, HashedReader)
     total = max(release.count, 1.0)
@@ -66,7 +66,7 @@ def counted(release: Release, X: np.ndarray, epsilon: Any, **people: Any) -> Rel
     sketch = Sketch(EuclideanKernel(high - low), 1, buckets=cells, bounds=(low, high), design="grid")
     for first in range(0, len(X), TILE):
         sketch.update(root(_kernel_sums(reader, X[first : first + TILE]))[:, None])
-    return sketch.release(epsilon=epsilon, **people, count_share=0)
+    return sketch
 
 
 def of_counted(scores: Release, total: float, share: float) -> float:

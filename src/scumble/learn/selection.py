@@ -37,6 +37,7 @@ import numpy as np
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.layout import HashedRows
+from scumble.privacy import seam
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.exact import as_fraction
 from scumble.privacy.noise import discrete_laplace
@@ -51,7 +52,7 @@ def noisy_best(
     `handicaps`, public whole numbers, are taken off the scores first: a way to prefer a candidate that is good in
     general.
 
-    >>> noisy_best([10, 5000, 20], epsilon=1.0)
+    >>> noisy_best([10, 5000, 20], epsilon=1.0)         # any other with probability below exp(−1000)
     1
     """
     exact = [int(score) for score in scores]
@@ -61,10 +62,10 @@ def noisy_best(
     if budget <= 0:
         raise parameter("epsilon", "positive", epsilon)
     scale = Fraction(sensitivity * (1 if monotone else 2)) / budget
-    total = np.array(exact, np.int64) + discrete_laplace(scale, len(exact))
+    total = discrete_laplace(scale, len(exact)) + np.array(exact, np.int64)
     if len(handicaps):
         total -= np.asarray(handicaps, np.int64)
-    return int(np.argmax(total))
+    return seam.choose(int(np.argmax(total)), exact, scale)
 
 
 def credible_records(sketches: Sequence[Sketch], margin: int) -> int:

@@ -1,13 +1,23 @@
-"""Labels and targets: what is public of them, and what to say if it is missing."""
+"""Labels and targets: what is public of them, and what to say if it is missing.
+
+A label is compared with the classes cell by cell, by the one rule of :mod:`scumble.tables.hashing`: 1, 1.0 and "1" are
+the same class, and what one record's label is changes nobody else's.
+"""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from scumble.errors import DataError, PrivacyError, parameter
+from scumble.tables.cells import Column, categories, is_arrow
+from scumble.tables.hashing import stable_hash
+
+_TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
+"""Where classes are numbers, a truth value stands for 0 or 1; and the other way round."""
 
 
 def require_target(model: Any, y: Any) -> None:
@@ -16,32 +26,63 @@ def require_target(model: Any, y: Any) -> None:
         raise DataError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
 
 
-def public_classes(model: Any, y: np.ndarray | None) -> np.ndarray:
+def public_classes(model: Any, y: Column | None) -> np.ndarray:
     """The class list that was given, or that of the data if the caller declared it public; sorted."""
-    if y is not None:
-        check_classification_targets(y)
     if model.classes is not None:
         return np.unique(np.asarray(model.classes))
     if y is not None and "classes" in model._public():
-        return np.unique(y)
+        return _classes_of(y)
     raise PrivacyError(
         f"{type(model).__name__} needs the list of classes, and reading it off the data would leak. "
         "Hint: pass classes=[...]; if the classes are public already, say public=('classes',)."
     )
 
 
-def labelled(model: Any, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _classes_of(y: Column) -> np.ndarray:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what scikit-learn warns of is a fact about the records
+            values = np.asarray(y.to_pylist() if is_arrow(y) else y.tolist())
+            check_classification_targets(values)
+            return np.unique(values)
+    except Exception:
+        raise DataError(
+            "Unknown label type: y must hold classes, not continuous numbers, missing cells or cells of several kinds. "
+            "Hint: name the classes, classes=[...]."
+        ) from None
+
+
+def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
     """Records whose labels are among `classes_`; the others are refused or dropped, as `unknown` says."""
-    known = np.isin(y, model.classes_)
+    place = _places(model.classes_, categories(y, "The target y"))
+    known = place >= 0
     if not known.all() and model.unknown == "error":
         raise DataError(
             f"{int((~known).sum())} records have labels that are not in `classes`. "
             "Hint: name all classes, or pass unknown='drop'."
         )
-    return X[known], y[known]
+    return X[known], model.classes_[place[known]]
+
+
+def _places(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """For each label the place of its class, -1 if it has none."""
+    names = {stable_hash(one): place for place, one in enumerate(classes)}
+    if classes.dtype.kind in "biuf":
+        for flag, number in _TWINS.items():
+            for one, other in ((flag, number), (number, flag)):
+                if one in names:
+                    names.setdefault(other, names[one])
+    hashes = np.array(sorted(names))
+    nearest = np.minimum(np.searchsorted(hashes, labels), len(hashes) - 1)
+    return np.where(hashes[nearest] == labels, np.array([names[one] for one in hashes])[nearest], -1)
 
 
 def require_rule_for_unknown(model: Any) -> None:
-    """`unknown` is one of its two words."""
+    """`unknown` is one of its two words, and goes with the neighbours."""
     if model.unknown not in ("error", "drop"):
         raise parameter("unknown", "'error' or 'drop'", model.unknown)
+    if model.unknown == "drop" and model.neighbors == "replace":
+        raise PrivacyError(
+            "unknown='drop' does not go with neighbors='replace': how many records are counted then depends on their "
+            "labels, and that number would be public. Hint: use neighbors='add-remove', or unknown='error'."
+        )

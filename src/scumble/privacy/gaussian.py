@@ -137,8 +137,8 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     return min(1.0, math.exp(min(0.0, best.fun)) * PADDING)
 
 
-def smoothing_delta(epsilon: float, shift: Shift) -> float:
-    """δ(ε) by comparison with continuous noise of variance σ² − τ² (proof, Lemma 2).
+def smoothing_delta(epsilon: float, *shifts: Shift) -> float:
+    """δ(ε) of one release, or of several together, by comparison with continuous noise of variance σ² − τ² (Lemma 2).
 
     Rounding a continuous Gaussian of variance σ² − τ² at random, by a discrete Gaussian of variance τ²
     around it, gives the discrete Gaussian of variance σ² up to a factor e^±c for each coordinate, with
@@ -146,15 +146,16 @@ def smoothing_delta(epsilon: float, shift: Shift) -> float:
     negligible even for thousands of coordinates n. (The convolution of discrete Gaussians: Peikert 2010.)
     """
     # A person with records in several classes may touch as many counts; there are never more than touched cells.
-    coordinates = 2 * shift.cells if shift.count else shift.cells
+    coordinates = sum(2 * shift.cells if shift.count else shift.cells for shift in shifts)
     slack = 1e-7 * min(1.0, epsilon)  # n·c
     less = math.log(5 * coordinates / slack) / (2 * math.pi**2)
-    if less >= 0.9 * min(shift.sigma, shift.count_sigma if shift.count else math.inf) ** 2:
+    sigmas = [sigma for shift in shifts for sigma in (shift.sigma, shift.count_sigma if shift.count else math.inf)]
+    if less >= 0.9 * min(sigmas) ** 2:
         return 1.0
     x = math.exp(-2 * math.pi**2 * less)
     kappa = x / (1 - x)
     loss = coordinates * (math.log1p(2 * kappa) - math.log1p(-2 * kappa))
-    mu = math.sqrt(shift.mu_squared(less))
+    mu = math.sqrt(sum(shift.mu_squared(less) for shift in shifts))
     return min(1.0, math.exp(loss) * gaussian_delta(epsilon - 2 * loss, mu) * PADDING)
 
 

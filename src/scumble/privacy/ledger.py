@@ -113,8 +113,11 @@ class Cost:
         """
         if claim.parts:
             costs = [Cost.of(part, rounded=rounded) for part in claim.parts]
-            combine = _largest if claim.combination == "disjoint" else _sum
-            return combine(costs)
+            if claim.combination == "disjoint":
+                return _largest(costs)
+            total = _sum(costs)
+            # The claim may have been added up more tightly than part by part.
+            return dataclasses.replace(total, epsilon=min(total.epsilon, Fraction(claim.epsilon)))
         assert claim.rows is not None and claim.exact_scale is not None and claim.rho is not None
         scale = Fraction(claim.exact_scale)
         count = None if claim.exact_count_scale is None else Fraction(claim.exact_count_scale)

@@ -44,6 +44,7 @@ import numpy.typing as npt
 
 from scumble.compiling import njit
 from scumble.errors import ScumbleError, parameter
+from scumble.privacy import seam
 from scumble.privacy.exact import as_fraction, float_up
 
 Integers = npt.NDArray[np.int64]
@@ -77,8 +78,8 @@ def discrete_laplace(scale: Fraction | int | float, size: int | tuple[int, ...],
     """
     exact, shape = _scale("scale", scale), _shape(size)
     if require_backend(backend) == "opendp":
-        return _opendp("laplace", exact, shape)
-    return _laplace(exact, math.prod(shape)).reshape(shape)
+        return seam.drawn("discrete-laplace", exact, _opendp("laplace", exact, shape))
+    return seam.drawn("discrete-laplace", exact, _laplace(exact, math.prod(shape)).reshape(shape))
 
 
 def discrete_gaussian(
@@ -86,13 +87,13 @@ def discrete_gaussian(
 ) -> Integers:
     """Draw independent integers with P(k) ∝ exp(−k²/(2 sigma²)); arguments as above.
 
-    >>> int(abs(discrete_gaussian(3, 100)).max()) < 100
+    >>> int(abs(discrete_gaussian(3, 100)).max()) < 100       # 33 σ: false once in 10²³⁰ times
     True
     """
     exact, shape = _scale("sigma", sigma), _shape(size)
     if require_backend(backend) == "opendp":
-        return _opendp("gaussian", exact, shape)
-    return _gaussian(exact, math.prod(shape)).reshape(shape)
+        return seam.drawn("discrete-gaussian", exact, _opendp("gaussian", exact, shape))
+    return seam.drawn("discrete-gaussian", exact, _gaussian(exact, math.prod(shape)).reshape(shape))
 
 
 def laplace_variance(scale: Fraction | int | float) -> float:

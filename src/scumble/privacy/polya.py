@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 
 from scumble.compiling import njit
-from scumble.privacy import noise
+from scumble.privacy import noise, seam
 from scumble.privacy.exact import as_count
 from scumble.privacy.noise import MARGIN, Integers, Words
 
@@ -47,7 +47,7 @@ def laplace_share(scale: Fraction | int | float, custodians: int, size: int | tu
     """
     exact, shape = noise._scale("scale", scale), noise._shape(size)
     people = as_count("custodians", custodians)
-    return _shares(exact, people, math.prod(shape)).reshape(shape)
+    return seam.drawn("laplace-share", exact, _shares(exact, people, math.prod(shape)).reshape(shape), parts=people)
 
 
 def _blocks(scale: Fraction) -> int:

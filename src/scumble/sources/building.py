@@ -15,9 +15,10 @@ from scumble.planning import DEFAULT_RECORDS, Bounds, plan
 from scumble.privacy.calibration import calibrate
 from scumble.release import Release
 from scumble.releasing import release_disjoint
+from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
-from scumble.sources.opening import open_source
+from scumble.sources.opening import _paths, open_source
 from scumble.sources.roles import roles_of
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
@@ -98,11 +99,15 @@ class Build:
                 "Noise first and a column of persons do not go together: the table of persons would be there to steal. "
                 "Hint: leave out one of them."
             )
+        if checkpoint is not None:
+            book: Any = getattr(ledger, "path", ledger)
+            inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
+            require_apart({"checkpoint": os.fsdecode(checkpoint)}, inputs, every=reading.get("format") is not None)
         people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
         self.source: Source = open_source(source, **reading)
         try:
             others = [name for name in (label, person_column) if name is not None]
-            names = [name for name in self.source.names if name not in others] if columns is None else list(columns)
+            names = self.source.columns(columns, besides=others)
             self.source.require([*names, *others])
             for name in others:
                 if name in names or others.count(name) > 1:
@@ -202,7 +207,7 @@ def build(
     source : a file, a folder, a glob, a list of these, "-" for standard input, "sqlite:///file.db" or "postgresql://…"
         (with `table` or `query`); or a table in memory.
     kernel : what "near" means.
-    columns : the columns to read, in order; None reads all.
+    columns : the columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : the budget; see :meth:`scumble.Sketch.release`.
     rows, buckets, design : the size. None and "auto" let the plan choose, for the given budget.
     n : roughly how many records there are, if that is public: it makes the plan better.
@@ -236,8 +241,8 @@ def build(
         raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
     job = Build(source, kernel, columns, **budget, **options)
     job.count(progress)
-    job.discard_checkpoint()
     release = job.release()
+    job.discard_checkpoint()
     assert isinstance(release, Release)
     return release
 
@@ -259,8 +264,8 @@ def build_by(
     """
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
     job.count(progress)
-    job.discard_checkpoint()
     bundle = job.release()
+    job.discard_checkpoint()
     assert isinstance(bundle, Bundle)
     return bundle
 

@@ -4,7 +4,9 @@ Counters and position are written in one atomic step. Whenever the process dies,
 all rows before the position are counted once, all rows after it not at all. A build that is started again with the same
 command goes on from there and ends with the identical sketch.
 
-A checkpoint is removed before the release that it leads to is given out: the same counters are never released twice.
+A checkpoint is used up before the release that it leads to is given out: the same counters are never released twice.
+(:mod:`scumble.pledges` tells how, when the release goes to a file.) What a killed run was writing when it died, exact
+counters too, is removed by the next run with the same checkpoint.
 
 With noise first, the counters in the file are a release already, and numbers that would tell more than the position
 does (rows, dropped rows) are left out. One look is harmless, two are not: see `Sketch.start_with_noise`.
@@ -17,8 +19,9 @@ import os
 import time
 from typing import Any
 
-from scumble import files
-from scumble.errors import CorruptFileError, DataError, ParameterError, parameter
+from scumble import files, places
+from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
+from scumble.pledges import require_free
 from scumble.sketch import Sketch
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
@@ -44,9 +47,11 @@ class Checkpoint:
         self.path = os.fsdecode(path)
         self._source, self._parameters, self._every = source, parameters, every
         self._last = time.monotonic()
+        self._position: Position = (0, 0)
 
     def resume(self, tally: Tally) -> Position:
         """Fill the tally from the file, if there is one, and say where to go on."""
+        places.clear_leftovers(self.path)
         try:
             container = files.read(self.path, expect="checkpoint")
         except FileNotFoundError:
@@ -54,6 +59,12 @@ class Checkpoint:
         data = container.metadata
         try:
             self._compare(data["source"], data["parameters"])
+            require_free(data)
+            if "released" in data:
+                raise BudgetError(
+                    f"The counters of {self.path!r} were released before, as {data['released']!r}, and are gone. "
+                    "Hint: delete the file to start anew."
+                )
             sketches = []
             for k, secret in enumerate(data["sketches"]):
                 part = {"counts": container.arrays[f"counts.{k}"]}
@@ -66,10 +77,11 @@ class Checkpoint:
                 tally.over = int(data["over"])
             tally.restore(sketches, rows=data["rows"], dropped=data["dropped"], skipped=skipped)
         except (KeyError, TypeError, ValueError) as problem:
-            if isinstance(problem, (ParameterError, DataError)):
+            if isinstance(problem, (ParameterError, DataError, BudgetError)):
                 raise
             raise CorruptFileError(f"{self.path!r} lacks a part of a checkpoint. Hint: delete it.") from None
-        return int(file), int(row)
+        self._position = int(file), int(row)
+        return self._position
 
     def _compare(self, source: dict[str, Any], parameters: dict[str, Any]) -> None:
         hint = f"Hint: run the first command again, or delete {self.path!r} to start anew."
@@ -83,8 +95,27 @@ class Checkpoint:
                     f"{_short(mine.get(name))} now. {hint}"
                 )
 
-    def keep(self, tally: Tally, position: Position, *, now: bool = False) -> None:
-        """Write the state, if it is time."""
+    def left(self) -> dict[str, Any] | None:
+        """What the file says, if its counters were pledged or released by the same build."""
+        try:
+            data = files.read(self.path, expect="checkpoint").metadata
+            if "pledge" not in data:
+                return None
+            self._compare(data["source"], data["parameters"])
+        except (FileNotFoundError, KeyError):
+            return None
+        return data
+
+    def note(self, identity: str, pledged: dict[str, Any]) -> bytes:
+        """What takes the place of counters that have been released."""
+        about = {"source": self._source, "parameters": self._parameters, "released": identity, **pledged}
+        return files.to_bytes("checkpoint", about, {})
+
+    def keep(
+        self, tally: Tally, position: Position, *, now: bool = False, pledged: dict[str, Any] | None = None
+    ) -> None:
+        """Write the state, if it is time; `pledged` if it is about to be released."""
+        self._position = position
         if not now and time.monotonic() - self._last < self._every:
             return
         contents = [sketch.contents() for sketch in tally.sketches]
@@ -97,6 +128,7 @@ class Checkpoint:
             "dropped": tally.dropped_rows,
             "skipped": {str(index): count for index, count in tally.skipped.items()},
             "sketches": [metadata for metadata, _ in contents],
+            **(pledged or {}),
         }
         arrays = {f"counts.{k}": arrays["counts"] for k, (_, arrays) in enumerate(contents)}
         if tally.sketches[0].noisy:
@@ -107,6 +139,10 @@ class Checkpoint:
             arrays |= people
         files.write(self.path, "checkpoint", metadata, arrays, secret=True)
         self._last = time.monotonic()
+
+    def pledge(self, tally: Tally, pledged: dict[str, Any]) -> None:
+        """Write the last state, and which release will be made of it."""
+        self.keep(tally, self._position, now=True, pledged=pledged)
 
     def discard(self) -> None:
         """Remove the file, before what it leads to is given out."""

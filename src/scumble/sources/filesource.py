@@ -43,6 +43,7 @@ class FileSource(Source):
         if len(set(self._headers[0])) < len(self._headers[0]):
             self.names = self._headers[0]  # names that stand twice are refused when they are asked for
         self.skipped = {}
+        self.declared = all(reader.declares_columns for reader in self._readers)
         self._total = sum(file.size for file in files)
         self._before = [sum(file.size for file in files[:k]) for k in range(len(files))]
 
@@ -52,11 +53,16 @@ class FileSource(Source):
 
     def require(self, wanted: Sequence[str]) -> None:
         super().require(wanted)
+        if not self.declared:
+            return
         for file, header in zip(self._files, self._headers, strict=True):
             known = [*header, *file.partition]
             for name in wanted:
                 if name not in known:
                     raise DataError(f"There is no column {name!r} in {file.name}.{did_you_mean(name, known)}")
+
+    def keys(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self._readers[0].keys(self._files[0]), *self._files[0].partition]))
 
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         first, skip = start

@@ -42,6 +42,8 @@ class Format(ABC):
     """One file format. `columns` is asked first and finds what is wrong with the file as a whole."""
 
     title: str
+    declares_columns = True
+    """Whether a file says which columns it has, in a header or a schema, apart from its records."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -50,7 +52,11 @@ class Format(ABC):
 
     @abstractmethod
     def columns(self, file: File) -> tuple[str, ...]:
-        """The names of the file's columns."""
+        """The names of the columns that the file declares."""
+
+    def keys(self, file: File) -> tuple[str, ...]:
+        """The names of all its columns, be they read off its records: for public points, never for a private table."""
+        return self.columns(file)
 
     @abstractmethod
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:

@@ -1,40 +1,60 @@
 """JSON lines: one object a line.
 
-pyarrow reads a block of lines at once if every column has the type that the kernel needs. A block that has not (a
-number where text was expected, a word where a number was) is read line by line in Python: slower, never wrong.
+**No header.** Which keys the records have is a fact about the records: one stray key would publish its name. So the
+columns of a private table are named by whoever asks for them, and a field that a record has not is a missing cell.
+
+**Two ways, one outcome.** pyarrow reads a block of lines at once if every cell has the type that the role needs. A
+block with one of another type (a number where text was expected, a word where a number was) is read line by line in
+Python: slower, and each record becomes the same. For that, pyarrow gets no line that the two could understand
+differently (`_plain`); what it refuses goes to Python whole.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pajson
 
 from scumble.errors import DataError
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
-from scumble.sources.roles import Roles
+from scumble.sources.roles import Roles, numbers_from_text
 from scumble.sources.source import cut
+from scumble.tables.hashing import text_of
 
 BLOCK = 4 << 20
 LOOK = 100
-"""Lines looked at for the names of the columns: an object may leave out what it has not."""
+"""Lines looked at for the keys of public points: an object may leave out what it has not."""
+DEEP = 200
+"""Brackets in a line that Python's parser follows without fail."""
 
 _TYPES = {"number": pa.float64(), "category": pa.string(), "any": pa.string(), "tokens": pa.list_(pa.string())}
+_ODD_LINE = re.compile(rb"^(?![ \t\r]*\{.*\}[ \t\r]*$)", re.MULTILINE)
+"""A line that does not begin with a brace and end with one."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a pair of surrogates: Arrow has no such text."""
+_ODD_LITERAL = re.compile(rb"[:,\[\s-](?:NaN|Inf)")
 
 
 class JsonLines(Format):
     """One JSON object a line; fields that are not there are missing cells."""
 
     title = "JSON lines"
+    declares_columns = False
 
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
+        return ()
+
+    def keys(self, file: File) -> tuple[str, ...]:
         if file.path == "-":
             data = standard_input().head
         else:
@@ -51,34 +71,23 @@ class JsonLines(Format):
         problem = empty(file)
         for number, line in reversed(list(enumerate(complete[:LOOK]))):
             if line.strip():
-                try:
-                    names = dict.fromkeys(self._object(line.removeprefix(b"\xef\xbb\xbf"), file, number)) | names
-                except DataError as first:  # one bad line is a row's affair; if all are, the first one is told
-                    problem = first
+                found = _object(line.removeprefix(b"\xef\xbb\xbf"))
+                if found is None:  # one bad line is a row's affair; if all are, the first one is told
+                    problem = _no_object(file, number)
+                else:
+                    names = dict.fromkeys(found) | names
         if not names:
             raise problem
         return tuple(names)
 
-    def _object(self, line: bytes, file: File, row: int) -> dict[str, Any]:
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise DataError(
-                f"{file.name}, line {row + 1:,}, is not a JSON object. "
-                'Hint: JSON lines hold one object a line, such as {"age": 41}.'
-            )
-        return found
-
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged = 0
         stream = Stream(file)
-        schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
-        options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
         try:
             for block, line in _blocks(stream, file, self):
-                batches = self._parse(block, line, file, roles, options, invalid)
+                batches = _quickly(block, roles)
+                if batches is None:
+                    batches = self._slowly(block, line, file, roles, invalid)
                 rows = sum(batch.num_rows for batch in batches)
                 for batch in cut(iter(batches), skip):
                     yield Read(batch, stream.share())
@@ -86,28 +95,19 @@ class JsonLines(Format):
         finally:
             stream.close()
 
-    def _parse(
-        self, block: bytes, line: int, file: File, roles: Roles, options: Any, invalid: str
-    ) -> list[pa.RecordBatch]:
-        try:
-            block.decode()  # pyarrow takes any bytes for text, and would count what is refused line by line
-            reading = pajson.ReadOptions(block_size=len(block) + 1)
-            table = pajson.read_json(pa.BufferReader(block), read_options=reading, parse_options=options)
-            if table.num_rows == block.count(b"\n"):  # blank lines and several objects a line go the slow way
-                return table.select(list(roles)).to_batches()
-        except (pa.ArrowInvalid, UnicodeDecodeError):
-            pass
+    def _slowly(self, block: bytes, line: int, file: File, roles: Roles, invalid: str) -> list[pa.RecordBatch]:
         objects = []
         for k, text in enumerate(block.split(b"\n")[:-1]):
-            if text.strip():
-                try:
-                    objects.append(self._object(text, file, line + k))
-                except DataError:
-                    if invalid != "drop":
-                        raise
-                    self.ragged += 1
-        columns = [_column([one.get(name) for one in objects], role) for name, role in roles.items()]
-        return [pa.RecordBatch.from_arrays(columns, names=list(roles))] if columns else []
+            if not text.strip():
+                continue
+            found = _object(text)
+            if found is not None:
+                objects.append(found)
+            elif invalid == "drop":
+                self.ragged += 1
+            else:
+                raise _no_object(file, line + k)
+        return [_batch(objects, roles)] if roles else []
 
     def place(self, file: File, row: int) -> str:
         if file.path == "-":
@@ -117,7 +117,7 @@ class JsonLines(Format):
         try:
             for block, line in _blocks(stream, file, self):
                 for k, text in enumerate(block.split(b"\n")[:-1]):
-                    seen += bool(text.strip())
+                    seen += bool(text.strip()) and _object(text) is not None
                     if seen == row:
                         return f"{file.name}, line {line + k + 1:,}"
         finally:
@@ -151,46 +151,116 @@ def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes,
             raise DataError(f"{file.name} has a line of more than 64 MiB. Hint: JSON lines hold one object a line.")
 
 
+def _plain(block: bytes) -> bool:
+    """Whether pyarrow and Python cannot but understand each line of a block in the same way, if pyarrow does.
+
+    It is UTF-8. Each line begins with "{" and ends with "}", so that no object goes over a line's end: after the last
+    "}" of an unfinished object no "{" may follow. There is no NaN and no Inf, which the two spell differently, and
+    nothing so deeply nested that Python gives up.
+    """
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    if _ODD_LINE.search(block, 0, len(block) - 1) or _ODD_LITERAL.search(block):
+        return False
+    return all(line.count(b"[") + line.count(b"{") <= DEEP for line in block.split(b"\n"))
+
+
+def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
+    """The block by pyarrow; None if it has a line for Python."""
+    if not _plain(block):
+        return None
+    schema = pa.schema([(name, _TYPES[role]) for name, role in roles.items()])
+    options = pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    reading = pajson.ReadOptions(block_size=len(block) + 1)
+    try:
+        table = pajson.read_json(pa.BufferReader(block), read_options=reading, parse_options=options)
+    except pa.ArrowException:
+        return None
+    if table.num_rows != block.count(b"\n"):  # several objects in a line
+        return None
+    return table.select(list(roles)).to_batches()
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The object of a line; None if there is none."""
+    try:
+        found = json.loads(line.decode(), parse_int=_whole)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _no_object(file: File, row: int) -> DataError:
+    return DataError(
+        f"{file.name}, line {row + 1:,}, is not a JSON object. "
+        'Hint: JSON lines hold one object a line, such as {"age": 41}.'
+    )
+
+
+def _whole(digits: str) -> int | float:
+    # Python reads no more than 4,300 digits as an integer; no float is that large either.
+    return int(digits) if len(digits) <= 4000 else float(digits)
+
+
+def parsed(lines: Iterable[bytes], roles: Roles) -> pa.RecordBatch:
+    """Lines from elsewhere, read in the same way; one that is no object becomes a row without cells."""
+    return _batch([_object(line) or {} for line in lines if line.strip()], roles)
+
+
+def _batch(objects: list[dict[str, Any]], roles: Roles) -> pa.RecordBatch:
+    columns = [_column([one.get(name) for one in objects], role) for name, role in roles.items()]
+    return pa.RecordBatch.from_arrays(columns, names=list(roles))
+
+
 def _column(values: list[Any], role: str) -> pa.Array:
-    """Cells of any JSON type, read as the role asks; what cannot be is missing."""
+    """Cells of any JSON type, each read as the role asks; what cannot be is missing."""
     if role == "number":
-        return pa.array([_number(value) for value in values], pa.float64())
+        return _numbers(values)
     if role == "tokens":
-        return pa.array([_tokens(value) for value in values], pa.list_(pa.string()))
-    return pa.array([_text(value) for value in values], pa.string())
+        sets = [_tokens(value) for value in values]
+        lengths = np.array([0 if one is None else len(one) for one in sets], np.int64)
+        offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+        flat = _text_array([token for one in sets if one is not None for token in one])
+        return pa.ListArray.from_arrays(offsets, flat, mask=pa.array([one is None for one in sets], pa.bool_()))
+    return _text_array([_text(value) for value in values])
+
+
+def _text_array(texts: list[bytes | None]) -> pa.Array:
+    """Text as its bytes: JSON can spell half of a pair of surrogates, which is no UTF-8."""
+    options = pc.CastOptions(target_type=pa.string(), allow_invalid_utf8=True)
+    return pc.cast(pa.array(texts, pa.binary()), options=options)
+
+
+def _numbers(values: list[Any]) -> pa.Array:
+    """Numbers and truth values; and text that spells them, as in a file of text."""
+    spelt = [value if isinstance(value, str) and not _HALF.search(value) else None for value in values]
+    from_text = numbers_from_text(pa.array(spelt, pa.string())).to_pylist()
+    return pa.array(
+        [_number(value) if text is None else text for value, text in zip(values, from_text, strict=True)], pa.float64()
+    )
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, (bool, int, float)):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf
-    if isinstance(value, str) and _text(value) is not None:
-        from scumble.sources.roles import numbers_from_text
+    if not isinstance(value, (bool, int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
-        return numbers_from_text(pa.array([value])).to_pylist()[0]
+
+def _text(value: Any) -> bytes | None:
+    """The canonical text of a category, as the tables module writes it; of what has none, its JSON."""
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, sort_keys=True).encode()
+    return text_of(value)
+
+
+def _tokens(value: Any) -> list[bytes | None] | None:
+    if isinstance(value, str):
+        return [text_of(token) for token in value.split()]
+    if isinstance(value, list):
+        return [_text(token) for token in value]
     return None
-
-
-def _text(value: Any) -> str | None:
-    """The canonical text of a category, as the tables module writes it."""
-    from scumble.tables.hashing import UnsupportedValue, canonical
-
-    try:
-        text = canonical(value)
-    except UnsupportedValue:
-        return json.dumps(value, sort_keys=True)
-    try:
-        return None if text is None else text.decode()
-    except UnicodeDecodeError:  # half of a pair of escapes: no text
-        return None
-
-
-def _tokens(value: Any) -> list[str | None] | None:
-    parts = value.split() if isinstance(value, str) else value
-    if not isinstance(parts, list):
-        return None
-    tokens = [_text(part) for part in parts]
-    unreadable = any(token is None and isinstance(part, str) for token, part in zip(tokens, parts, strict=True))
-    return None if unreadable else tokens

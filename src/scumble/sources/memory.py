@@ -1,4 +1,9 @@
-"""Tables that are in memory already, or come one after the other from a program."""
+"""Tables that are in memory already, or come one after the other from a program.
+
+Columns of declared types go over as they are. A column of Python objects declares nothing, and Arrow would guess a type
+from its cells; so each of its cells is read by itself, as the column's role asks: a number, the canonical text of a
+category, or the canonical texts of a set.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +16,42 @@ import pyarrow as pa
 from scumble.errors import DataError, ParameterError
 from scumble.sources.roles import Roles
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
+from scumble.tables.cells import Column, describe, is_arrow, number, texts
+from scumble.tables.containers import is_of, take_apart
+from scumble.tables.tokens import words
+
+Named = dict[str, Column]
+"""Columns by their names; of names that stand twice, any: they are refused when they are asked for."""
 
 
 class MemorySource(Source):
     """An Arrow table, reader or batch, a pandas or polars frame, or an iterator of such."""
 
     def __init__(self, tables: Any) -> None:
-        self._tables = _batches(tables)
-        self._first = next(self._tables, None)
-        if self._first is None:
+        self._tables = _tables(tables)
+        first = next(self._tables, None)
+        if first is None:
             raise DataError("The source gives no table at all. Hint: give at least one, even without rows.")
-        self.names = tuple(self._first.schema.names)
+        self.names, columns = first
+        self._first: Named | None = columns
         self.skipped = {}
 
     def __str__(self) -> str:
         return "the table"
 
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
-        row = 0
         if self._first is None:
             raise ParameterError("The source has been read already. Hint: make a new one.")
-        batch, self._first = self._first, None
-        while batch is not None:
-            for first in range(0, batch.num_rows, BATCH_ROWS):
-                part = batch.slice(first, BATCH_ROWS).select(list(roles))
-                row += part.num_rows
-                yield Piece(part, (0, row), None)
-            batch = next(self._tables, None)
+        columns, self._first = self._first, None
+        row = 0
+        while True:
+            for batch in _batches(columns, roles):
+                row += batch.num_rows
+                yield Piece(batch, (0, row), None)
+            following = next(self._tables, None)
+            if following is None:
+                return
+            columns = following[1]
 
     def place(self, position: Position, rows: int, row: int) -> str:
         return f"the table, row {position[1] - rows + row + 1:,}"
@@ -46,24 +60,18 @@ class MemorySource(Source):
         raise ParameterError("A table in memory has no checkpoint. Hint: save it to a file, or leave out `checkpoint`.")
 
 
-def _batches(tables: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(tables, pa.RecordBatch):
-        yield tables
-    elif isinstance(tables, pa.Table):
-        yield from tables.to_batches(BATCH_ROWS) or [_empty(tables.schema)]
-    elif type(tables).__module__.startswith("pandas.") and hasattr(tables, "columns"):
-        yield from _batches(pa.table({str(name): np.asarray(tables[name]) for name in tables.columns}))
+def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
+    """The names and the columns of each table, one after the other."""
+    if isinstance(tables, pa.RecordBatch | pa.Table):
+        yield _named(tables.column_names, tables.columns)
+    elif is_of(tables, "pandas", "DataFrame") or is_of(tables, "polars", "DataFrame"):
+        yield _named(list(tables.columns), take_apart(tables).columns)
     elif hasattr(tables, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(tables)
-        empty = True
-        for batch in reader:
-            empty = False
-            yield batch
-        if empty:
-            yield _empty(reader.schema)
+        for batch in _streamed(tables):
+            yield _named(batch.schema.names, batch.columns)
     elif isinstance(tables, Iterator):
         for table in tables:
-            yield from _batches(table)
+            yield from _tables(table)
     else:
         raise DataError(
             f"The source must be a path, a database URI or a table with named columns, got {type(tables).__name__}. "
@@ -71,5 +79,48 @@ def _batches(tables: Any) -> Iterator[pa.RecordBatch]:
         )
 
 
-def _empty(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+def _streamed(table: Any) -> Iterator[pa.RecordBatch]:
+    """The batches of whatever speaks Arrow's C interface; one without rows, if there is none."""
+    try:
+        reader = pa.RecordBatchReader.from_stream(table)
+        schema, batches = reader.schema, iter(reader)
+        batch = next(batches, None)
+        if batch is None:
+            batch = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+        while batch is not None:
+            yield batch
+            batch = next(batches, None)
+    except Exception:  # what another library has to say may quote cells
+        raise DataError(f"The {type(table).__name__} cannot be read as a stream of Arrow batches.") from None
+
+
+def _named(names: list[Any], columns: list[Column]) -> tuple[tuple[str, ...], Named]:
+    known = tuple(str(name) for name in names)
+    return known, dict(zip(known, columns, strict=True))
+
+
+def _batches(columns: Named, roles: Roles) -> Iterator[pa.RecordBatch]:
+    for name in roles:
+        if name not in columns:
+            raise DataError(f"There is no column {name!r} in one of the tables. Hint: all must have the same columns.")
+    rows = len(next(iter(columns.values()), ()))
+    for first in range(0, rows, BATCH_ROWS):
+        arrays = [_as_arrow(columns[name][first : first + BATCH_ROWS], role, name) for name, role in roles.items()]
+        yield from pa.table(arrays, names=list(roles)).to_batches()
+
+
+def _as_arrow(column: Column, role: str, name: str) -> Any:
+    if is_arrow(column):
+        return column
+    if column.dtype != object:
+        try:
+            return pa.array(column)
+        except pa.ArrowException:  # by its type: complex numbers, say
+            raise DataError(f"Column {name!r} must hold numbers or categories, got {describe(column)}.") from None
+    if role == "number":
+        return pa.array(np.fromiter(map(number, column), np.float64, len(column)))
+    if role == "tokens":
+        return pa.array([words(cell) for cell in column], pa.large_list(pa.large_binary()))
+    found, places = texts(column)
+    gone = np.array([text is None for text in found], bool)[places] if found else np.empty(0, bool)
+    return pa.DictionaryArray.from_arrays(pa.array(places, mask=gone), pa.array(found, pa.large_binary()))

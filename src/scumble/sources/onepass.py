@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from scumble.errors import DataError, ScumbleError
+from scumble.interrupts import PatientInterrupts
 from scumble.sources.checkpoint import Checkpoint
-from scumble.sources.interrupts import PatientInterrupts
 from scumble.sources.readahead import read_ahead
 from scumble.sources.roles import Roles
 from scumble.sources.source import Piece, Source
@@ -43,8 +43,8 @@ def one_pass(
 ) -> None:
     """Count every row of the source once.
 
-    Ctrl-C waits for the batch at hand, writes a last checkpoint, and then raises KeyboardInterrupt as usual.
-    A source that has changed meanwhile is refused, before noise is drawn. (Noise that came first has been paid for.)
+    Ctrl-C (SIGTERM, SIGHUP) waits for the batch at hand, writes a last checkpoint, and then acts as usual. A source
+    that has changed meanwhile is refused, before noise is drawn. (Noise that came first has been paid for.)
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)
     invalid = tally.options.get("invalid", "error")
@@ -66,11 +66,11 @@ def one_pass(
                 share_before = piece.done if share_before is None else share_before
                 progress(_progress(tally.rows, tally.rows - rows_before, time.monotonic() - began, piece, share_before))
         tally.skipped = kept | source.skipped
-        if interrupted():
-            if checkpoint is not None:
-                checkpoint.keep(tally, position, now=True)
-            raise KeyboardInterrupt
-        source.require_unchanged()
+        if interrupted() and checkpoint is not None:
+            checkpoint.keep(tally, position, now=True)
+    if interrupted():  # the signal has acted by now, unless the caller's own handler let it pass
+        raise KeyboardInterrupt
+    source.require_unchanged()
 
 
 def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:

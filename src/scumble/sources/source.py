@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from scumble.errors import DataError
+from scumble.errors import DataError, PrivacyError
 from scumble.sources.roles import Roles
 
 BATCH_ROWS = 65_536
@@ -33,7 +33,9 @@ class Source(ABC):
     """A table as a stream. The same source gives the same rows in the same order each time."""
 
     names: tuple[str, ...]
-    """The columns it has."""
+    """The columns that its author declared: by a header, a schema, a query, the names of folders."""
+    declared = True
+    """Whether there is such a declaration. Where there is none, a column is there for whoever names it."""
     skipped: dict[int, int]
     """Lines that are no rows at all (too few or too many cells) and were dropped, by file."""
 
@@ -58,8 +60,25 @@ class Source(ABC):
     def close(self) -> None:  # noqa: B027  most sources hold nothing open between two batches
         """Give back what the source holds open."""
 
+    def columns(self, wanted: Sequence[str] | None, *, besides: Sequence[str | None] = ()) -> list[str]:
+        """The columns `wanted`; None stands for all that are declared, `besides` some that have another use."""
+        if wanted is not None:
+            return list(wanted)
+        if not self.declared:
+            raise PrivacyError(
+                f"{self} declares no columns: JSON lines have no header, and the keys of the records are as private as "
+                "the records. Hint: name the columns, --columns age,income (columns=['age', 'income'])."
+            )
+        return [name for name in self.names if name not in besides]
+
+    def keys(self) -> tuple[str, ...]:
+        """All columns, be they read off the records: for public points, never for a private table."""
+        return self.names
+
     def require(self, wanted: Sequence[str]) -> None:
-        """Refuse columns that are not there, with a guess at what was meant."""
+        """Refuse columns that are not declared, with a guess at what was meant."""
+        if not self.declared:
+            return
         for name in wanted:
             if name not in self.names:
                 raise DataError(f"There is no column {name!r} in {self}.{did_you_mean(name, self.names)}")

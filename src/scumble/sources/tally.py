@@ -40,6 +40,8 @@ class Tally:
         self.person, self.people, self._noise = person, people, noise
         self.label, self.classes = label, None if classes is None else list(classes)
         self.sketches = [Sketch.from_spec(spec, **options) for _ in range(len(self.classes or [0]))]
+        for sketch in self.sketches:
+            sketch._drops |= people is not None
         self._hashes = None if classes is None else np.array([stable_hash(one) for one in classes])
         self.rows = 0
         """Rows read: for the curator only."""
@@ -86,7 +88,7 @@ class Tally:
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
         """The batch without the column of persons and without what is too much."""
         where = batch.schema.names.index(person)
-        missing = batch.column(where).is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        missing = np.isnan(Table.of(batch).categories([where])[:, 0])
         if missing.any():
             count = int(missing.sum())
             if self.options.get("invalid", "error") == "error":
@@ -97,7 +99,7 @@ class Tally:
                 )
             self.strangers += count
             batch = batch.filter(pa.array(~missing))
-        kept = people.keep(batch.column(where))
+        kept = people.pass_on(batch.column(where))
         self.over += int((~kept).sum())
         return batch.remove_column(where).filter(pa.array(kept))
 

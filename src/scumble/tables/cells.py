@@ -2,10 +2,16 @@
 
 A column is a NumPy array of one axis or an Arrow array. Arrow data is read through its buffers and masks, not
 through ``to_numpy``: the latter would import pandas where it is installed, half a second for nothing.
+
+**Each cell for itself.** What a cell becomes depends on that cell and on the column's declared type, never on the other
+cells. A declared type that does not fit (text where numbers are needed) is refused: it is public, like the column's
+name. A column of Python objects declares nothing, so that there each cell that does not fit is a bad cell of its own
+record, to be refused or dropped like a missing one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -17,13 +23,21 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from scumble.errors import DataError
-from scumble.tables.hashing import UnsupportedValue, hashes, hashes_of_distinct, iso_texts, missing
+from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, text_of
 
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
 _NUMBER_HINT = "Hint: use a HammingKernel for categories, or turn it into numbers by a public rule."
 _CATEGORY_HINT = "Hint: turn it into text or numbers first."
-_KINDS = {"U": "text", "T": "text", "S": "bytes", "M": "times", "m": "durations", "c": "complex numbers"}
+_KINDS = {
+    "O": "objects",
+    "U": "text",
+    "T": "text",
+    "S": "bytes",
+    "M": "times",
+    "m": "durations",
+    "c": "complex numbers",
+}
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 
 
@@ -62,21 +76,13 @@ def arrow_is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def object_types(column: np.ndarray) -> set[type]:
-    """The types of the cells that are there."""
-    types = set(map(type, column))
-    return {one for one in types if one.__name__ not in ("NoneType", "NAType", "NaTType")}
-
-
 def describe(column: Column) -> str:
     """What a column holds, in words and never by value."""
     if is_arrow(column):
         kind = plain_type(column)
-        return "text" if is_text(kind) else f"values of type {str(kind)[:60]}"
-    if column.dtype == object:
-        others = {one for one in object_types(column) if not issubclass(one, NUMBERS)}
-        names = sorted("text" if issubclass(one, str) else one.__name__ for one in others)
-        return "text" if names == ["text"] else f"values of type {', '.join(names[:4]) or 'object'}"
+        if is_text(kind):
+            return "text"
+        return f"values of type {re.split('[<[(]', str(kind))[0]}"  # the fields of a struct may come from records
     return _KINDS.get(column.dtype.kind, f"values of type {column.dtype}")
 
 
@@ -111,7 +117,7 @@ def numbers(column: Column, label: str) -> np.ndarray:
             return parts[0]
         return np.concatenate(parts) if parts else np.empty(0)
     if column.dtype == object:
-        return _object_numbers(column, label)
+        return np.fromiter(map(number, column), np.float64, len(column))
     if column.dtype.kind not in "biuf":
         raise not_numeric(column, label)
     with np.errstate(all="ignore"):  # an extended float beyond 1e308 becomes infinite: found later, as a bad cell
@@ -135,59 +141,81 @@ def _arrow_numbers(piece: pa.Array) -> np.ndarray:
     return np.where(nulls_of(piece), np.nan, values)
 
 
-def _object_numbers(column: np.ndarray, label: str) -> np.ndarray:
-    if not all(issubclass(one, NUMBERS) for one in object_types(column)):
-        raise not_numeric(column, label)
-    try:
-        return column.astype(np.float64)  # None becomes NaN; text cannot be here, so nothing is parsed
-    except (TypeError, ValueError, OverflowError):  # pandas.NA, a signalling NaN, 10 ** 400
-        return np.array([_number(value) for value in column], dtype=np.float64)
-
-
-def _number(value: Any) -> float:
-    if missing(value):
+def number(cell: Any) -> float:
+    """One cell of a column of objects as a number; NaN if it is missing or no number. Text is not parsed."""
+    if type(cell) is float:  # the most common kind, ahead of the rare ones
+        return cell
+    if not isinstance(cell, NUMBERS):
         return np.nan
     try:
-        return float(value)
+        return _float(cell)
+    except Exception:  # a signalling NaN, or a class of somebody's own: its words may quote the cell
+        return np.nan
+
+
+def _float(cell: Any) -> float:
+    try:
+        with np.errstate(all="ignore"):  # an extended float may overflow
+            return float(cell)
     except OverflowError:
-        return np.inf if value > 0 else -np.inf
+        return np.inf if cell > 0 else -np.inf
 
 
 # ------------------------------------------------------------ categories
 
 
+Texts: TypeAlias = tuple[list[bytes | None], np.ndarray]
+"""Canonical texts (None for a bad cell), and for each cell which of them it has. A text may stand there twice."""
+
+
 def categories(column: Column, label: str) -> np.ndarray:
     """The column as stable hashes in float64, missing cells as NaN; each distinct value is hashed once."""
     try:
-        if not is_arrow(column):
-            return _numpy_categories(column)
-        parts = [_arrow_categories(piece) for piece in _encoded(column)]
-    except (UnsupportedValue, OverflowError, pa.ArrowNotImplementedError):
+        found, places = texts(column)
+    except UnsupportedValue:
         what = describe(column)
         raise DataError(f"{label} must hold categories, got {what}. {_CATEGORY_HINT}") from None
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty(0)
+    return hashes_of(found)[places]
 
 
-def _numpy_categories(column: np.ndarray) -> np.ndarray:
+def texts(column: Column) -> Texts:
+    """The canonical texts of a column. A type that has none is an UnsupportedValue."""
+    if not is_arrow(column):
+        return _numpy_texts(column)
+    found: list[bytes | None] = []
+    places = [np.empty(0, np.int64)]
+    try:
+        for piece in _encoded(column):
+            mine, where = _arrow_texts(piece)
+            places.append(where + len(found))
+            found += mine
+    except pa.ArrowNotImplementedError:
+        raise UnsupportedValue(str(column.type)[:60]) from None
+    return found, np.concatenate(places)
+
+
+def _numpy_texts(column: np.ndarray) -> Texts:
     kind = column.dtype.kind
-    if kind == "O":
-        return hashes(column)
-    if kind == "T":
-        return hashes(column.astype(object))
+    if kind in "OT":
+        known: dict[bytes | None, int] = {}
+        cells = (known.setdefault(text_of(cell), len(known)) for cell in column.astype(object))
+        places = np.fromiter(cells, np.int64, len(column))
+        return list(known), places
     if kind == "f":
         with np.errstate(all="ignore"):
             column = column.astype(np.float64, copy=False)
     elif kind not in "biuUSM":
         raise UnsupportedValue(kind)
-    distinct, place = np.unique(column, return_inverse=True)
-    if kind == "M":
-        found = np.full(len(distinct), np.nan)
-        there = ~np.isnat(distinct)
-        found[there] = hashes_of_distinct(iso_texts(distinct[there]))
-        return found[place]
-    return hashes_of_distinct(distinct.tolist())[place]
+    distinct, places = np.unique(column, return_inverse=True)
+    return _time_texts(distinct) if kind == "M" else [text_of(value) for value in distinct.tolist()], places
+
+
+def _time_texts(times: np.ndarray, zone: str = "") -> list[bytes | None]:
+    found: list[bytes | None] = [None] * len(times)
+    there = np.flatnonzero(~np.isnat(times))
+    for place, text in zip(there.tolist(), iso_texts(times[there], zone), strict=True):
+        found[place] = text.encode("ascii")
+    return found
 
 
 def _encoded(column: Column) -> Iterable[pa.Array]:
@@ -196,54 +224,52 @@ def _encoded(column: Column) -> Iterable[pa.Array]:
     if isinstance(column, pa.ChunkedArray) and pt.is_dictionary(kind) and column.num_chunks > 1:
         try:
             return chunks(column.unify_dictionaries())
-        except pa.ArrowNotImplementedError:
+        except pa.ArrowException:  # a type it cannot unite, or more values than the indices can tell apart
             return chunks(column)
     return chunks(column)
 
 
-def _arrow_categories(piece: pa.Array) -> np.ndarray:
+def _arrow_texts(piece: pa.Array) -> Texts:
     if pt.is_null(piece.type):
-        return np.full(len(piece), np.nan)
+        return [None], np.zeros(len(piece), np.int64)
     if not isinstance(piece, pa.DictionaryArray):
         if pt.is_decimal(piece.type) and piece.type.bit_width < 128:
             piece = pc.cast(piece, pa.decimal128(piece.type.precision, piece.type.scale))
         piece = pc.dictionary_encode(piece)
-    found = _arrow_hashes(_unwrap(piece.dictionary))
+    found = _texts_of_dictionary(_unwrap(piece.dictionary))
     places = buffer_of(pc.cast(piece.indices, pa.int64()), np.int64)
-    if piece.indices.null_count == 0:
-        return found[places]
-    gone = nulls_of(piece.indices)
-    padded = np.append(found, np.nan)  # an empty dictionary has no entry to point at
-    return padded[np.where(gone, len(found), places)]
+    if piece.indices.null_count:
+        places = np.where(nulls_of(piece.indices), len(found), places)
+    return [*found, None], places
 
 
-def _arrow_hashes(values: pa.Array) -> np.ndarray:
+def _texts_of_dictionary(values: pa.Array) -> list[bytes | None]:
     kind = values.type
     if pt.is_null(kind):
-        return np.full(len(values), np.nan)
+        return [None] * len(values)
     if pt.is_date(kind) or pt.is_timestamp(kind) or pt.is_time(kind):
         return _arrow_times(values)
     if pt.is_nested(kind) or pt.is_duration(kind) or pt.is_interval(kind) or pt.is_dictionary(kind):
         raise UnsupportedValue(str(kind))
     if isinstance(values, pa.ExtensionArray):
         raise UnsupportedValue(str(kind))
-    try:
-        return hashes_of_distinct(values.to_pylist())
-    except UnicodeDecodeError:  # text that is not UTF-8: its bytes are as good a name
-        return hashes_of_distinct(pc.cast(values, pa.large_binary()).to_pylist())
+    if is_text(kind):  # its bytes, which need not be UTF-8
+        values = pc.cast(values, pa.large_binary())
+    return [text_of(value) for value in values.to_pylist()]
 
 
-def _arrow_times(values: pa.Array) -> np.ndarray:
+def _arrow_times(values: pa.Array) -> list[bytes | None]:
     # Not by to_pylist: Python's own times end at the microsecond.
     kind = values.type
     unit = "D" if pt.is_date32(kind) else "ms" if pt.is_date64(kind) else kind.unit
     width = pa.int32() if kind.bit_width == 32 else pa.int64()
     ticks = buffer_of(pc.cast(pc.cast(values, width), pa.int64()), np.int64)
-    there = ~nulls_of(values)
+    times = np.where(nulls_of(values), np.iinfo(np.int64).min, ticks).view(f"datetime64[{unit}]")
     zone = "Z" if pt.is_timestamp(kind) and kind.tz is not None else ""
-    texts: list[str] = iso_texts(ticks[there].astype(f"datetime64[{unit}]"), zone)
+    found = _time_texts(times, zone)
     if pt.is_time(kind):  # a time of day: the first day of the epoch says nothing
-        texts = [text.removeprefix("1970-01-01T") if "T" in text else "00:00:00" for text in texts]
-    found = np.full(len(values), np.nan)
-    found[there] = hashes_of_distinct(texts)
+        return [
+            None if text is None else text.removeprefix(b"1970-01-01T") if b"T" in text else b"00:00:00"
+            for text in found
+        ]
     return found

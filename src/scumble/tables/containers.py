@@ -2,17 +2,21 @@
 
 pandas and polars are recognised by the names of their classes and spoken to through their own objects and
 Arrow's C interface; they are never imported here, so that neither is needed.
+
+How a column comes over hangs on its declared type alone. Nothing here asks what its cells are: no inference, no
+conversion that succeeds or fails with one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from scumble.errors import DataError
+from scumble.errors import DataError, parameter
 from scumble.tables.cells import Column, is_arrow
 
 _ACCEPTED = "Hint: pass a NumPy array, a pandas or polars frame, an Arrow table, or a list of rows."
@@ -32,23 +36,23 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     """The parts of any table; ``wanted`` lets a lazy one leave out columns, ``width`` is that of an empty list."""
     if isinstance(X, np.ndarray):
         return _from_numpy(X)
+    if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
+        raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
     if isinstance(X, Mapping):
         return _named([_single(value, str(name)) for name, value in X.items()], list(X))
     if isinstance(X, list | tuple):
         return _from_rows(X, width)
-    if _is(X, "scipy", "sparray") or _is(X, "scipy", "spmatrix") or _is(X, "scipy", "_spbase"):
-        raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
-    if _is(X, "pandas", "DataFrame"):
+    if is_of(X, "pandas", "DataFrame"):
         return _from_pandas(X)
-    if _is(X, "pandas", "Series") or _is(X, "pandas", "Index"):
+    if is_of(X, "pandas", "Series") or is_of(X, "pandas", "Index"):
         return _one(_pandas_column(X), X.name)
-    if _is(X, "polars", "LazyFrame"):
+    if is_of(X, "polars", "LazyFrame"):
         if wanted is not None and set(wanted) <= set(X.collect_schema().names()):
             X = X.select(list(dict.fromkeys(wanted)))
         X = X.collect()
-    if _is(X, "polars", "DataFrame"):
+    if is_of(X, "polars", "DataFrame"):
         return _named([_polars_column(one) for one in X.get_columns()], X.columns, X.height)
-    if _is(X, "polars", "Series"):
+    if is_of(X, "polars", "Series"):
         return _one(_polars_column(X), X.name)
     if isinstance(X, pa.Table | pa.RecordBatch):
         return _named(list(X.columns), X.column_names, X.num_rows)
@@ -57,7 +61,20 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     return _from_protocol(X)
 
 
-def _is(X: object, package: str, name: str) -> bool:
+def one_column(values: Any, what: str) -> Column:
+    """A single column of any make. The cells of a list are its items, whatever they are."""
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise parameter(what, "one column", f"{values.ndim} axes")
+    table_like = any(hasattr(values, name) for name in ("__array__", "__arrow_c_stream__", "__arrow_c_array__"))
+    if isinstance(values, Iterable) and not table_like and not isinstance(values, Mapping | str | bytes):
+        return objects(list(values))
+    parts = take_apart(values)
+    if len(parts.columns) != 1:
+        raise parameter(what, "one column", f"{len(parts.columns)} columns")
+    return parts.columns[0]
+
+
+def is_of(X: object, package: str, name: str) -> bool:
     """Whether X is of a class of that package (or derives from one), without importing the package."""
     return any(c.__name__ == name and c.__module__.split(".")[0] == package for c in type(X).__mro__)
 
@@ -78,6 +95,8 @@ def _named(columns: list[Column], names: Sequence[object], rows: int | None = No
 
 
 def _single(value: Any, name: str) -> Column:
+    if isinstance(value, list | tuple):  # under a name, each item is a cell, whatever it is
+        return objects(value)
     parts = take_apart(value)
     if not parts.flat:
         raise DataError(f"Column {name!r} must have one axis, got a table.")
@@ -90,11 +109,7 @@ def _single(value: Any, name: str) -> Column:
 def _from_numpy(X: np.ndarray) -> Parts:
     if X.dtype.names is not None and X.ndim == 1:  # a structured array is a table with names
         return _named([_single(X[name], name) for name in X.dtype.names], X.dtype.names, len(X))
-    hidden = np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
-    X = np.asarray(X)  # also makes plain arrays of masked ones and matrices
-    if hidden is not None:
-        X = X.astype(object)
-        X[hidden] = None
+    X = _unmasked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)  # also makes plain arrays of matrices
     if X.ndim not in (1, 2):
         axes = "a single value" if X.ndim == 0 else f"{X.ndim} axes"
         raise DataError(f"`X` must have two axes (records, columns), got {axes}. Hint: X.reshape(len(X), -1).")
@@ -102,6 +117,20 @@ def _from_numpy(X: np.ndarray) -> Parts:
     table = X[:, None] if flat else X
     columns = [table[:, j] for j in range(table.shape[1])]
     return Parts(columns, len(table), None, table if X.dtype.kind in "biuf" else None, flat)
+
+
+def _unmasked(X: np.ma.MaskedArray) -> np.ndarray:
+    """A plain array with masked cells missing, in the way of the array's type, whether any is masked or not."""
+    hidden, kind = np.ma.getmaskarray(X), X.dtype.kind
+    if kind in "cV":  # refused by their type in any case
+        return np.asarray(X)
+    if kind in "fMm":
+        plain = np.array(X.data)
+        plain[hidden] = np.nan if kind == "f" else np.array("NaT", plain.dtype)
+        return plain
+    plain = X.data.astype(object)
+    plain[hidden] = None
+    return plain
 
 
 def _from_rows(X: Sequence[Any], width: int | None) -> Parts:
@@ -139,12 +168,36 @@ def _from_pandas(X: Any) -> Parts:
 
 
 def _pandas_column(series: Any) -> Column:
-    if isinstance(series.dtype, np.dtype):
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype):
         return series.to_numpy()
+    if is_of(dtype, "pandas", "CategoricalDtype"):
+        return _of_categories(_pandas_column(dtype.categories), np.asarray(getattr(series, "cat", series).codes))
+    if is_of(dtype, "pandas", "StringDtype"):
+        return pa.array(series) if dtype.storage == "pyarrow" else _text_column(series)
+    if is_of(dtype, "pandas", "SparseDtype"):
+        return np.asarray(series)
     try:
         return pa.array(series)
-    except (pa.ArrowException, TypeError, ValueError):  # categories of mixed types, sparse columns
-        return np.asarray(series)
+    except (pa.ArrowException, TypeError, ValueError):  # a type that has no Arrow form
+        return objects(list(series))
+
+
+def _of_categories(values: Column, codes: np.ndarray) -> Column:
+    """The cells that `codes` pick among `values`; -1 picks none."""
+    if not is_arrow(values) and values.dtype.kind in "biufM":
+        values = pa.array(values)
+    if is_arrow(values):
+        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int64), mask=codes < 0), values)
+    return objects([*values, None])[codes]
+
+
+def _text_column(series: Any) -> Column:
+    """Text as its bytes: a Python string may hold what is no UTF-8, and Arrow would refuse the column."""
+    encoded = [str.encode(cell, "utf-8", "surrogatepass") if isinstance(cell, str) else None for cell in series]
+    options = pc.CastOptions(target_type=pa.large_string(), allow_invalid_utf8=True)
+    return pc.cast(pa.array(encoded, pa.large_binary()), options=options)
 
 
 def _polars_column(series: Any) -> Column:

@@ -8,7 +8,8 @@ Two steps:
    ``np.int8(5)``, ``Decimal("5.00")`` and "5" are all "5"; ``True`` is "true"; other floats are written as the
    shortest text that reads back as the same float64 ("0.1"); text is itself, as UTF-8; bytes are themselves. A
    date is "2020-02-29", and so is a time stamp at its midnight; other time stamps are
-   "2020-02-29T12:30:00.5", in UTC with a "Z" if they have a time zone, whatever their unit was.
+   "2020-02-29T12:30:00.5", in UTC with a "Z" if they have a time zone, whatever their unit was. The text is a
+   function of the cell alone: no cell is compared with another, no column is converted as a whole.
 2. *Hash.* BLAKE2b of the text (8 bytes, personalised "scumble"), its top 53 bits.
 
 Two given different values get the same number with probability 2^-53, about 1e-16; among a million
@@ -40,34 +41,31 @@ class UnsupportedValue(TypeError):
 
 def stable_hash(value: object) -> float:
     """The number of one value, an integer in [0, 2^53) held in a float; NaN if the value is missing."""
-    text = canonical(value)
-    return math.nan if text is None else _hash(text)
+    return hash_of(canonical(value))
 
 
-def _hash(text: bytes) -> float:
+def hash_of(text: bytes | None) -> float:
+    """The number of a canonical text; NaN for None."""
+    if text is None:
+        return math.nan
     return float(int.from_bytes(blake2b(text, digest_size=8, person=_PERSON).digest(), "big") >> 11)
 
 
-def hashes_of_distinct(values: Iterable[object]) -> np.ndarray:
-    """The numbers of values that are known to differ."""
-    return np.array([stable_hash(value) for value in values], dtype=np.float64)
+def hashes_of(texts: Iterable[bytes | None]) -> np.ndarray:
+    """The numbers of many canonical texts."""
+    return np.array([hash_of(text) for text in texts], dtype=np.float64)
 
 
-def hashes(values: Iterable[object]) -> np.ndarray:
-    """The numbers of many values; each distinct value is hashed once."""
-    # 1, 1.0 and True are equal as keys of a dict but differ in type, and True has a text of its own.
-    known: dict[tuple[type, object], float] = {}
-    found = []
-    for value in values:
-        key = (type(value), value)
-        try:
-            number = known.get(key)
-        except TypeError:
-            raise UnsupportedValue(type(value).__name__) from None
-        if number is None:
-            number = known[key] = stable_hash(value)
-        found.append(number)
-    return np.array(found, dtype=np.float64)
+def text_of(cell: object) -> bytes | None:
+    """The canonical text of any cell; None if it is missing or has none: then its own record is bad, and no other.
+
+    Nothing is remembered from one cell to the next by ``==``: two times that differ in `fold` are equal, and so are
+    instances of whatever class says so, yet their texts are not.
+    """
+    try:
+        return canonical(cell)
+    except Exception:  # whatever a cell's class raises concerns that cell alone, and its words may quote it
+        return None
 
 
 def missing(value: object) -> bool:
@@ -85,7 +83,7 @@ def canonical(value: object) -> bytes | None:
     """The text that stands for a value; None if it is missing."""
     if isinstance(value, str):
         # A lone surrogate is no UTF-8, but a cell read with errors="surrogateescape" may hold one.
-        return value.encode("utf-8", "surrogatepass")
+        return str.encode(value, "utf-8", "surrogatepass")
     if type(value) is float and value == value:  # the most common kind, ahead of the rare ones
         return _float_text(value)
     if missing(value):
@@ -105,7 +103,8 @@ def canonical(value: object) -> bytes | None:
     if isinstance(value, np.datetime64):
         return iso_texts(np.array([value]))[0].encode("ascii")
     if isinstance(value, datetime.datetime):
-        if value.tzinfo is None:
+        if value.utcoffset() is None:  # naive, or of a zone that does not tell: `astimezone` would take this machine's
+            value = value.replace(tzinfo=None)
             return _trim(value.isoformat()).encode("ascii")
         utc = value.astimezone(datetime.UTC).replace(tzinfo=None)
         return _trim(utc.isoformat(), zone="Z").encode("ascii")

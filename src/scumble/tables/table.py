@@ -73,7 +73,8 @@ class Table:
     def numeric(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64 in C order; missing cells are NaN.
 
-        Integers beyond 2^53 become the nearest float64. Text, times and the like are refused.
+        Integers beyond 2^53 become the nearest float64. Columns declared to hold text, times and the like are refused;
+        in a column of objects, each such cell is NaN.
         """
         which = list(which)
         if self._block is not None:
@@ -92,7 +93,8 @@ class Table:
     def categories(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64 that hold integers in [0, 2^53): stable hashes of the values.
 
-        Equal values have equal numbers on every platform and in every version; missing cells are NaN. See
+        Equal values have equal numbers on every platform and in every version; missing cells are NaN, and so are
+        objects that are no category. See
         :mod:`scumble.tables.hashing` for what counts as equal.
         """
         out = np.empty((self.rows, len(which)))
@@ -105,16 +107,17 @@ class Table:
 
         The set of record i is ``values[offsets[i]:offsets[i + 1]]``, sorted, each token once. It comes from one
         column of lists or of text (split at white space), or from columns of 0 and 1, where column j
-        of ``which`` stands for the token j. A missing cell or token marks the record; it then has no tokens.
+        of ``which`` stands for the token j. A missing or unreadable cell or token marks the record; it then has no
+        tokens.
         """
         which = list(which)
         if len(which) == 1 and not tokens.holds_numbers(self._columns[which[0]]):
             return tokens.tokens_of(self._columns[which[0]], self.label(which[0]))
         for j in which:
-            if not tokens.holds_numbers(self._columns[j]):
+            if not tokens.may_hold_numbers(self._columns[j]):
                 what = cells.describe(self._columns[j])
                 raise DataError(f"{self.label(j)} must hold 0 or 1 beside others, got {what}. {tokens.HINT}")
-        return tokens.tokens_of_flags(self.numeric(which), [self.label(j) for j in which])
+        return tokens.tokens_of_flags(self.numeric(which))
 
 
 def _checked(columns: Sequence[str] | None) -> list[str] | None:
@@ -155,11 +158,17 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
-def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int = 0) -> str:
+def invalid_message(
+    bad: np.ndarray,
+    names: Sequence[str] | None,
+    first_row: int = 0,
+    *,
+    hint: str = "Hint: mend them, or pass invalid='drop'.",
+) -> str:
     """Says where bad cells are, for the curator: which columns, how many cells, never what they hold.
 
-    >>> print(invalid_message(np.array([[False, True], [False, True]]), ["a", "b"]))
-    2 cells are missing or not finite: 2 in column 'b'. The first is in row 0. Hint: mend them, or pass invalid='drop'.
+    >>> print(invalid_message(np.array([[False, True], [False, True]]), ["a", "b"]).split(" The")[0])
+    2 cells are missing, unreadable or not finite: 2 in column 'b'.
     """
     counts = np.count_nonzero(bad, axis=0)
     total = int(counts.sum())
@@ -171,7 +180,4 @@ def invalid_message(bad: np.ndarray, names: Sequence[str] | None, first_row: int
         parts.append(f"the rest in {len(places) - 10} more columns")
     first = first_row + int(np.argmax(bad.any(axis=1)))
     cells_are = "1 cell is" if total == 1 else f"{total} cells are"
-    return (
-        f"{cells_are} missing or not finite: {', '.join(parts)}. The first is in row {first}. "
-        "Hint: mend them, or pass invalid='drop'."
-    )
+    return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. The first is in row {first}. {hint}"

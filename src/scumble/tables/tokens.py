@@ -12,7 +12,6 @@ An empty set (or empty text) is a set like any other.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +21,7 @@ import pyarrow.types as pt
 
 from scumble.errors import DataError
 from scumble.tables import cells
-from scumble.tables.hashing import UnsupportedValue, hashes, missing, stable_hash
+from scumble.tables.hashing import hashes_of, stable_hash, text_of
 
 Sets: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -30,36 +29,62 @@ HINT = "Hint: pass one column of lists or of text (split at white space), or sev
 
 
 def holds_numbers(column: cells.Column) -> bool:
-    """Whether a column is one of the 0/1 kind."""
+    """Whether a column is declared to be of the 0/1 kind; a column of objects declares nothing."""
     if cells.is_arrow(column):
         return cells.arrow_is_numeric(cells.plain_type(column))
-    if column.dtype == object:
-        return all(issubclass(one, cells.NUMBERS) for one in cells.object_types(column))
     return column.dtype.kind in "biuf"
 
 
+def may_hold_numbers(column: cells.Column) -> bool:
+    """Whether a column may stand beside others of the 0/1 kind."""
+    return holds_numbers(column) or (not cells.is_arrow(column) and column.dtype == object)
+
+
 def tokens_of(column: cells.Column, label: str) -> Sets:
-    """The sets in one column of lists or of text."""
+    """The sets in one column of lists, of text or of objects."""
     if not cells.is_arrow(column):
         if column.dtype.kind not in "OUST":
             raise _not_sets(column, label)
-        return _from_objects(column.astype(object).tolist(), column, label)
+        return _from_words([words(cell) for cell in column.astype(object)])
     kind = cells.plain_type(column)
-    if not _is_list(kind):
-        return _from_objects(_decoded(column), column, label)
-    parts = [_from_list(piece, label) for piece in cells.chunks(column)]
-    if not parts:
-        return _tidy(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
-    values, counts, gone = (np.concatenate(group) for group in zip(*parts, strict=True))
-    return _tidy(values, counts, gone)
+    if _is_list(kind):
+        parts = [_from_list(piece, label) for piece in cells.chunks(column)]
+        if not parts:
+            return _tidy(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
+        values, counts, gone = (np.concatenate(group) for group in zip(*parts, strict=True))
+        return _tidy(values, counts, gone)
+    if not (cells.is_text(kind) or _is_bytes(kind)):
+        raise _not_sets(column, label)
+    return _from_words([words(cell) for cell in _decoded(column)])
 
 
-def tokens_of_flags(flags: np.ndarray, labels: list[str]) -> Sets:
-    """The sets that columns of 0 and 1 stand for: the token of column j is the number j."""
-    negative = np.flatnonzero((flags < 0).any(axis=0))
-    if len(negative):
-        raise DataError(f"{labels[negative[0]]} must hold 0 or 1 (present or not), got negative numbers. {HINT}")
-    gone = ~np.isfinite(flags).all(axis=1)
+def words(cell: object) -> list[bytes | None] | None:
+    """The canonical texts of one cell's tokens; None if it holds no set. Each cell is read for itself:
+
+    text is split at white space, a list or set is taken as it is, and a number says whether the one token 0 is there.
+    """
+    if isinstance(cell, bytes):
+        try:
+            return [text_of(word) for word in cell.decode().split()]
+        except UnicodeDecodeError:
+            return [*cell.split()]
+    if isinstance(cell, str):
+        return [text_of(word) for word in str.split(cell)]
+    if isinstance(cell, list | tuple | set | frozenset) or (isinstance(cell, np.ndarray) and cell.ndim == 1):
+        try:
+            return [text_of(token) for token in cell]
+        except Exception:  # a class of somebody's own
+            return None
+    flag = cells.number(cell)
+    if not 0.0 <= flag < np.inf:
+        return None
+    return [b"0"] if flag else []
+
+
+def tokens_of_flags(flags: np.ndarray) -> Sets:
+    """The sets that columns of 0 and 1 (or any finite number from 0 on) stand for: the token of column j is the number
+    j. A record with another number is marked."""
+    gone = ~((flags >= 0) & np.isfinite(flags)).all(axis=1)
     names = np.array([stable_hash(j) for j in range(flags.shape[1])])
     order = np.argsort(names)  # sorted once here, the sets need no sorting each
     present = (flags[:, order] != 0) & ~gone[:, None]
@@ -76,8 +101,20 @@ def _is_list(kind: object) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _decoded(column: cells.Column) -> list:
-    return [value for piece in cells.chunks(column) for value in piece.to_pylist()]
+def _is_bytes(kind: object) -> bool:
+    return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
+
+
+def _decoded(column: cells.Column) -> list[bytes | None]:
+    """Text as its bytes: it need not be UTF-8."""
+    found: list[bytes | None] = []
+    for piece in cells.chunks(column):
+        if isinstance(piece, pa.DictionaryArray):
+            values = pc.cast(piece.dictionary, pa.large_binary()).to_pylist()
+            found += [None if place is None else values[place] for place in piece.indices.to_pylist()]
+        else:
+            found += pc.cast(piece, pa.large_binary()).to_pylist()
+    return found
 
 
 def _from_list(piece: pa.Array, label: str) -> Sets:
@@ -89,29 +126,12 @@ def _from_list(piece: pa.Array, label: str) -> Sets:
     return values, np.where(gone, 0, lengths), gone
 
 
-def _from_objects(rows: list, column: cells.Column, label: str) -> Sets:
-    flat: list[object] = []
-    counts = np.zeros(len(rows), np.int64)
-    gone = np.zeros(len(rows), bool)
-    for i, row in enumerate(rows):
-        found: Collection[object]
-        if isinstance(row, str | bytes):
-            found = row.split()
-        elif isinstance(row, np.ndarray) and row.ndim == 1:
-            found = row.tolist()
-        elif isinstance(row, list | tuple | set | frozenset):
-            found = row
-        elif missing(row):
-            gone[i] = True
-            continue
-        else:
-            raise _not_sets(column, label)
-        flat.extend(found)
-        counts[i] = len(found)
-    try:
-        return _tidy(hashes(flat), counts, gone)
-    except UnsupportedValue as error:
-        raise DataError(f"{label} must hold sets of text or numbers, got tokens of type {error}.") from None
+def _from_words(rows: list[list[bytes | None] | None]) -> Sets:
+    flat = [word for row in rows if row is not None for word in row]
+    known: dict[bytes | None, int] = {}
+    places = np.fromiter((known.setdefault(word, len(known)) for word in flat), np.int64, len(flat))
+    counts = np.array([0 if row is None else len(row) for row in rows], np.int64)
+    return _tidy(hashes_of(known)[places], counts, np.array([row is None for row in rows], bool))
 
 
 def _tidy(values: np.ndarray, counts: np.ndarray, gone: np.ndarray) -> Sets:

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from scumble.errors import ParameterError, PrivacyError, ScumbleError, parameter
 
 _LOCALS = "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled"
@@ -142,6 +144,30 @@ def whole_lines(reader: Any, paths: list[str]) -> Any:
     strict = reader.options(columnNameOfCorruptRecord=broken, enforceSchema=False, columnPruning=False).schema(schema)
     whole = functions.col(broken).isNull()
     return strict.csv(paths).select(*[functions.when(whole, functions.col(quoted(name))).alias(name) for name in names])
+
+
+_ARROW_TYPES = {
+    "number": pa.float64(),
+    "category": pa.binary(),
+    "any": pa.binary(),
+    "tokens": pa.list_(pa.binary()),
+}
+_SPARK_TYPES = {"number": "double", "category": "binary", "any": "binary", "tokens": "array<binary>"}
+
+
+def json_lines(spark: Any, paths: list[str], roles: Mapping[str, str]) -> Any:
+    """JSON lines with the columns of `roles`, each line parsed by itself and as on one machine."""
+    from scumble.sources.jsonlines import parsed
+
+    schema = ", ".join(f"{quoted(name)} {_SPARK_TYPES[role]}" for name, role in roles.items())
+    target = pa.schema([(name, _ARROW_TYPES[role]) for name, role in roles.items()])
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield parsed(batch.column(0).to_pylist(), roles).cast(target)
+
+    lines = spark.read.option("lineSep", "\n").text(paths)
+    return map_batches(lines.select(lines["value"].cast("binary")), parse, schema)
 
 
 def first_of_each(df: Any, person: str, columns: list[str], most: int) -> Any:

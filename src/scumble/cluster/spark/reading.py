@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from scumble.cluster.spark.engine import whole_lines
-from scumble.errors import DataError, ParameterError
+from scumble.cluster.spark.engine import json_lines, whole_lines
+from scumble.errors import DataError, ParameterError, PrivacyError, ScumbleError
+from scumble.sources.roles import Roles
 
 _CHARSETS = {"utf8": "UTF-8", "latin-1": "ISO-8859-1", "latin1": "ISO-8859-1", "ascii": "US-ASCII"}
 """What Spark calls them."""
@@ -29,10 +30,13 @@ def read(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str = "utf8",
+    roles: Roles | None = None,
 ) -> tuple[Any, bool]:
     """Files (of any file system that the cluster knows), a table of its catalogue, or a query; and whether all is text.
 
-    CSV cells stay text, as on one machine: what they are read as is the kernel's business, not a guess at the data.
+    CSV cells stay text, as on one machine: what they are read as is the kernel's business, not a guess at the data. For
+    the same reason Spark does not read JSON lines, whose columns and types it would take from the records: the columns
+    are those of `roles`, and each line is parsed as on one machine.
     """
     if table is not None or query is not None:
         if paths:
@@ -41,6 +45,11 @@ def read(
             )
         return (session.table(table) if query is None else session.sql(query)), False
     kind = _format(paths[0]) if format is None else format
+    if kind == "json" and roles is None:
+        raise PrivacyError(
+            "JSON lines declare no columns, and the keys of the records are as private as the records. "
+            "Hint: name the columns, --columns age,income."
+        )
     # Spark's own folder need not be ours: what lies here is named in full.
     paths = [os.path.abspath(path) if glob.glob(path) else path for path in paths]
     try:
@@ -48,7 +57,11 @@ def read(
             sep = "\t" if delimiter == "tab" or (delimiter is None and ".ts" in paths[0].lower()) else delimiter or ","
             charset = _CHARSETS.get(encoding.lower(), encoding)
             return whole_lines(session.read.options(header=True, sep=sep, encoding=charset), paths), True
-        return session.read.format(kind).load(paths), kind == "json"
+        if kind == "json":
+            return json_lines(session, paths, roles or {}), False
+        return session.read.format(kind).load(paths), False
+    except ScumbleError:
+        raise
     except Exception as problem:  # PySpark's own classes; their words name paths and schemas, no cells
         raise DataError(f"Spark cannot read {paths[0]!r}: {str(problem).splitlines()[0]}") from None
 

@@ -1,6 +1,10 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 
+#define INFINITE __int_as_float(0x7f800000)
+#define LEAST 1e-30f                              // sums of squares that have lost nothing to underflow or overflow
+#define MOST 1e30f
+
 // One code to a 32-bit word; the twin of hasher.to_words.
 __device__ __forceinline__ u64 word_of(double code) {
     if (fabs(code) < 2147483648.0) return (u64)__double2ll_rz(code);

@@ -14,7 +14,6 @@
 #define SET_WORDS (HASHES * HASH_WORDS + 32)      // then bands, starts, and the longest direction
 #define MAGIC 12582912.0f                         // 1.5 * 2^23: adding it rounds to whole numbers
 #define UNIT (DIRECT ? 1ULL : 1ULL << 32)         // of the totals, which have one word
-#define INFINITE __int_as_float(0x7f800000)
 
 struct Job {
     const double* X;
@@ -64,7 +63,8 @@ __device__ __noinline__ void settle(u32 doubtful, long long record, int row, con
 }
 
 // Records into halves, a tile a warp, in the order in which the lanes multiply them; and their lengths, infinite beyond
-// the last record, which leaves it in doubt. Where only signs count, records are brought to length 1 first.
+// the last record, which leaves it in doubt. Where only signs count, records are brought to length 1 first; those whose
+// squares single precision does not hold are left in doubt, too.
 extern "C" __global__ void __launch_bounds__(256)
 split(const double* __restrict__ X, long long n, long long tiles, const double* __restrict__ scales,
       uint4* __restrict__ halved, float* __restrict__ lengths)
@@ -87,7 +87,8 @@ split(const double* __restrict__ X, long long n, long long tiles, const double* 
             }
         squares += __shfl_xor_sync(~0u, squares, 1);
         squares += __shfl_xor_sync(~0u, squares, 2);
-        if (lane % 4 == 0) lengths[i] = i >= n ? INFINITE : FLOOR ? sqrtf(squares) : 1.0f;
+        const bool held = squares > LEAST && squares < MOST;
+        if (lane % 4 == 0) lengths[i] = i >= n ? INFINITE : FLOOR ? sqrtf(squares) : held ? 1.0f : INFINITE;
         const float by = FLOOR ? 1.0f : rsqrtf(squares);
         #pragma unroll
         for (int k = 0; k < STEPS; k++) {

@@ -16,8 +16,9 @@ __device__ __forceinline__ float float_of(u16 half) {
     return value;
 }
 
-// One record a warp: (remainders, halves, halves), and its length; of length 1 where only signs count. The directions
-// lie as (halves, remainders, halves), so that small terms are added first.
+// One record a warp: (remainders, halves, halves), and its length; of length 1 where only signs count, or infinite, which
+// leaves it in doubt, where single precision does not hold its squares. The directions lie as (halves, remainders,
+// halves), so that small terms are added first.
 extern "C" __global__ void __launch_bounds__(256)
 split(const double* __restrict__ X, long long n, const double* __restrict__ scales, u16* __restrict__ out,
       float* __restrict__ length)
@@ -31,7 +32,7 @@ split(const double* __restrict__ X, long long n, const double* __restrict__ scal
         squares = fmaf(value, value, squares);
     }
     for (int apart = 16; apart; apart /= 2) squares += __shfl_xor_sync(~0u, squares, apart);
-    if (lane == 0) length[i] = FLOOR ? sqrtf(squares) : 1.0f;
+    if (lane == 0) length[i] = FLOOR ? sqrtf(squares) : squares > LEAST && squares < MOST ? 1.0f : INFINITE;
     const float by = FLOOR ? 1.0f : rsqrtf(squares);
     for (int j = lane; j < WIDE; j += 32) {
         const float value = j < COLUMNS ? (float)(X[i * COLUMNS + j] * scales[j]) * by : 0.0f;

@@ -1,0 +1,312 @@
+"""From counters to a release on disk, so that at every moment one of them exists whole.
+
+The order, for every verb that draws noise (``pledges.proof.md`` has the argument)::
+
+    1  reserve     room for the release, of its full size, and for the note         nothing is charged if it fails
+    2  sign        the secret file, locked, says which draft the release will be    one process, one draft
+    3  draw        the ledger is charged, then noise is drawn                       the budget is spent here
+    4  fill        the release, whole, to the disk                                  from here on it exists
+    5  use up      the note takes the secret file's name: the counters are gone
+    6  name        the release takes its name
+
+From 2 to 6 signals wait. What is killed is found by the next run: before 4 the counters are whole and the pledge is
+void, after it the release is whole and is taken as it is: nothing is drawn or charged again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from scumble import files, places
+from scumble.bundle import Bundle
+from scumble.errors import BudgetError, FileError, PrivacyError
+from scumble.interrupts import Unbroken
+from scumble.places import READY, Place
+from scumble.pledges import identity_of, left_release, pledge
+from scumble.release import Release
+
+Note = Callable[[str, dict[str, Any]], bytes]
+"""What takes a secret file's place: made of the release's identity and the pledge."""
+
+
+def room(spec: Any, releases: int = 1) -> int:
+    """The most bytes that a file of so many releases takes."""
+    header = len(str(spec.to_dict()))
+    return releases * (8 * spec.rows * spec.buckets + 4 * header + 3072) + 1024
+
+
+class Handover:
+    """A release's way to its place.
+
+    Parameters
+    ----------
+    out : the file it will be, or "-" for standard output.
+    size : how many bytes it has at most.
+    secret : the file whose counters it uses up.
+    note : what takes that file's place.
+    asked : the budget that was asked for.
+    """
+
+    def __init__(
+        self,
+        out: str,
+        size: int,
+        *,
+        secret: str | None = None,
+        note: Note | None = None,
+        asked: dict[str, Any] | None = None,
+    ) -> None:
+        self.out, self._make_note, self._asked = out, note, asked or {}
+        self._release: Place | None = None
+        self._note: Place | None = None
+        with Unbroken():
+            try:
+                if secret is not None and note is not None:
+                    self._note = Place(secret, secret=True)
+                    # What goes to standard output waits beside the secret until it has been taken.
+                    self._release = Place(secret if out == "-" else out, ending=READY)
+                    self._note.reserve(len(note("0" * 36, self.pledge)) + 512)
+                elif out != "-":
+                    self._release = Place(out)
+                if self._release is not None:
+                    self._release.reserve(size)
+            except BaseException:
+                self.close()
+                raise
+
+    def __enter__(self) -> Handover:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of what was reserved and is not needed."""
+        with Unbroken():
+            for place in (self._note, self._release):
+                if place is not None:
+                    place.close()
+
+    @property
+    def pledge(self) -> dict[str, Any]:
+        """What the secret file says from now on."""
+        return {} if self._release is None else pledge(self._release.draft, self._asked)
+
+    def make(
+        self,
+        draw: Callable[[], Any],
+        *,
+        sign: Callable[[dict[str, Any]], object] | None = None,
+        put_back: Callable[[], object] | None = None,
+        done: Callable[[], object] = lambda: None,
+    ) -> tuple[Any, int]:
+        """Steps 2 to 6, then `done`; gives the release and its size."""
+        drawn = False
+        try:
+            with Unbroken():
+                try:
+                    if sign is not None:
+                        sign(self.pledge)
+                    release = draw()
+                    data = release.to_bytes()
+                    if self._release is not None:
+                        self._release.fill(data)
+                        self._release.owed = True
+                except BaseException:
+                    if put_back is not None:
+                        put_back()
+                    raise
+                drawn = True
+                if self._note is not None and self._make_note is not None:
+                    self._note.fill(self._make_note(_identity(release), self.pledge))
+                    self._note.take_name()
+                if self.out != "-" and self._release is not None:
+                    self._release.take_name()
+                    done()
+            if self.out == "-":  # a pipe may make us wait, and signals act meanwhile
+                _pour(data)
+                done()
+        except (OSError, KeyboardInterrupt) as problem:
+            if not drawn:
+                raise
+            raise self._found_in(problem, release) from None
+        if self._release is not None:
+            self._release.owed = False
+        return release, len(data)
+
+    def _found_in(self, problem: BaseException, release: Any) -> BaseException:
+        """The same trouble, and where the release is."""
+        if self.out != "-" and self._release is not None and not self._release.draft:
+            words = f"{self.out} was written first, and is whole."
+        elif self._note is not None and self._release is not None:
+            words = f"The release is whole in {self._release.draft!r}; run the same command again to take it."
+        else:
+            words = f"The release is whole in {self._set_aside(release)!r}."
+        if isinstance(problem, FileError):
+            return FileError(f"{str(problem).split(' Hint:')[0]} Hint: {words[0].lower()}{words[1:]}")
+        if isinstance(problem, OSError):
+            problem.strerror = f"{problem.strerror}. Hint: {words[0].lower()}{words[1:-1]}"
+        else:
+            problem.args = (words,)
+        return problem
+
+    def _set_aside(self, release: Any) -> str:
+        """A name that people see, for a release that is paid for and has no place."""
+        if self._release is not None:
+            self._release.set_aside()
+            return self._release.draft
+        name = f"release-{_identity(release)[:8]}.scumble"
+        release.save(name)
+        return name
+
+
+def _pour(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _identity(release: Any) -> str:
+    """Which release it is; of a bundle, the first."""
+    one = release if hasattr(release, "identity") else next(iter(release.values()))
+    return str(one.identity)
+
+
+class Part:
+    """A secret part that this process alone may release, by whatever name it is called.
+
+    Links are followed: what counts is the file. Its lock is this process's until the end, and the file that takes its
+    place is locked before it does.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.realpath(path)
+        self._lock = self._locked()
+        try:
+            if os.fstat(self._lock).st_nlink > 1:
+                raise PrivacyError(
+                    f"{path!r} has several names (hard links): a release would use up one of them, and the others keep "
+                    "its counters. Hint: remove the other names first."
+                )
+            self.container = files.read(self.path, expect="secret")
+        except BaseException:
+            self.close()
+            raise
+
+    def _locked(self) -> int:
+        while True:
+            try:
+                descriptor = self._open()
+            except OSError:
+                files.read(self.path, expect="secret")  # which knows the words for what is wrong
+                raise
+            got = places.lock(descriptor)
+            if got:
+                with contextlib.suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), os.stat(self.path)):
+                        return descriptor
+            os.close(descriptor)  # it is another file by now: look again
+            if got is False:
+                raise BudgetError(
+                    f"{self.path!r} is being released by another process. A sketch is released once. "
+                    "Hint: query that release; that is free."
+                )
+            if got is None:
+                raise FileError(
+                    f"Cannot lock {self.path!r}: its disk knows no locks, so that it could be released twice. "
+                    "Hint: copy it to a local disk, and remove it here."
+                )
+
+    def _open(self) -> int:
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            return os.open(self.path, os.O_RDWR | flags)  # network disks lock only what could be written to
+        except PermissionError:
+            return os.open(self.path, os.O_RDONLY | flags)
+
+    def __enter__(self) -> Part:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        descriptor, self._lock = self._lock, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    # ---- its states ----
+
+    def sign(self, pledged: dict[str, Any]) -> None:
+        """Counters and pledge, in one file."""
+        self._rewrite({**self.container.metadata, **pledged})
+
+    def put_back(self) -> None:
+        """The counters as they were: no noise has been given out."""
+        with contextlib.suppress(FileError):  # a pledge without a whole draft is void anyway
+            self._rewrite({key: value for key, value in self.container.metadata.items() if key != "pledge"})
+
+    def _rewrite(self, metadata: dict[str, Any]) -> None:
+        place = Place(self.path, secret=True)
+        try:
+            place.fill(files.to_bytes("secret", metadata, self.container.arrays))
+            place.take_name()
+        except BaseException:
+            place.close()
+            raise
+        self.close()
+        self._lock = place.give_lock()
+
+    @staticmethod
+    def note(identity: str, pledged: dict[str, Any]) -> bytes:
+        """What remains of a part: which release it became."""
+        return files.to_bytes("secret", {"released": identity, **pledged}, {})
+
+    def left(self, asked: dict[str, Any]) -> Left | None:
+        """The release that a killed run made of this part, if it is whole; refused if another budget is asked for."""
+        found = Left.of(self.container.metadata, self.path, self.note)
+        if found is not None and self.container.metadata["pledge"].get("asked") != asked:
+            raise BudgetError(
+                f"The part was released before, as {found.identity!r}, by a run that was killed; the release is whole "
+                f"in {found.path!r}. A sketch is released once. Hint: ask for the budget of that run to take it."
+            )
+        return found
+
+
+class Left:
+    """A whole release that a killed run did not bring to its place."""
+
+    def __init__(
+        self, path: str, container: files.Container, metadata: dict[str, Any], secret: str, note: Note
+    ) -> None:
+        self.path, self.container, self.identity = path, container, identity_of(container)
+        self._metadata, self._secret, self._note = metadata, secret, note
+
+    @staticmethod
+    def of(metadata: dict[str, Any], secret: str, note: Note) -> Left | None:
+        found = left_release(metadata, secret)
+        return None if found is None else Left(*found, metadata, secret, note)
+
+    def take(self, out: str, *, done: Callable[[], object] = lambda: None) -> tuple[Any, int]:
+        """Bring it to its place, and use up its secret if that was not done yet; gives the release and its size."""
+        if places.alive(self.path):
+            raise BudgetError(f"{self._secret!r} is being released by another process. Hint: wait for it.")
+        with open(self.path, "rb") as file:
+            data = file.read()
+        with Unbroken():
+            if "released" not in self._metadata:
+                note = self._note(self.identity, {"pledge": self._metadata["pledge"]})
+                places.write_whole(self._secret, note, secret=True)
+            if out != "-":
+                places.write_whole(out, data)
+                places.clear(self.path)
+                done()
+        if out == "-":
+            _pour(data)
+            done()
+            places.clear(self.path)
+        kind = Release if self.container.kind == "release" else Bundle
+        return kind.from_container(self.container), len(data)

@@ -1,0 +1,96 @@
+"""Signals that ask a program to stop, and when they may.
+
+Ctrl-C (SIGINT), `kill` (SIGTERM) and a closed terminal (SIGHUP) ask for the same thing and are treated alike. Python
+raises their exceptions between any two lines. Two kinds of work cannot have that:
+
+`Unbroken`             a few lines on disk that must all be done or none: signals wait until the end.
+`PatientInterrupts`    a long pass: the first signal is noted, to be looked at between two batches; the second acts.
+
+Both only replace the handlers for a while, in the main thread; elsewhere Python raises nothing. A handler of theirs
+that is called when their time is over passes the signal on: at no moment is one lost, or acts too early.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import TracebackType
+from typing import Any
+
+STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class Stopped(KeyboardInterrupt):
+    """What SIGTERM and SIGHUP raise in a program of ours: they behave as Ctrl-C does."""
+
+    number: int = signal.SIGTERM
+
+    @staticmethod
+    def handler(number: int, _: object) -> None:
+        stop = Stopped()
+        stop.number = number
+        raise stop
+
+
+class Unbroken:
+    """While open, signals to stop are kept back; on leaving they act.
+
+    >>> try:
+    ...     with Unbroken():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("all of it,")
+    ... except KeyboardInterrupt:
+    ...     print("and then the signal")
+    all of it,
+    and then the signal
+    """
+
+    _at_once = False
+
+    def __init__(self) -> None:
+        self.asked: int | None = None
+        self._open = False
+        self._before: dict[int, Any] = {}
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self._open and not (self._at_once and self.asked is not None):
+            self.asked = number
+            return
+        before = self._before[number]
+        if callable(before):
+            before(number, frame)
+        else:  # SIG_DFL: the process ends here
+            signal.signal(number, before)
+            os.kill(os.getpid(), number)
+
+    def __enter__(self) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            for number in STOPS:
+                before = signal.getsignal(number)
+                if before is not None and before is not signal.SIG_IGN:  # what is ignored (nohup) stays ignored
+                    self._before[number] = before
+                    signal.signal(number, self._note)
+        self._open = True
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._open = False
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        if self.asked is not None:
+            signal.raise_signal(self.asked)
+
+
+class PatientInterrupts(Unbroken):
+    """While open, the first signal only raises a flag, to be looked at between two batches; the second acts at once."""
+
+    _at_once = True
+
+    def __call__(self) -> bool:
+        return self.asked is not None
+
+    def __exit__(self, *problem: Any) -> None:
+        if problem[0] is not None:  # it has its own reason to stop
+            self.asked = None
+        super().__exit__(*problem)

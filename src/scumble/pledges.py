@@ -1,0 +1,61 @@
+"""What a secret file says about the release that is being made of it.
+
+A secret part (or a build's checkpoint) goes through three states, each of them one whole file under one name::
+
+    counters              may be released
+    counters + pledge     a run has claimed it, and will put the release into the draft that the pledge names
+    released              a note: which release it was, and where its draft was; the counters are gone
+
+A pledge whose draft is not a whole release is void: nothing was given out, and the counters are there. A pledge (or a
+note) whose draft is whole leads to the release. ``pledges.proof.md`` has the states one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from scumble import files
+from scumble.errors import BudgetError, FileError
+
+_DRAFT = re.compile(r"\.scumble-[0-9a-f]{12}-[0-9a-f]{12}\.ready")
+
+
+def pledge(draft: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Where the release will be whole before it takes its name, and what was asked for."""
+    return {"pledge": {"ready": os.path.abspath(draft), "asked": asked}}
+
+
+def left_release(metadata: dict[str, Any], secret: str | None = None) -> tuple[str, files.Container] | None:
+    """The whole release that a pledge leads to: its path, where it was or beside the secret file, and its content."""
+    try:
+        ready = metadata["pledge"]["ready"]
+        if not _DRAFT.fullmatch(os.path.basename(ready)):
+            return None
+    except (KeyError, TypeError):
+        return None
+    beside = [] if secret is None else [os.path.join(os.path.dirname(secret), os.path.basename(ready))]
+    for path in (ready, *beside):
+        try:
+            return path, files.read(path, expect=("release", "bundle"))
+        except FileError:
+            continue
+    return None
+
+
+def identity_of(container: files.Container) -> str:
+    """Which release it is; of a bundle, the first."""
+    data = container.metadata
+    return str((data if container.kind == "release" else data["releases"][0])["identity"])
+
+
+def require_free(metadata: dict[str, Any]) -> None:
+    """Refuse counters that were released by a run that was killed before it could say so."""
+    left = left_release(metadata)
+    if left is not None:
+        path, container = left
+        raise BudgetError(
+            f"The part was released before, as {identity_of(container)!r}, by a run that was killed; the release is "
+            f"whole in {path!r}. Hint: run `scumble release` with the same budget again, to take it."
+        )

@@ -1,0 +1,96 @@
+"""The seam between exact numbers and noise: the one place where an auditor may look.
+
+Noise is reported here when it is *drawn*, when it is *held* for one release (under the release's identity, with the
+claim that it is to justify), and when the sum of exact numbers and noise is *published*. In production nobody watches:
+each function gives back what it was given, and that is all.
+
+Under the grey-box audit (:mod:`scumble.privacy.audit.replay`) a watcher takes down the exact numbers of each call, and
+in a second run on a neighbouring table puts the first run's outputs in the place of the second's. A watcher is told of
+noise and cannot set it: the sampler's draws are the operating system's in every run. And while one watches, no other
+thread of the process can publish: it is refused, loudly.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from scumble.errors import PrivacyError
+
+if TYPE_CHECKING:
+    from scumble.privacy.claim import PrivacyClaim
+
+Published = tuple[np.ndarray, int | None]
+"""Counters, and the count if there is one."""
+
+
+class Watcher(Protocol):
+    """An auditor: see :mod:`scumble.privacy.audit.replay`."""
+
+    def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None: ...
+
+    def held(self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None: ...
+
+    def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published: ...
+
+    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int: ...
+
+
+_watching: tuple[Watcher, int] | None = None
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Let a watcher see what this thread publishes: for the auditor only. One at a time."""
+    global _watching
+    if _watching is not None:
+        raise PrivacyError("An audit is running in this process already. Hint: wait until it is done.")
+    _watching = watcher, threading.get_ident()
+    try:
+        yield
+    finally:
+        _watching = None
+
+
+def _watcher() -> Watcher | None:
+    if _watching is None:
+        return None
+    watcher, thread = _watching
+    if thread != threading.get_ident():
+        raise PrivacyError(
+            "An audit is running in this process, and nothing else may be published meanwhile. "
+            "Hint: run audits in a process of their own."
+        )
+    return watcher
+
+
+def drawn(kind: str, scale: Fraction, values: np.ndarray, *, parts: int = 1) -> np.ndarray:
+    """Noise that the sampler drew: its law, and (for a share of noise) how many shares make it whole."""
+    if (watcher := _watcher()) is not None:
+        watcher.drawn(kind, scale, parts, values)
+    return values
+
+
+def hold(name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None:
+    """Noise meant for one published thing, `name`, before anything is added to it; `count` is None if there is none."""
+    if (watcher := _watcher()) is not None:
+        watcher.held(name, claim, counters, count)
+
+
+def publish(counters: np.ndarray, count: int | None, *names: str) -> Published:
+    """Exact numbers with the noise that is held under `names` (shares: of all that were added up), to be published."""
+    if (watcher := _watcher()) is not None:
+        return watcher.published(names, counters, count)
+    return counters, count
+
+
+def choose(winner: int, scores: Sequence[int], scale: Fraction) -> int:
+    """The place of the best of these scores, by Laplace noise of this scale on each: only the place is published."""
+    if (watcher := _watcher()) is not None:
+        return watcher.chosen(winner, scores, scale)
+    return winner

@@ -1,0 +1,118 @@
+"""Every estimator charges its fit to a ledger: at once, before any noise, with the claim that the model makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import learn
+from scumble.kernels import ColumnKernel
+from scumble.learn.base import PrivateEstimator
+from scumble.privacy.ledger import Cost
+from scumble.spending import Prepaid
+
+X = np.random.default_rng(0).uniform(0.0, 1.0, (300, 2))
+WIDE = np.random.default_rng(1).uniform(0.0, 1.0, (300, 6))
+
+
+def estimators() -> list[type[PrivateEstimator]]:
+    found = [getattr(learn, name) for name in learn.__all__]
+    return [one for one in found if isinstance(one, type) and issubclass(one, PrivateEstimator) and hasattr(one, "fit")]
+
+
+def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
+    """Every way that makes another number of releases."""
+    names = kind._get_param_names()
+    plain: dict[str, Any] = {"bounds": (0.0, 1.0), "epsilon": 0.7}
+    if "classes" in names:
+        plain["classes"] = ["a", "b"]
+    if "target_bounds" in names:
+        plain |= {"target_bounds": (0.0, 1.0), "rows": 40}
+    out = [plain, {**plain, "delta": 1e-6}]
+    if "bandwidths" in names:
+        out += [{**plain, "bandwidths": [0.1, 0.2, 0.4], "delta": delta} for delta in (0.0, 1e-6)]
+    if "selection_share" in names:
+        several = {"kernel": [ColumnKernel(0.2, 2), ColumnKernel(0.5, 2)]}
+        out += [{**plain, **several}, {**plain, **several, "selection_share": 0.2}, {**plain, "rule": "ml"}]
+    if "threshold_share" in names:
+        out.append({**plain, "rows": 20, "buckets": 64})
+    return out
+
+
+CASES = [(kind, options) for kind in estimators() for options in options_of(kind)]
+
+
+def fitted(kind: type[PrivateEstimator], options: dict[str, Any], **account: Any) -> Any:
+    table = WIDE if "buckets" in options else X
+    model = kind(**options)
+    names = kind._get_param_names()
+    if "classes" in names:
+        return model.fit(table, np.where(table[:, 0] > 0.5, "a", "b"), **account)
+    return model.fit(table, table[:, 0] if "target_bounds" in names else None, **account)
+
+
+def test_there_are_estimators_to_charge() -> None:
+    assert len(estimators()) >= 8
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES, ids=lambda value: getattr(value, "__name__", None))
+def test_a_fit_is_one_entry_with_the_models_identity_and_claim(kind: Any, options: Any, tmp_path: Path) -> None:
+    book = scumble.Ledger.create(tmp_path / "town.ledger")
+    book.open_dataset("people", epsilon=1, delta=1e-5)
+    model = fitted(kind, options, ledger=book, dataset="people")
+    (charge,) = book.account("people").charges
+    assert charge.identity == model.identity_
+    assert charge.cost in (Cost.of(model.privacy_), Cost.of(model.privacy_, rounded=False))
+    assert charge.cost.epsilon <= Cost.of(model.privacy_).epsilon and model.privacy_.epsilon <= 0.7
+    path = tmp_path / "model.scumble"
+    model.save(path)
+    assert learn.load(path).identity_ == model.identity_
+
+
+@pytest.mark.parametrize("kind", estimators(), ids=lambda kind: kind.__name__)
+def test_a_fit_that_is_refused_draws_no_noise(kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = scumble.Ledger.create(tmp_path / "town.ledger")
+    book.open_dataset("people", epsilon=0.1, delta=1e-5)
+
+    def no_noise(*_: object) -> np.ndarray:
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr("scumble.privacy.noise._entropy", no_noise)
+    for options in options_of(kind):
+        with pytest.raises(scumble.BudgetError, match="Nothing was charged"):
+            fitted(kind, options, ledger=book, dataset="people")
+    assert book.account("people").charges == ()
+
+
+def test_what_was_not_announced_is_refused() -> None:
+    from scumble.privacy import calibrate
+
+    one, other = calibrate(8, epsilon=1).claim, calibrate(8, epsilon=2).claim
+    paid = Prepaid([one], None)
+    assert paid.charge(one) == paid.identity
+    for claim in (one, other):  # again, and another
+        with pytest.raises(scumble.PrivacyError, match="not announced"):
+            paid.charge(claim)
+    two = Prepaid([one, other], None)
+    assert len({two.charge(other), two.charge(one), two.identity}) == 3
+
+
+def test_classes_of_public_size_share_one_plan() -> None:
+    """Planned for each class by itself, specs differed: the fit failed after noise was drawn, naming class sizes."""
+    y = np.array(["a"] * 290 + ["b"] * 10)
+    for rule in ("ml", "map"):
+        model = learn.PrivateKDEClassifier(rule=rule, bounds=(0, 1), classes=["a", "b"], public=("count",)).fit(X, y)
+        (bundle,) = model.releases_
+        assert bundle["a"].spec == bundle["b"].spec
+
+
+def test_unknown_labels_are_not_dropped_where_their_number_is_public() -> None:
+    y = np.array(["a"] * 150 + ["b"] * 149 + ["n/a"])
+    model = learn.PrivateLinearClassifier(bounds=(0, 1), classes=["a", "b"], unknown="drop", neighbors="replace")
+    with pytest.raises(scumble.PrivacyError, match="unknown='drop' does not go with neighbors='replace'"):
+        model.fit(X, y)
+    assert not hasattr(model, "release_")

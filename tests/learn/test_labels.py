@@ -1,0 +1,105 @@
+"""Labels are compared with the classes one by one: what one record is called changes nobody else's class."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.learn import PrivateKDEClassifier, PrivateLinearClassifier
+from scumble.learn.targets import labelled
+
+ODD = ["n/a", "HIV+", None, float("nan"), 9, 0.5, b"\xff", object(), dt.date(2020, 1, 1), ["a"], 1j]
+KINDS = (PrivateKDEClassifier, PrivateLinearClassifier)
+
+
+@pytest.fixture
+def table(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    y = rng.integers(0, 2, 2000)
+    return np.clip(rng.normal(0.3 + 0.4 * y[:, None], 0.1, (2000, 2)), 0.0, 1.0), y
+
+
+def totals(model: Any) -> list[float]:
+    if isinstance(model, PrivateKDEClassifier):
+        return [release.count for release in model.releases_[0].values()]
+    return [model.release_.count]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "make", [list, lambda labels: np.fromiter(labels, object, len(labels))], ids=["list", "objects"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_odd_label_drops_one_record(kind: Any, make: Any, odd: Any, table: tuple[np.ndarray, np.ndarray]) -> None:
+    """At this budget there is no noise to speak of: the counts are those of the records."""
+    X, y = table
+    labels = make([odd, *y[1:].tolist()])
+    options = {"epsilon": 1e6, "bounds": (0, 1), "classes": [0, 1]}
+    model = kind(**options, unknown="drop").fit(X, labels)
+    assert abs(sum(totals(model)) - 1999) < 0.5
+    assert model.score(X, y) > 0.9
+    with pytest.raises(scumble.DataError, match=r"^1 records have labels that are not in `classes`\."):
+        kind(**options).fit(X, labels)
+
+
+class Model:
+    unknown = "drop"
+
+    def __init__(self, classes: list[Any]) -> None:
+        self.classes_ = np.unique(np.asarray(classes))
+
+
+def kept(classes: list[Any], y: Any) -> list[Any]:
+    X, found = labelled(Model(classes), np.arange(len(y))[:, None], y)
+    assert len(X) == len(found)
+    return found.tolist()
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([0, 1, 1]),
+        np.array([0.0, 1.0, 1.0], np.float32),
+        np.array([False, True, True]),
+        np.array(["0", "1", "1"]),
+        np.array([0, "1", 1.0], object),
+        pa.chunked_array([["0"], ["1", "1"]]),
+        pa.array(["0", "1", "1"]).dictionary_encode(),
+        pa.array([0, 1, 1], pa.int8()),
+    ],
+)
+def test_a_class_is_the_same_in_every_make(y: Any) -> None:
+    assert kept([0, 1], y) == [0, 1, 1]
+    assert kept([1, 7], y) == [1, 1]
+    if not isinstance(y, np.ndarray) or y.dtype.kind != "b":
+        assert kept(["0", "1"], y) == ["0", "1", "1"]
+
+
+def test_truth_values_and_numbers() -> None:
+    assert kept([False, True], np.array([0, 1, 2])) == [False, True]
+    assert kept([0, 1, 2], np.array([True, False, "true"], object)) == [1, 0, 1]
+    assert kept(["no", "true"], np.array([True, False], object)) == ["true"]
+    assert kept([5, 7], np.array([True, False, 7], object)) == [7]
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array, pd.Categorical])
+def test_every_container_fits(make: Any, table: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = table
+    words = make(np.where(y == 1, "yes", "no").tolist())
+    model = PrivateKDEClassifier(epsilon=1e6, bounds=(0, 1), classes=["yes", "no"]).fit(X, words)
+    np.testing.assert_allclose(totals(model), [(y == 0).sum(), (y == 1).sum()], atol=0.5)
+    assert model.classes_.tolist() == ["no", "yes"] and set(model.predict(X)) == {"no", "yes"}
+
+
+@pytest.mark.parametrize("y", [[0], np.zeros((2000, 2)), np.zeros((2000, 1, 1)), {"a": [0] * 2000, "b": [1] * 2000}])
+@pytest.mark.parametrize("kind", KINDS)
+def test_targets_of_another_shape(kind: Any, y: Any, table: tuple[np.ndarray, np.ndarray]) -> None:
+    with pytest.raises(scumble.DataError) as caught:
+        kind(bounds=(0, 1), classes=[0, 1]).fit(table[0], y)
+    assert "2000" not in str(caught.value)

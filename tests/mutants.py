@@ -1,0 +1,418 @@
+"""Would the tests notice? `make mutants` changes the source in one small place at a time and runs that module's tests.
+
+A mutant is one change: a comparison turned (``<`` to ``>=``), ``+`` for ``−``, ``×`` for ``÷``, a constant off by one,
+`and` for `or`, a rounding to the other side, a `raise` left out. It is killed if a test fails. If all pass, it
+survives: a test is missing, or the change alters nothing. `mutants.toml` says which tests answer for a module, and
+lists what alters nothing, with the reason; an entry that no longer fits the source is an error.
+
+    python tests/mutants.py                          every mutant of every module
+    python tests/mutants.py --sample 120 --seed 1    so many at random
+    python tests/mutants.py --module privacy/exact.py --function float_up
+
+**How.** One pytest session a module collects the tests once. A first fork runs them all and notes which lines of the
+module each test runs, and for how long. Then each mutant gets a fork of its own, in which the changed functions and
+constants take the place of the real ones, and the tests that come by the changed statement run, the quickest first,
+until one fails. Most mutants take less than a second. (Processes that a test starts anew do not see the change.)
+"""
+
+# ruff: noqa: T201 (a command prints its table)
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import json
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+import types
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LIST = ROOT / "tests" / "mutants.toml"
+
+TURNED = {
+    ast.Lt: ("<", ">="),
+    ast.LtE: ("<=", ">"),
+    ast.Gt: (">", "<="),
+    ast.GtE: (">=", "<"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "*"),
+    ast.LShift: ("<<", ">>"),
+    ast.RShift: (">>", "<<"),
+    ast.And: ("and", "or"),
+    ast.Or: ("or", "and"),
+}
+ROUNDED = {"float_up": "float_down", "next_plus": "next_minus", "floor": "ceil", "min": "max", "minimum": "maximum"}
+ROUNDED |= {other: one for one, other in ROUNDED.items()}
+UNTOUCHED = (ast.Assert, ast.JoinedStr)  # what type checkers and readers of messages need
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: where it is (for people and for the list of those that alter nothing), and how it is made."""
+
+    module: str
+    function: str
+    line: str
+    change: str
+    number: int
+    start: int
+    end: int
+    text: str
+    statement: range  # its lines
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Stable while the line stays as it is, wherever it moves."""
+        return self.module, self.function, self.line, self.change
+
+    def applied(self, source: bytes) -> bytes:
+        lost = source.count(b"\n", self.start, self.end) - self.text.count("\n")  # every line keeps its number
+        return source[: self.start] + self.text.encode() + b"\n" * lost + source[self.end :]
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.number} ({self.function})  {self.line}\n        {self.change}"
+
+
+def mutants_of(module: str, source: bytes) -> list[Mutant]:
+    """Every mutant of a module, in the order of its text.
+
+    >>> [m.change for m in mutants_of("m.py", b"def f(x):\\n    return x < 2")]
+    ['< to >=', '2 to 3']
+    """
+    lines = source.decode().split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()) + 1)
+
+    def place(line: int, column: int) -> int:
+        return starts[line - 1] + column
+
+    found: list[Mutant] = []
+    seen: Counter[tuple[str, str, str]] = Counter()
+
+    def add(function: str, statement: range, start: int, end: int, text: str, change: str) -> None:
+        number = source.count(b"\n", 0, start) + 1
+        line = lines[number - 1].partition("  #")[0].strip()
+        seen[function, line, change] += 1
+        if seen[function, line, change] > 1:
+            change += f", {seen[function, line, change]}"
+        found.append(Mutant(module, function, line, change, number, start, end, text, statement))
+
+    for node, function, statement in _walk(ast.parse(source), "", range(0)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            operators = list(zip(node.ops, sides, sides[1:], strict=False))
+        elif isinstance(node, ast.BoolOp):
+            operators = [(node.op, a, b) for a, b in zip(node.values, node.values[1:], strict=False)]
+        elif isinstance(node, ast.BinOp):
+            operators = [(node.op, node.left, node.right)]
+        elif isinstance(node, ast.AugAssign):
+            operators = [(node.op, node.target, node.value)]
+        else:
+            operators = []
+        for operator, left, right in operators:
+            if type(operator) not in TURNED:
+                continue
+            old, new = TURNED[type(operator)]
+            first = place(left.end_lineno, left.end_col_offset)
+            between = source[first : place(right.lineno, right.col_offset)].decode()
+            match = re.search(r"\s+".join(map(re.escape, old.split())), between)
+            assert match, between
+            start = first + len(between[: match.start()].encode())
+            add(function, statement, start, start + len(match[0].encode()), new, f"{old} to {new}")
+        if not hasattr(node, "end_lineno") or node.end_lineno is None:
+            continue
+        start, end = place(node.lineno, node.col_offset), place(node.end_lineno, node.end_col_offset)
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            add(function, statement, start, end, repr(node.value + 1), f"{node.value!r} to {node.value + 1!r}")
+        elif isinstance(node, ast.Raise):
+            add(function, statement, start, end, "pass", "raise left out")
+        elif isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in ROUNDED:
+                add(function, statement, end - len(name), end, ROUNDED[name], f"{name} to {ROUNDED[name]}")
+    return sorted(found, key=lambda mutant: (mutant.start, mutant.change))
+
+
+def _walk(node: ast.AST, function: str, statement: range) -> Iterator[tuple[ast.AST, str, range]]:
+    """Each node that may be changed, with the function or class and the lines of the statement around it."""
+    if isinstance(node, ast.stmt):
+        body = getattr(node, "body", None)
+        statement = range(node.lineno, body[0].lineno if body else node.end_lineno + 1)
+    elif isinstance(node, ast.ExceptHandler):
+        statement = range(node.lineno, node.body[0].lineno)
+    yield node, function, statement
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        function = f"{function}.{node.name}".lstrip(".")
+        children: Iterable[ast.AST] = [*_defaults(node), *node.body]
+    elif isinstance(node, ast.AnnAssign):
+        children = [node.value] if node.value else []
+    elif isinstance(node, ast.Raise):
+        children = []
+    else:
+        children = ast.iter_child_nodes(node)
+    for child in children:
+        if not isinstance(child, UNTOUCHED):
+            yield from _walk(child, function, statement)
+
+
+def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
+    if isinstance(node, ast.ClassDef):
+        return []
+    return [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
+
+
+# ---- putting a mutant in the place of the real module ----
+
+
+def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
+    """Make a loaded module behave as if `source` had been loaded in its place.
+
+    Functions and methods get their new code, constants and what numba compiles are bound anew. (Values that stand in
+    the body of a class stay: no module here has any that matter.)
+    """
+    if "numba" in sys.modules:
+        # Its cache would take a function with another constant for the one it has compiled.
+        sys.modules["numba"].config.CACHE_DIR = tempfile.mkdtemp(dir=scratch)
+    path = str(module.__file__)
+    old_functions = {
+        f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path
+    }
+    fresh = types.ModuleType(module.__name__)
+    fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
+    exec(compile(source, path, "exec"), fresh.__dict__)
+
+    def place(function: types.FunctionType) -> tuple[str, int]:
+        return function.__code__.co_qualname, function.__code__.co_firstlineno
+
+    codes = dict(_codes(compile(source, path, "exec")))
+    made = [f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path]
+    defaults = {place(f): (f.__defaults__, f.__kwdefaults__) for f in made if f not in old_functions}
+    for function in old_functions:
+        if (code := codes.get(place(function))) and len(code.co_freevars) == len(function.__code__.co_freevars):
+            if place(function) in defaults:
+                function.__defaults__, function.__kwdefaults__ = defaults[place(function)]
+            function.__code__ = code
+    # Constants, and what numba compiles: under the same name wherever they were imported.
+    for name, new in vars(fresh).items():
+        old = vars(module).get(name)
+        if name.startswith("__") or isinstance(old, type | types.FunctionType | types.ModuleType) or old is new:
+            continue
+        for other in list(sys.modules.values()):
+            if getattr(other, "__dict__", {}).get(name) is old:
+                setattr(other, name, new)
+
+
+def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield (inner.co_qualname, inner.co_firstlineno), inner
+            yield from _codes(inner)
+
+
+# ---- running the tests ----
+
+
+class Session:
+    """A pytest plugin: instead of running the tests once, it runs them for every mutant."""
+
+    def __init__(self, path: Path, mutants: list[Mutant]) -> None:
+        self._path, self._mutants = path.resolve(), mutants
+        self.survivors: list[Mutant] = []
+        self.seconds = 0.0
+        self._failed = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._failed |= report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        began = time.monotonic()
+        loaded = [m for m in list(sys.modules.values()) if getattr(m, "__file__", None)]
+        target = next((m for m in loaded if Path(str(m.__file__)).resolve() == self._path), None)
+        if target is None:
+            raise pytest.UsageError(f"No test loads {self._path}.")
+        source = self._path.read_bytes()
+        with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
+            note = Path(scratch) / "lines.json"
+            if not _forked(lambda: self._note(session.items, str(target.__file__), note), 3600.0):
+                raise pytest.UsageError(f"The tests of {self._path} fail without any change.")
+            visits = json.loads(note.read_text())
+            # A change that is none must survive, or every kill would be doubtful.
+            touching = [(item, 3600.0) for item, visit in zip(session.items, visits, strict=True) if visit["lines"]]
+            if not _forked(lambda: self._survives(target, source, touching, scratch), 3600.0):
+                raise pytest.UsageError(f"The tests of {self._path} fail where nothing was changed.")
+            for mutant in self._mutants:
+                limits = self._that_come_by(mutant, session.items, visits, b"numba" in source)
+                changed = mutant.applied(source)
+                patience = 60.0 + 10.0 * sum(limit for _, limit in limits)
+                if _forked(lambda: self._survives(target, changed, limits, scratch), patience):  # noqa: B023
+                    self.survivors.append(mutant)
+        self.seconds = time.monotonic() - began
+        return True
+
+    def _that_come_by(
+        self, mutant: Mutant, items: list[pytest.Item], visits: list[dict[str, Any]], compiles: bool
+    ) -> list[tuple[pytest.Item, float]]:
+        """The tests that run the changed statement, the quickest first, and how long each may take.
+
+        What runs as the module is loaded, or is compiled, is not traced: there, whatever touches the module.
+        """
+        reached = [k for k, visit in enumerate(visits) if set(visit["lines"]) & set(mutant.statement)]
+        if not reached and (compiles or not mutant.function):
+            reached = [k for k, visit in enumerate(visits) if visit["lines"]]
+        reached.sort(key=lambda k: visits[k]["seconds"])
+        return [(items[k], (30.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
+
+    def _survives(
+        self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]], scratch: str
+    ) -> bool:
+        install(target, source, scratch)
+        return all(self._passes(item, limit) for item, limit in limits)
+
+    def _passes(self, item: pytest.Item, limit: float) -> bool:
+        signal.setitimer(signal.ITIMER_PROF, limit)  # processor time; whoever runs past it is ended
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        return not self._failed
+
+    def _note(self, items: list[pytest.Item], path: str, note: Path) -> bool:
+        """Run everything; write down which lines of the module each test runs, and its processor time."""
+        visits = []
+        for item in items:
+            lines: set[int] = set()
+
+            def local(frame: types.FrameType, event: str, _: Any, lines: set[int] = lines) -> Any:
+                lines.add(frame.f_lineno)
+                return local
+
+            def trace(frame: types.FrameType, *_: Any, local: Any = local) -> Any:
+                return local(frame, "call", None) if frame.f_code.co_filename == path else None
+
+            before = time.process_time()
+            threading.settrace(trace)
+            sys.settrace(trace)
+            passed = self._passes(item, 3600.0)
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            if not passed:
+                sys.stderr.write(f"{item.nodeid} fails\n")
+                return False
+            visits.append({"lines": sorted(lines), "seconds": time.process_time() - before})
+        note.write_text(json.dumps(visits))
+        return True
+
+
+def _forked(work: Any, limit: float) -> bool:
+    """Whether `work` ends in time, in a process of its own, and is true."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setsid()  # so that it can be ended with all that it has started
+            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    ends = time.monotonic() + limit
+    try:
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > ends:
+                os.killpg(child, signal.SIGKILL)
+                return bool(os.waitpid(child, 0)[1] == 0)
+            time.sleep(0.01)
+    except BaseException:  # stopped: nothing stays behind
+        os.killpg(child, signal.SIGTERM)
+        raise
+    return os.waitstatus_to_exitcode(ended[1]) == 0
+
+
+# ---- the table ----
+
+
+def main(arguments: list[str] | None = None) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    options = _options(arguments)
+    listed = tomllib.loads(options.list.read_text())
+    names = options.module or list(listed["tests"])
+    mutants = {name: mutants_of(name, (options.package / name).read_bytes()) for name in names}
+    known = {(e["module"], e["function"], e["line"], e["change"]) for e in listed.get("equivalent", [])}
+    if stale := sorted(key for key in known - {m.key for name in names for m in mutants[name]} if key[0] in names):
+        print("Entries that fit no line any more:", *stale, sep="\n    ")
+        return 2
+    chosen = [m for name in names for m in mutants[name] if options.function in (None, m.function)]
+    if options.sample is not None and options.sample < len(chosen):
+        chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=chosen.index)
+    survivors = []
+    for name in names:
+        mine = [mutant for mutant in chosen if mutant.module == name]
+        tested = [mutant for mutant in mine if mutant.key not in known]
+        if not mine:
+            continue
+        tests = [str(options.list.parent / test) for test in listed["tests"][name]]
+        lived, seconds = _run(options.package / name, tested, tests) if tested else ([], 0.0)
+        survivors += lived
+        print(
+            f"{name:24}{len(mine):5} mutants{len(tested) - len(lived):5} killed{len(lived):5} survived"
+            f"{len(mine) - len(tested):5} alter nothing{seconds:7.0f} s",
+            flush=True,
+        )
+        for mutant in lived:
+            print(f"    SURVIVED {mutant}", flush=True)
+    return 1 if survivors else 0
+
+
+def _run(path: Path, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
+    """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        answer = Path(folder) / "survivors.json"
+
+        def work() -> bool:
+            session = Session(path, mutants)
+            options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
+            os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+            code = pytest.main([*options.split(), *tests], plugins=[session])
+            answer.write_text(json.dumps([[mutants.index(m) for m in session.survivors], session.seconds]))
+            return int(code) in (0, 1)
+
+        if not _forked(work, 24 * 3600.0):
+            raise SystemExit(f"The tests of {path} could not be run.")
+        places, seconds = json.loads(answer.read_text())
+        return [mutants[k] for k in places], seconds
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--module", action="append", help="a module of the list, such as privacy/exact.py")
+    parser.add_argument("--function", help="only its mutants, such as PrivacyClaim._check")
+    parser.add_argument("--sample", type=int, help="so many mutants, at random")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--package", type=Path, default=ROOT / "src" / "scumble", help=argparse.SUPPRESS)
+    parser.add_argument("--list", type=Path, default=LIST, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""The closed forms behind Gaussian and Laplace claims, against slow sums in many digits, at several ε."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+
+from scumble.errors import ParameterError
+from scumble.privacy import analytic_gaussian_sigma, calibrate, gaussian
+from scumble.privacy.gaussian import (
+    Shift,
+    certified_delta,
+    gaussian_delta,
+    lattice_delta,
+    smoothing_delta,
+    zcdp_delta,
+)
+from scumble.privacy.laplace import laplace_delta
+from scumble.privacy.sensitivity import GAUSSIAN, LAPLACE, costs, gaussian_shift, sides_of, unit_of
+
+EPSILONS = [0.1, 0.5, 1.0, 3.0]
+
+
+# ---- sensitivity ----
+
+
+@pytest.mark.parametrize("rows", [1, 6])
+@pytest.mark.parametrize("people", [1, 4])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+@pytest.mark.parametrize("count", [None, Fraction(31, 3)])
+def test_costs_are_the_sums_of_the_moves(rows: int, people: int, neighbors: str, count: Fraction | None) -> None:
+    sides, scale = 2 if neighbors == "replace" else 1, Fraction(77, 5)
+    assert sides_of(neighbors) == sides and unit_of(people) == ("record" if people == 1 else "person")
+    moves = [(Fraction(people), scale)] * (sides * rows) + ([(Fraction(people), count)] if count else [])
+    pure = sum(move / width for move, width in moves)
+    rho = sum(move**2 / (2 * width**2) for move, width in moves)
+    assert costs(GAUSSIAN, rows, neighbors, people, scale, count)[0] is None
+    for found, truth in (
+        (costs(LAPLACE, rows, neighbors, people, scale, count)[0], pure),
+        (costs(LAPLACE, rows, neighbors, people, scale, count)[1], rho),
+        (costs(GAUSSIAN, rows, neighbors, people, scale, count)[1], rho),
+    ):
+        assert found is not None and Fraction(math.nextafter(found, 0)) < truth <= Fraction(found)
+    shift = gaussian_shift(rows, neighbors, people, 2.5, None if count is None else 7.0)
+    assert shift == Shift(
+        sides * rows * people, sides * rows * people**2, 2.5, people if count else 0, 7.0 if count else math.inf
+    )
+    assert shift.mu_squared() == pytest.approx(sides * rows * people**2 / 6.25 + (people**2 / 49 if count else 0))
+    assert shift.mu_squared(1.5) == pytest.approx(sides * rows * people**2 / 4.75 + (people**2 / 47.5 if count else 0))
+    assert shift.rho() == pytest.approx(shift.mu_squared() / 2, rel=1e-9) and shift.rho() >= shift.mu_squared() / 2
+    assert shift.unit == (people == 1)
+
+
+# ---- continuous Gaussian noise ----
+
+
+@pytest.mark.parametrize("epsilon", [0.01, *EPSILONS, 20.0])
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 0.4999, 0.5001, 1.0, 4.0, 9.0])
+def test_the_curve_of_balle_and_wang(epsilon: float, mu: float) -> None:
+    with mpmath.workdps(400):
+        e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
+        truth = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+        if truth > 1e-300:
+            assert gaussian_delta(epsilon, mu) == pytest.approx(float(truth), rel=1e-9)
+        else:
+            assert float(truth) <= gaussian_delta(epsilon, mu) < 1e-290
+
+
+def test_the_curve_beyond_what_floats_hold() -> None:
+    assert gaussian_delta(1.0, 80.0) == 1.0
+    # −a²/2 where a = ε/μ − μ/2 is large: an upper bound on ln δ, and no overflow.
+    assert gaussian._log_gaussian_delta(101.0, 1.0) == -(100.5**2) / 2
+    assert gaussian._log_gaussian_delta(90.0, 1.0) < -(89.5**2) / 2
+
+
+@pytest.mark.parametrize(
+    "bad", [(0, 1e-6, 1), (-1, 1e-6, 1), (1, 0, 1), (1, 1, 1), (1, -0.1, 1), (1, 0.5, 0), (1, 0.5, -2)]
+)
+def test_sigma_is_for_budgets(bad: tuple[float, float, float]) -> None:
+    with pytest.raises(ParameterError, match="must be"):
+        analytic_gaussian_sigma(*bad)
+
+
+# ---- certificates for the discrete law ----
+
+
+def convolution_delta(epsilon: float, cells: int, sigma: float, count_sigma: float | None) -> float:
+    """δ(ε) by summing over the *exact* law of the touched counters' sum (a convolution) and the count's noise."""
+    reach = math.ceil(9 * sigma) + 2
+    k = np.arange(-reach, reach + 1)
+    one = np.exp(-(k**2) / (2 * sigma**2))
+    one /= one.sum()
+    total = np.ones(1)
+    for _ in range(cells):
+        total = np.convolve(total, one)
+    sums = np.arange(len(total)) - len(total) // 2
+    losses = (cells - 2 * sums) / (2 * sigma**2)
+    if count_sigma is not None:
+        width = math.ceil(9 * count_sigma) + 2
+        z = np.arange(-width, width + 1)
+        chance = np.exp(-(z**2) / (2 * count_sigma**2))
+        losses = np.add.outer(losses, (1 - 2 * z) / (2 * count_sigma**2))
+        total = np.multiply.outer(total, chance / chance.sum())
+    return float(np.sum(total * np.maximum(0.0, -np.expm1(epsilon - losses))))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(
+    ("cells", "sigma", "count_sigma"), [(1, 1.5, None), (2, 2.0, 3.0), (5, 3.0, None), (12, 4.0, 6.0)]
+)
+def test_certificates_are_above_the_truth_and_near_it(
+    epsilon: float, cells: int, sigma: float, count_sigma: float | None
+) -> None:
+    """For moves of one in the same direction the loss depends on the counters' sum alone: δ by one convolution."""
+    truth = convolution_delta(epsilon, cells, sigma, count_sigma)
+    shift = Shift(cells, cells, sigma, 1 if count_sigma else 0, count_sigma or math.inf)
+    if truth < 1e-12:
+        return
+    found = lattice_delta(epsilon, shift, 1e-14)
+    assert truth <= found <= truth * (1 + 1e-6) + 1e-14
+    assert truth <= zcdp_delta(epsilon, shift.rho())
+    smooth = smoothing_delta(epsilon, shift)
+    assert truth <= smooth
+    if sigma >= 3:
+        # σ² lacks τ² < 1.7: the continuous noise that remains is the bound.
+        assert smooth <= gaussian_delta(epsilon, math.sqrt(shift.mu_squared(1.7))) * (1 + 1e-6)
+        assert smooth >= gaussian_delta(epsilon, math.sqrt(shift.mu_squared(0.9)))
+    assert certified_delta(epsilon, shift) == min(found_of(epsilon, shift))
+
+
+def found_of(epsilon: float, shift: Shift) -> tuple[float, ...]:
+    return smoothing_delta(epsilon, shift), zcdp_delta(epsilon, shift.rho()), lattice_delta(epsilon, shift, 1e-12)
+
+
+def test_certificates_do_not_speak_where_their_lemmas_do_not_hold() -> None:
+    assert lattice_delta(1.0, Shift(2, 4, 5.0, 0, math.inf), 1e-12) == 1.0  # moves of two
+    assert lattice_delta(1.0, Shift(1, 1, 1e9, 0, math.inf), 1e-12) == 1.0  # too many terms
+    assert lattice_delta(1.0, Shift(1, 1, 5.0, 1, 1e9), 1e-12) == 1.0
+    assert lattice_delta(1.0, Shift(2, 2, 0.4, 0, math.inf), 1e-12) == 1.0  # far from a discrete Gaussian's sum
+    assert smoothing_delta(1.0, Shift(4, 4, 1.0, 0, math.inf)) == 1.0  # τ² would be all of σ²
+    assert smoothing_delta(1.0, Shift(4, 4, 50.0, 1, 1.0)) == 1.0
+    assert smoothing_delta(1.0, Shift(4, 4, 50.0, 1, 50.0)) < 1e-6
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("rho", [1e-4, 0.02, 0.5])
+def test_the_conversion_from_zcdp_is_the_least_over_all_orders(epsilon: float, rho: float) -> None:
+    """Every order by itself is an upper bound; on a fine grid the least of them is the function's."""
+    order = 1 + np.exp(np.linspace(-12, 14, 200_001))
+    logs = (order - 1) * (order * rho - epsilon) - np.log(order - 1) + order * np.log1p(-1 / order)
+    best = min(1.0, math.exp(min(0.0, logs.min())))
+    assert best * (1 - 1e-6) <= zcdp_delta(epsilon, rho) <= best * (1 + 1e-8)
+
+
+# ---- Laplace ----
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize(("coins", "step", "count_step"), list(product([1, 9, 400], [0.01, 0.06], [0.0, 0.04])))
+def test_the_curve_of_laplace_noise(epsilon: float, coins: int, step: float, count_step: float) -> None:
+    """Randomized responses, summed in full in 50 digits."""
+    with mpmath.workdps(50):
+        p = 1 / (1 + mpmath.exp(-mpmath.mpf(step)))
+        truth = mpmath.mpf(0)
+        for heads in range(coins + 1):
+            weight = mpmath.binomial(coins, heads) * p**heads * (1 - p) ** (coins - heads)
+            for sign in (1, -1):
+                chance = 1 / (1 + mpmath.exp(-sign * mpmath.mpf(count_step)))
+                loss = (2 * heads - coins) * mpmath.mpf(step) + sign * mpmath.mpf(count_step)
+                truth += weight * chance * max(mpmath.mpf(0), 1 - mpmath.exp(epsilon - loss))
+        found = laplace_delta(epsilon, coins, step, count_step, 1e-9)
+        assert float(truth) <= found <= float(truth) * (1 + 3e-6) + 1e-18
+
+
+def test_the_tail_that_is_not_summed_is_added() -> None:
+    """10⁶ coins: the sum is cut at t = √(R/2 · (25 − ln least)), and 2 exp(−2t²/R) = 2 · least · e⁻²⁵ is added."""
+    assert laplace_delta(1e9, 10**6, 1e-3, 0.0, 1e-6) == pytest.approx(2e-6 * math.exp(-25), rel=1e-5)
+    assert laplace_delta(1e9, 10, 1e-3, 0.0, 1e-6) == 0.0  # all of it is summed
+
+
+# ---- calibration ----
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("share", [0, "1/25", "0.3"])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+@pytest.mark.parametrize("people", [1, 3])
+def test_gaussian_scales_are_the_analytic_ones_and_hardly_larger(
+    epsilon: float, share: object, neighbors: str, people: int
+) -> None:
+    """σ² = m² L2² σ₀²/(1 − c) and σ_N² = m² σ₀²/c; the discrete law may ask for a percent more, never for less."""
+    found = calibrate(
+        50, epsilon=epsilon, delta=1e-6, neighbors=neighbors, records_per_person=people, count_share=share
+    )  # type: ignore[arg-type]
+    base = people * analytic_gaussian_sigma(epsilon, 1e-6)
+    part = float(Fraction(str(share))) if neighbors == "add-remove" else 0.0
+    wanted = base * math.sqrt(sides_of(neighbors) * 50 / (1 - part))
+    assert wanted * (1 + 1e-12) <= found.counter_scale <= wanted * 1.01
+    assert (found.count_scale is None) == (part == 0)
+    if found.count_scale is not None:
+        assert found.count_scale / found.counter_scale == pytest.approx(base / math.sqrt(part) / wanted, rel=1e-9)
+    claim = found.claim
+    assert (claim.rows, claim.neighbors, claim.records_per_person) == (50, neighbors, people)
+    assert (claim.scale, claim.exact_scale) == (float(found.counter_scale), str(found.counter_scale))
+    assert claim.epsilon == epsilon and claim.delta == 1e-6 and claim.unit == unit_of(people)

@@ -1,0 +1,121 @@
+"""Exact numbers, and a privacy curve read backwards: against slow, obvious twins."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scumble.errors import ParameterError
+from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import ROUNDING, as_count, as_fraction, float_down, float_up, simplest_above
+
+
+@given(st.fractions())
+def test_floats_on_both_sides(value: Fraction) -> None:
+    up, down = float_up(value), float_down(value)
+    assert Fraction(down) <= value <= Fraction(up)
+    assert up == down or math.nextafter(down, math.inf) == up
+    assert (up == down) == (Fraction(float(value)) == value)
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=10**15))
+def test_the_fraction_above_is_the_simplest(value: Fraction) -> None:
+    """No smaller denominator has a fraction in the interval; and of that denominator it is the least."""
+    found = simplest_above(value)
+    top = value * (1 + Fraction(1, 2**40))
+    assert value <= found <= top
+    for denominator in range(1, min(found.denominator, 300)):
+        assert Fraction(math.ceil(value * denominator), denominator) > top
+    assert found == Fraction(math.ceil(value * found.denominator), found.denominator)
+
+
+def test_a_scale_is_enlarged_by_two_to_the_minus_forty_at_most() -> None:
+    assert Fraction(1, 2**40) == ROUNDING
+    edge = Fraction(5) / (1 + Fraction(1, 2**40))
+    assert simplest_above(edge) == 5  # just within reach
+    assert simplest_above(edge - Fraction(1, 2**60)) != 5
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (np.float32(0.1), Fraction(float(np.float32(0.1)))),
+        (np.float16(0.25), Fraction(1, 4)),
+        (np.int16(7), Fraction(7)),
+        (Decimal("0.3"), Fraction(3, 10)),
+        ("1/3", Fraction(1, 3)),
+        (0.1, Fraction(0.1)),
+    ],
+    ids=repr,
+)
+def test_numbers_are_taken_as_what_they_are(value: object, exact: Fraction) -> None:
+    assert as_fraction("x", value) == exact
+
+
+@pytest.mark.parametrize("bad", [None, True, "x", [1.0], np.array([0.5]), np.array([[1]]), object(), math.nan, "1/0"])
+def test_what_is_no_number_is_refused(bad: object) -> None:
+    with pytest.raises(ParameterError, match="`x` must be a finite number"):
+        as_fraction("x", bad)
+
+
+class Column:
+    """One number, but in a column: as pandas has it."""
+
+    shape = (1,)
+
+    def __float__(self) -> float:
+        return 0.5
+
+
+def test_a_column_of_one_is_no_number() -> None:
+    with pytest.raises(ParameterError, match="`x` must be a finite number"):
+        as_fraction("x", Column())
+
+
+def test_counts() -> None:
+    assert as_count("n", 1) == 1 and as_count("n", np.uint8(9)) == 9
+    for bad in (0, -1, True, 1.0, "1", None):
+        with pytest.raises(ParameterError, match="`n` must be"):
+            as_count("n", bad)
+
+
+# ---- a curve read backwards ----
+
+
+@pytest.mark.parametrize("rate", [1e-5, 0.3, 1.0, 7.0, 1e6])
+@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.5])
+def test_the_least_epsilon_of_a_known_curve(rate: float, delta: float) -> None:
+    """δ(ε) = e^(−rate·ε): the answer is −ln(δ)/rate, to nine digits and not below, and small enough."""
+
+    def curve(epsilon: float) -> float:
+        return math.exp(-rate * epsilon)
+
+    truth = -math.log(delta) / rate
+    found = least_epsilon(curve, delta)
+    assert truth * (1 - 1e-13) <= found <= truth * (1 + 2e-9)
+    assert curve(found) <= delta
+
+
+def test_a_curve_that_is_small_at_once_ends_near_zero() -> None:
+    """Not at 0, and not never: halving stops at 10⁻¹²."""
+    asked: list[float] = []
+    found = least_epsilon(lambda epsilon: asked.append(epsilon) or 0.0, 1e-6)
+    assert 1e-13 < found <= 1e-12
+    assert len(asked) < 60
+
+
+def test_the_answer_is_one_that_was_tried() -> None:
+    """Whatever the curve does in between: here it rises again."""
+    tried = {}
+
+    def curve(epsilon: float) -> float:
+        return tried.setdefault(epsilon, abs(math.cos(3 * epsilon)))
+
+    found = least_epsilon(curve, 0.1)
+    assert tried[found] <= 0.1

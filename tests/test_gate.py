@@ -1,0 +1,122 @@
+"""The gate between counters and claims: what is drawn, at which scale, and what is published, at several budgets.
+
+The sampler is replaced by one that notes what it is asked for and answers with numbers that can be recognised.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.privacy import calibrate, noise
+
+ROWS, BUCKETS, RECORDS = 6, 16, 37
+BUDGETS = list(product([Fraction(1, 10), 0.5, 1, 3], [0, 1e-6]))
+PEOPLE = [1, 3]
+X = np.random.default_rng(8).normal(size=(RECORDS, 1))
+
+
+def sketch() -> scumble.Sketch:
+    return scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=ROWS, buckets=BUCKETS, design="iid", seed=2)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Fraction, tuple[int, ...]]]:
+    """Every draw: law, scale, shape. The n-th one answers with 1000 n everywhere."""
+    asked: list[tuple[str, Fraction, tuple[int, ...]]] = []
+
+    def spy(law: str):
+        def draw(scale: Fraction, size: int | tuple[int, ...], *, backend: str = "exact") -> np.ndarray:
+            shape = size if isinstance(size, tuple) else (size,)
+            asked.append((law, Fraction(scale), shape))
+            return np.full(shape, 1000 * len(asked), np.int64)
+
+        return draw
+
+    for law in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(noise, law, spy(law))
+    return asked
+
+
+def expected(epsilon: object, delta: float, neighbors: str, people: int, share: object) -> list[tuple]:
+    """From the mathematics: L1 = R or 2R, m times as much; the share c of the budget for the count (calibration.py)."""
+    law = "discrete_gaussian" if delta else "discrete_laplace"
+    part = Fraction(str(share)) if neighbors == "add-remove" else Fraction(0)
+    sides = 2 if neighbors == "replace" else 1
+    if delta:
+        found = calibrate(
+            ROWS, epsilon=epsilon, delta=delta, neighbors=neighbors, records_per_person=people, count_share=share
+        )  # type: ignore[arg-type]
+        scales = [found.counter_scale, found.count_scale]
+    else:
+        scales = [
+            sides * ROWS * people / ((1 - part) * Fraction(epsilon)),
+            part and people / (part * Fraction(epsilon)),
+        ]  # type: ignore[arg-type]
+    wanted = [(law, scales[0], (ROWS, BUCKETS))]
+    return wanted + ([(law, scales[1], (1,))] if part else [])
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+@pytest.mark.parametrize("people", PEOPLE)
+@pytest.mark.parametrize("share", [0, "1/25"])
+@pytest.mark.parametrize("first", [False, True])
+def test_one_draw_for_every_counter_and_one_for_the_count(
+    drawn: list, epsilon: object, delta: float, neighbors: str, people: int, share: object, first: bool
+) -> None:
+    budget = {"neighbors": neighbors, "records_per_person": people, "count_share": share}
+    exact = sketch().update(X)._counts.copy()
+    assert exact.sum() == ROWS * RECORDS
+    if first:
+        release = sketch().start_with_noise(epsilon, delta, **budget).update(X).release()  # type: ignore[arg-type]
+    else:
+        release = sketch().update(X).release(epsilon, delta, **budget)  # type: ignore[arg-type]
+    wanted = expected(epsilon, delta, neighbors, people, share)
+    assert [(law, shape) for law, _, shape in drawn] == [(law, shape) for law, _, shape in wanted]
+    for (_, found, _), (_, scale, _) in zip(drawn, wanted, strict=True):
+        assert scale <= found <= scale * (1 + Fraction(1, 2**39))
+    assert (release.privacy.exact_scale, len(drawn)) == (str(drawn[0][1]), len(wanted))
+    np.testing.assert_array_equal(release.counts, exact + 1000)
+    if neighbors == "replace":
+        assert release.metadata()["noisy_count"] == RECORDS and release.count == RECORDS
+    else:
+        assert release.metadata()["noisy_count"] == (RECORDS + 2000 if len(wanted) == 2 else None)
+    law = noise.gaussian_variance if delta else noise.laplace_variance
+    assert release.metadata()["counter_variance"] == law(drawn[0][1])
+    assert release.metadata()["count_variance"] == (law(drawn[1][1]) if len(drawn) == 2 else 0.0)
+
+
+def test_every_class_has_noise_of_its_own(drawn: list) -> None:
+    from scumble.releasing import release_disjoint
+
+    parts = [sketch().update(X[:10]), sketch(), sketch().update(X[10:])]
+    exact = [part._counts.copy() for part in parts]
+    releases = release_disjoint(parts, 0.5)
+    assert len(drawn) == 6 and len({release.identity for release in releases}) == 3
+    for k, release in enumerate(releases):
+        np.testing.assert_array_equal(release.counts, exact[k] + drawn_value(drawn, k))
+    assert {scale for _, scale, shape in drawn if shape == (1,)} == {Fraction(50)}
+
+
+def drawn_value(drawn: list, place: int) -> int:
+    """What the draw for the counters of the k-th class answered."""
+    wide = [1000 * (n + 1) for n, (_, _, shape) in enumerate(drawn) if shape == (ROWS, BUCKETS)]
+    return wide[place]
+
+
+def test_the_count_is_weighed_by_inverse_variance() -> None:
+    """Of the count's own coordinate and the rows' sums, at several budgets."""
+    for epsilon, delta in BUDGETS:
+        release = sketch().update(X).release(epsilon, delta)  # type: ignore[arg-type]
+        data = release.metadata()
+        rows = release.counts.sum(axis=1).mean()
+        variance = data["counter_variance"] * BUCKETS / ROWS
+        weights = np.array([1 / variance, 1 / data["count_variance"]])
+        wanted = float(weights @ [rows, data["noisy_count"]] / weights.sum())
+        assert release.count == pytest.approx(wanted, rel=1e-12, abs=1e-9)
+        assert release.count_standard_error == pytest.approx(1 / np.sqrt(weights.sum()), rel=1e-12)

@@ -1,0 +1,106 @@
+"""`make mutants` finds what a test overlooks, on a module so small that one sees it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mutants import LIST, main, mutants_of
+
+TOOL = Path(__file__).parent / "mutants.py"
+
+MODULE = """
+LIMIT = 3
+
+
+def grade(points: int, bonus: int = 1) -> str:
+    if points < 0:
+        raise ValueError("points")
+    return "pass" if points + bonus >= LIMIT else "fail"
+"""
+TESTS = """
+import pytest
+from tiny.grading import grade
+
+def test_grade():
+    assert grade(1) == "fail" and grade(2) == "pass"
+"""
+MISSING = """
+def test_bad_input():
+    assert grade(0, 3) == "pass"
+    with pytest.raises(ValueError):
+        grade(-1)
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "__init__.py").touch()
+    (tmp_path / "tiny" / "grading.py").write_text(MODULE)
+    (tmp_path / "test_grading.py").write_text(TESTS)
+    (tmp_path / "mutants.toml").write_text('[tests]\n"grading.py" = ["test_grading.py"]\n')
+    return tmp_path
+
+
+def run(folder: Path) -> tuple[int, str]:
+    command = [sys.executable, str(TOOL), "--package", str(folder / "tiny"), "--list", str(folder / "mutants.toml")]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, timeout=300
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_every_place_that_may_be_changed_is() -> None:
+    changes = [(mutant.function, mutant.change) for mutant in mutants_of("grading.py", MODULE.encode())]
+    assert changes == [
+        ("", "3 to 4"),
+        ("grade", "1 to 2"),
+        ("grade", "< to >="),
+        ("grade", "0 to 1"),
+        ("grade", "raise left out"),
+        ("grade", "+ to -"),
+        ("grade", ">= to <"),
+    ]
+    for mutant in mutants_of("grading.py", MODULE.encode()):
+        changed = mutant.applied(MODULE.encode()).decode()
+        assert changed != MODULE and changed.count("\n") == MODULE.count("\n")
+        compile(changed, "grading.py", "exec")
+
+
+def test_a_missing_test_is_named_and_a_new_one_kills(tiny: Path) -> None:
+    code, text = run(tiny)
+    assert code == 1, text
+    assert "7 mutants    5 killed    2 survived    0 alter nothing" in text
+    assert "grading.py:6 (grade)  if points < 0:\n        0 to 1" in text and "raise left out" in text
+    (tiny / "test_grading.py").write_text(TESTS + MISSING)
+    code, text = run(tiny)
+    assert code == 0 and "7 mutants    7 killed    0 survived" in text
+
+
+def test_what_alters_nothing_is_listed_and_the_list_is_kept_true(tiny: Path) -> None:
+    entry = '[[equivalent]]\nmodule = "grading.py"\nfunction = "grade"\nline = "{}"\nchange = "{}"\nreason = "…"\n'
+    known = entry.format("if points < 0:", "0 to 1") + entry.format('raise ValueError(\\"points\\")', "raise left out")
+    with (tiny / "mutants.toml").open("a") as file:
+        file.write(known)
+    code, text = run(tiny)
+    assert code == 0 and "5 killed    0 survived    2 alter nothing" in text
+    (tiny / "tiny" / "grading.py").write_text(MODULE.replace("points < 0", "0 > points"))
+    code, text = run(tiny)
+    assert code == 2 and "fit no line any more" in text and "if points < 0:" in text
+
+
+def test_a_test_that_fails_anyway_kills_nothing(tiny: Path) -> None:
+    (tiny / "test_grading.py").write_text(TESTS + "    assert False\n")
+    code, text = run(tiny)
+    assert code not in (0, 1, 2) or "could not be run" in text
+    assert "killed" not in text
+
+
+def test_the_list_of_the_library_fits_its_source() -> None:
+    """Nothing is run: a sample of none."""
+    assert LIST.is_file() and main(["--sample", "0"]) == 0

@@ -1,0 +1,344 @@
+"""Noise goes into one published thing, counters into one release, and no thread sees a sketch half-way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import spending
+from scumble.privacy import calibrate
+
+KERNEL = scumble.EuclideanKernel(1.0)
+
+
+def sketch(**options: Any) -> scumble.Sketch:
+    return scumble.Sketch(KERNEL, 1, **{"rows": 8, "buckets": 64, "seed": 1, "design": "iid", **options})
+
+
+# ---- noise that came first ----
+
+
+def noisy(path: Path | None = None) -> scumble.Sketch:
+    made = sketch().start_with_noise(1.0).update([[1.0]])
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def test_a_file_that_is_loaded_twice_gives_one_release(tmp_path: Path) -> None:
+    noisy(tmp_path / "half.secret")
+    one, two = (scumble.load_secret(tmp_path / "half.secret") for _ in range(2))
+    release = one.update([[2.0]]).release()
+    with pytest.raises(scumble.BudgetError, match="difference of the two"):
+        two.update([[3.0]]).release()
+    again = scumble.load_secret(tmp_path / "half.secret").release()
+    assert again.identity == release.identity and np.array_equal(again.counts, release.counts)
+    with pytest.raises(scumble.BudgetError, match="has been released"):
+        scumble.load_secret(tmp_path / "half.secret").update([[3.0]])
+
+
+def test_live_and_from_its_file_is_one_release_too(tmp_path: Path) -> None:
+    live = noisy(tmp_path / "half.secret")
+    live.update([[2.0]]).release()
+    with pytest.raises(scumble.BudgetError, match="has been released"):
+        scumble.load_secret(tmp_path / "half.secret").update([[2.0]])
+    live = noisy(tmp_path / "other.secret")
+    scumble.load_secret(tmp_path / "other.secret").update([[5.0]]).release()
+    with pytest.raises(scumble.BudgetError):
+        live.release()
+
+
+RELEASE = """
+import sys, scumble
+try:
+    found = scumble.load_secret(sys.argv[1]).update([[float(sys.argv[2])]])
+    sys.stdin.readline()
+    found.release()
+    print("released")
+except scumble.BudgetError:
+    print("refused")
+"""
+
+
+def test_of_two_processes_one_releases(tmp_path: Path) -> None:
+    noisy(tmp_path / "half.secret")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    words = [sys.executable, "-c", RELEASE, str(tmp_path / "half.secret")]
+    processes = [subprocess.Popen([*words, value], **pipes) for value in ("2", "3")]  # type: ignore[call-overload]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = sorted(process.communicate(timeout=120)[0].strip() for process in processes)
+    assert said == ["refused", "released"]
+
+
+def test_such_a_sketch_has_one_file(tmp_path: Path) -> None:
+    made = noisy(tmp_path / "half.secret")
+    made.update([[2.0]]).save(tmp_path / "half.secret")
+    with pytest.raises(scumble.PrivacyError, match="second look"):
+        made.save(tmp_path / "copy.secret")
+    with pytest.raises(scumble.PrivacyError, match="second look"):
+        scumble.load_secret(tmp_path / "half.secret").save(tmp_path / "copy.secret")
+    late = scumble.load_secret(tmp_path / "half.secret")
+    made.release()
+    with pytest.raises(scumble.BudgetError, match="released"):
+        late.update([[7.0]]).save(tmp_path / "half.secret")
+    (tmp_path / "half.secret").unlink()
+    with pytest.raises(scumble.BudgetError, match="is gone"):
+        late.save(tmp_path / "half.secret")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [], "and nothing is left lying about"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python's own, of forks among threads
+def test_noise_stays_with_the_process_that_drew_it() -> None:
+    made, plain = noisy(), sketch().update([[1.0]])
+    child = os.fork()
+    if child == 0:
+        try:
+            made.release()
+        except scumble.BudgetError as problem:
+            os._exit(0 if "forked" in str(problem) and plain.count == 1 else 1)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert made.release().privacy.epsilon == 1.0
+
+
+def test_a_lock_that_another_thread_held_does_not_hang_a_forked_child() -> None:
+    if not hasattr(os, "fork"):
+        return
+    made = sketch().update([[1.0]])
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with made._lock:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if made.update([[2.0]]).count == 2 else 1)
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_file_that_is_read_with_drop_does_not_publish_its_number(tmp_path: Path) -> None:
+    """Begun with 'error', gone on with 'drop': N would depend on what records say."""
+    sketch().start_with_noise(1.0, neighbors="replace").save(tmp_path / "half.secret")
+    loaded = scumble.load_secret(tmp_path / "half.secret", invalid="drop").update([[1.0], [np.nan]])
+    with pytest.raises(scumble.PrivacyError, match="neighbors='replace'"):
+        loaded.release()
+
+
+# ---- shares ----
+
+
+def shares(count: int, of: int, dropouts: int) -> list[scumble.Share]:
+    return [
+        sketch().update([[float(k)]]).release_share(1.0, custodians=of, dropouts=dropouts, count_share=0)
+        for k in range(count)
+    ]
+
+
+def test_a_share_goes_into_one_sum() -> None:
+    parts = shares(4, of=4, dropouts=1)
+    first = scumble.combine(parts[:3])
+    with pytest.raises(scumble.MergeError, match="bare share"):
+        scumble.combine(parts)
+    np.testing.assert_array_equal(scumble.combine(parts[:3][::-1]).counts, first.counts)
+
+
+def test_a_share_goes_into_one_sum_in_another_process_too(tmp_path: Path) -> None:
+    parts = shares(3, of=3, dropouts=1)
+    paths = [tmp_path / f"{k}.share" for k in range(3)]
+    for part, path in zip(parts, paths, strict=True):
+        part.save(path)
+    program = "import sys, scumble; scumble.combine([scumble.load_share(path) for path in sys.argv[1:]])"
+    for some, good in ((paths[:2], True), (paths, False), (paths[:2], True), (paths[1:], False)):
+        found = subprocess.run([sys.executable, "-c", program, *map(str, some)], capture_output=True, text=True)
+        assert (found.returncode == 0) == good, found.stderr
+        assert good or "bare share" in found.stderr
+
+
+def test_one_sum_by_secure_aggregation() -> None:
+    parts = shares(3, of=3, dropouts=1)
+    two, three = (sum(part.payload for part in parts[:k]) for k in (2, 3))
+    parts[0].from_sum(two, arrived=2)
+    with pytest.raises(scumble.BudgetError, match="difference"):
+        parts[0].from_sum(three, arrived=3)
+
+
+# ---- N under replace ----
+
+
+def test_a_limit_used_by_hand_makes_no_number_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spending, "_FILTERED_BY_HAND", [])
+    X = np.arange(4.0)[:, None]
+    kept = X[scumble.PersonLimit(1).keep(["ann", "ann", "bob", "cid"])]
+    with pytest.raises(scumble.PrivacyError, match="PersonLimit"):
+        sketch().update(kept).release(1.0, neighbors="replace")
+    assert sketch().update(kept).release(1.0).privacy.neighbors == "add-remove"
+
+
+# ---- merging ----
+
+
+def released(**budget: Any) -> scumble.Release:
+    return sketch().update([[1.0]]).release(**{"epsilon": 1.0, **budget})
+
+
+def test_three_releases_of_one_table_cost_three() -> None:
+    parts = [released() for _ in range(3)]
+    assert scumble.merge(parts).privacy.epsilon == 3.0
+    assert parts[0].merge(parts[1]).privacy.epsilon == 2.0
+    assert scumble.merge(parts, disjoint=False).privacy.epsilon == 3.0
+    assert scumble.merge(parts, disjoint=True).privacy.epsilon == 1.0
+    with pytest.raises(scumble.ParameterError, match="no person is"):
+        scumble.merge(parts, disjoint="people")  # type: ignore[call-overload]
+
+
+def test_a_person_may_have_records_in_each_of_two_tables() -> None:
+    """Three records in each: both releases, though no record is in both."""
+    parts = [released(records_per_person=3) for _ in range(2)]
+    apart = scumble.merge(parts, disjoint=True).privacy
+    assert apart.epsilon == 2.0 and apart.unit == "person"
+    assert scumble.merge(parts, disjoint="persons").privacy.epsilon == 1.0
+    mixed = scumble.merge([parts[0], released()], disjoint=True).privacy
+    assert mixed.epsilon == 1.0 and mixed.unit == "record", "one record is in one of them"
+
+
+# ---- threads ----
+
+
+def in_threads(*works: Callable[[], object]) -> list[BaseException | None]:
+    problems: list[BaseException | None] = [None] * len(works)
+
+    def run(k: int) -> None:
+        try:
+            works[k]()
+        except BaseException as problem:
+            problems[k] = problem
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return problems
+
+
+def test_threads_that_share_a_sketch_lose_nothing() -> None:
+    X = np.random.default_rng(0).normal(size=(40_000, 1))
+    alone = sketch().update(X)
+    shared = sketch(threads=1)
+    assert in_threads(*(lambda k=k: [shared.update(X[k::40]) for k in range(k, 40, 4)] for k in range(4))) == [None] * 4  # type: ignore[misc]
+    np.testing.assert_array_equal(shared._counts, alone._counts)
+
+
+def test_an_update_that_reads_while_the_sketch_is_released_is_refused() -> None:
+    made, inside, go_on = sketch().update([[1.0]]), threading.Event(), threading.Event()
+    layout = made.spec.layout
+    read = layout.read
+
+    def slow(X: Any, **options: Any) -> Any:
+        found = read(X, **options)
+        inside.set()
+        go_on.wait(60)
+        return found
+
+    layout.read = slow  # type: ignore[method-assign]
+    problems: list[list[BaseException | None]] = []
+    thread = threading.Thread(target=lambda: problems.append(in_threads(lambda: made.update([[2.0]]))))
+    thread.start()
+    inside.wait(60)
+    release = made.release(epsilon=1e9)  # noise of scale 1e-8: none
+    go_on.set()
+    thread.join()
+    assert isinstance(problems[0][0], scumble.BudgetError) and release.counts.sum() == 8
+    with pytest.raises(scumble.BudgetError, match="released once"):
+        made.update([[3.0]])
+
+
+def test_questions_wait_for_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of counters that another thread takes away would read beyond them."""
+    made = sketch().update(np.zeros((100, 1)))
+    with made._lock:
+        asked = threading.Thread(target=lambda: made.kernel_sum([[0.0]]), daemon=True)
+        asked.start()
+        asked.join(0.3)
+        assert asked.is_alive()
+    asked.join(60)
+    assert not asked.is_alive()
+
+
+def test_an_interrupted_merge_closes_the_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between counters and lineage: merged again, the records would count twice."""
+    one, two = sketch().update([[1.0]]), sketch().update([[2.0]])
+
+    class Interrupted(set):
+        def __ior__(self, other: object) -> Any:
+            raise KeyboardInterrupt
+
+    one._lineage = Interrupted(one._lineage)
+    with pytest.raises(KeyboardInterrupt):
+        one.merge(two)
+    with pytest.raises(scumble.BudgetError, match="merge was interrupted"):
+        one.merge(two)
+    with pytest.raises(scumble.BudgetError, match="merge was interrupted"):
+        one.release(epsilon=1.0)
+    assert two.count == 1, "the other one is as it was"
+
+
+def test_two_threads_that_merge_crosswise_do_not_hang() -> None:
+    for _ in range(20):
+        one, two = sketch().update([[1.0]]), sketch().update([[2.0]])
+        problems = in_threads(lambda: one.merge(two), lambda: two.merge(one))  # noqa: B023
+        assert sum(problem is None for problem in problems) == 1, "the second would count records twice"
+
+
+def test_an_error_while_adding_leaves_no_counter(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = sketch().update([[1.0]])
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("scumble.privacy.seam.publish", fail)
+    counts = made._counts
+    with pytest.raises(MemoryError):
+        made.release(epsilon=1.0)
+    assert not counts.any() and made._counts.size == 0
+    with pytest.raises(scumble.BudgetError, match="after the budget was spent"):
+        made.release(epsilon=1.0)
+
+
+def test_claims_of_many_releases_against_brute_force() -> None:
+    """The exact curve of the sum of the losses, by another accountant, is not above ours and not far below."""
+    from dp_accounting import GaussianDpEvent, SelfComposedDpEvent
+    from dp_accounting.pld import PLDAccountant
+
+    one = calibrate(100, epsilon=1.0, delta=1e-6, count_share=0).claim
+    from scumble.privacy import overlapping
+
+    for k in (2, 7):
+        ours = overlapping([one] * k)
+        assert one.scale is not None
+        accountant = PLDAccountant().compose(SelfComposedDpEvent(GaussianDpEvent(one.scale / 10.0), k))  # √100 = 10
+        exact = accountant.get_epsilon(ours.delta)
+        assert exact <= ours.epsilon * (1 + 1e-3) and ours.epsilon <= exact * 1.01

@@ -1,0 +1,407 @@
+"""Signals and kills at a thousand fixed points, over every verb that writes.
+
+A verb is run in a fork with a tracer that, just before the k-th line of the files that write, sends the process a
+signal: SIGINT or SIGTERM, which its handlers get at once (as Python gives them at any line), or SIGKILL. The points are
+fixed: every line or every n-th one, from the first to the last, so that each run of this test
+tries the same ones. Then, whatever the point:
+
+- the source is what it was, byte for byte, and the ledger opens;
+- the secret is whole and can be released, or one release is whole; never both, never none, never two releases;
+- after SIGINT and SIGTERM no draft is left; after SIGKILL the next run of the same command clears it;
+- that next run ends well, and what it gives is the release that was there, if one was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import files, interrupts, places, pledges, releasing, sketch, spending
+from scumble.cli import VERBS, guard, handover, main, output, preparing
+from scumble.cli import build as build_verb
+from scumble.cli import release as release_verb
+from scumble.cli import sketch as sketch_verb
+from scumble.errors import ScumbleError
+from scumble.interrupts import Stopped
+from scumble.sources import building, checkpoint, onepass
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+]
+
+STORING = [places, files, pledges, handover, interrupts, output]
+"""The files that write."""
+DRAWING = [spending, releasing, sketch, release_verb, sketch_verb, build_verb, building, checkpoint, preparing, guard]
+
+SIZE = ["--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "16", "--design", "iid", "--quiet"]
+CHARGED = ["--epsilon", "1", "--ledger", "book", "--dataset", "people"]
+
+LEAST = {
+    "release": 440,
+    "release to a pipe": 60,
+    "build": 130,
+    "build with a checkpoint": 190,
+    "sketch": 60,
+    "merge": 60,
+    "query": 50,
+    "the others": 60,
+}
+"""How many points each test has at least tried."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a table, a ledger, parts and releases; each run begins from a copy of it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    rng = np.random.default_rng(3)
+    (home / "q.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in rng.normal(size=(60, 2))))
+    scumble.Ledger.create("book").open_dataset("people", epsilon=10**6)
+    kernel = scumble.EuclideanKernel(1.0)
+    for name in ("d", "e"):
+        made = scumble.Sketch(kernel, columns=["x"], rows=4, buckets=16, design="iid")
+        made.update(rng.normal(size=(50, 1))).save(f"{name}.secret")
+        made.release(1.0).save(f"{name}.scumble")
+    (home / "points.csv").write_text("x\n0\n1\n")
+    before = signal.signal(signal.SIGTERM, Stopped.handler)  # as the program itself would, from its first line on
+    yield home
+    signal.signal(signal.SIGTERM, before)
+
+
+def restore(home: Path, clean: Path) -> None:
+    for path in home.iterdir():
+        path.unlink()
+    shutil.copytree(clean, home, dirs_exist_ok=True)
+    spending._SPENT.clear()  # each run stands for a process of its own
+
+
+def traced(words: list[str], number: int, point: int, modules: list[Any]) -> tuple[int, int]:
+    """Run a command and send it a signal before the point-th line of these files; exit code, and lines seen."""
+    watched = {module.__file__ for module in modules}
+    seen = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal seen
+        if frame.f_code.co_filename not in watched:
+            return None
+        if event == "line":
+            seen += 1
+            if seen == point:
+                os.kill(os.getpid(), number) if number == signal.SIGKILL else signal.raise_signal(number)
+        return trace
+
+    before = sys.gettrace()
+    with open("../poured", "w") as sink, contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(sink):
+        sys.settrace(trace)
+        try:
+            code = main(words)
+        except KeyboardInterrupt:
+            code = 130
+        finally:
+            sys.settrace(before)
+    return code, seen
+
+
+def hit(words: list[str], number: int, point: int, modules: list[Any]) -> int:
+    """The same in a process of its own, so that what it holds goes with it; its exit code, negative if killed."""
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            code = traced(words, number, point, modules)[0]
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def quietly(words: list[str]) -> int:
+    return traced(words, 0, 0, [])[0]
+
+
+def whole_release(path: Path) -> bytes | None:
+    try:
+        scumble.load(path)
+    except (ScumbleError, OSError):
+        return None
+    return path.read_bytes()
+
+
+def whole_secret(path: Path) -> bool:
+    try:
+        scumble.load_secret(path)
+    except ScumbleError:
+        return False
+    return True
+
+
+def drafts(home: Path) -> list[str]:
+    return sorted(path.name for path in home.iterdir() if path.name.startswith(".scumble-"))
+
+
+def points(words: list[str], modules: list[Any], stride: int) -> range:
+    """From the first line to one beyond the last."""
+    return range(1, traced(words, 0, 0, modules)[1] + 2, stride)
+
+
+def every_point(
+    desk: Path,
+    words: list[str],
+    modules: list[Any],
+    strides: dict[int, int],
+    check: Callable[[int, int], None],
+) -> int:
+    """Run, hit, check, run again, from the same beginning each time; how many points were tried."""
+    clean = desk.parent / "clean"
+    shutil.copytree(desk, clean)
+    tried = 0
+    for number, stride in strides.items():
+        restore(desk, clean)
+        for point in points(words, modules, stride):
+            restore(desk, clean)
+            code = hit(words, number, point, modules)
+            stopped = -signal.SIGKILL if number == signal.SIGKILL else 128 + number
+            assert code in (0, stopped), f"point {point}: {code}"
+            assert (desk / "q.csv").read_bytes() == (clean / "q.csv").read_bytes()
+            scumble.Ledger("book").accounts()
+            check(number, code)
+            tried += 1
+    return tried
+
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("out", ["r.scumble", "-"])
+def test_release(desk: Path, out: str) -> None:
+    words = ["release", "d.secret", *CHARGED, "--out", out]
+    states = set()
+
+    def check(number: int, code: int) -> None:
+        secret = whole_secret(desk / "d.secret")
+        found = {data for path in desk.iterdir() if (data := whole_release(path)) is not None}
+        found -= {(desk / f"{name}.scumble").read_bytes() for name in "de"}
+        if out == "-" and (poured := whole_release(desk.parent / "poured")) is not None:
+            assert not secret and found <= {poured}, "it was given out, and may still be there to be given out again"
+            return
+        assert secret != bool(found), "one of them, and only one"
+        assert len(found) < 2
+        if number in STOPS and out != "-":
+            assert not drafts(desk)
+        states.add((secret, bool(drafts(desk))))
+        in_place = not secret and (desk / out).exists()
+        spending._SPENT.clear()
+        assert quietly(words) == (3 if in_place else 0)
+        if out != "-":
+            there = whole_release(desk / out)
+            assert there is not None and (secret or there in found), "the same release"
+        assert not whole_secret(desk / "d.secret") and not drafts(desk)
+        charged = scumble.Ledger("book").account("people").charges
+        assert 1 <= len(charged) <= 2, "at most one charge was lost"
+
+    strides = (
+        {signal.SIGINT: 3, signal.SIGTERM: 3, signal.SIGKILL: 3}
+        if out != "-"
+        else dict.fromkeys((*STOPS, signal.SIGKILL), 23)
+    )
+    tried = every_point(desk, words, [*STORING, *DRAWING], strides, check)
+    assert tried >= LEAST["release" if out != "-" else "release to a pipe"], tried
+    assert {secret for secret, _ in states} == {False, True}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_build(desk: Path, kept: bool) -> None:
+    words = ["build", "q.csv", *SIZE, *CHARGED, "--out", "r.scumble"]
+    words += ["--checkpoint", "c.secret", "--checkpoint-seconds", "0"] if kept else []
+
+    def check(number: int, code: int) -> None:
+        found = whole_release(desk / "r.scumble")
+        if number in STOPS:
+            assert not drafts(desk)
+        if (desk / "c.secret").exists() and found is not None:
+            assert not files.read(desk / "c.secret", expect="checkpoint").arrays, "no counters outlive the release"
+        left = [whole_release(desk / name) for name in drafts(desk) if name.endswith(".ready")]
+        spending._SPENT.clear()
+        assert quietly(words) == 0
+        assert not (desk / "c.secret").exists()
+        assert not drafts(desk) and whole_release(desk / "r.scumble") is not None
+        if any(left):
+            assert whole_release(desk / "r.scumble") in left, "what was drawn is what is given out"
+
+    strides = {signal.SIGINT: 17, signal.SIGTERM: 31, signal.SIGKILL: 13}
+    tried = every_point(desk, words, [*STORING, *DRAWING, onepass], strides, check)
+    assert tried >= LEAST["build with a checkpoint" if kept else "build"], tried
+
+
+def test_sketch(desk: Path) -> None:
+    words = ["sketch", "q.csv", *SIZE, "--out", "s.secret", "--checkpoint", "c.secret", "--checkpoint-seconds", "0"]
+
+    def check(number: int, code: int) -> None:
+        if number in STOPS:
+            assert not drafts(desk)
+        assert not (desk / "s.secret").exists() or whole_secret(desk / "s.secret")
+        assert quietly(words) == 0
+        assert scumble.load_secret("s.secret").count == 60
+        assert not drafts(desk) and not (desk / "c.secret").exists(), "exact counters are in one file only"
+
+    strides = {signal.SIGINT: 37, signal.SIGTERM: 71, signal.SIGKILL: 23}
+    tried = every_point(desk, words, [*STORING, *DRAWING, onepass], strides, check)
+    assert tried >= LEAST["sketch"], tried
+
+
+@pytest.mark.parametrize("kind", ["secret", "scumble"])
+def test_merge(desk: Path, kind: str) -> None:
+    words = ["merge", f"d.{kind}", f"e.{kind}", "--out", f"all.{kind}", "--quiet"]
+    parts = {name: (desk / f"{name}.{kind}").read_bytes() for name in "de"}
+
+    def check(number: int, code: int) -> None:
+        assert {name: (desk / f"{name}.{kind}").read_bytes() for name in "de"} == parts
+        if number in STOPS:
+            assert not drafts(desk)
+        assert quietly(words) == 0 and not drafts(desk)
+        files.read(desk / f"all.{kind}", expect=("secret", "release"))
+
+    strides = {signal.SIGINT: 4, signal.SIGTERM: 9, signal.SIGKILL: 4}
+    assert every_point(desk, words, STORING, strides, check) >= LEAST["merge"] // 2
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet", "jsonl"])
+def test_query(desk: Path, end: str) -> None:
+    words = ["query", "d.scumble", "points.csv", "--out", f"a.{end}", "--quiet"]
+    (desk / f"a.{end}").write_bytes(b"old")
+
+    def check(number: int, code: int) -> None:
+        now = (desk / f"a.{end}").read_bytes()
+        if number in STOPS:
+            assert not drafts(desk)
+        assert quietly(words) == 0 and not drafts(desk)
+        assert now in (b"old", (desk / f"a.{end}").read_bytes()), "old or new, and whole"
+
+    strides = {signal.SIGINT: 7, signal.SIGTERM: 19, signal.SIGKILL: 13}
+    assert every_point(desk, words, STORING, strides, check) >= LEAST["query"] // 3
+
+
+OTHERS = {
+    "modes": ["modes", "d.scumble", "--bounds", "x=-3:3", "--starts", "4", "--out", "o.csv"],
+    "sample": ["sample", "d.scumble", "--n", "3", "--seed", "1", "--bounds", "x=-3:3", "--out", "o.csv"],
+    "plot": ["plot", "d.scumble", "--range", "x=-3:3", "--out", "o.svg"],
+    "plan": ["plan", "--n", "100", "--dimensions", "1", "--bandwidth", "1", "--epsilon", "1", "--plot", "o.png"],
+    "explore": ["explore", "d.scumble", "--range", "x=-3:3", "--export", "o.html"],
+    "fit": [
+        *["fit", "q.csv", "--task", "regress", "--columns", "x", "--target", "y", "--bounds", "x=-5:5", "--rows", "20"],
+        *["--target-bounds=-5:5", "--epsilon", "1", "--delta", "1e-6", "--out", "o.scumble"],
+    ],
+    "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv"],
+}
+COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS}
+
+
+@pytest.mark.parametrize("verb", OTHERS)
+def test_the_others(desk: Path, verb: str) -> None:
+    words = [*OTHERS[verb], "--quiet"]
+    if verb == "predict":
+        assert quietly([*OTHERS["fit"][:-1], "model.scumble", "--quiet"]) == 0
+    assert quietly(words) == 0
+    out = desk / words[words.index("--export" if verb == "explore" else "--plot" if verb == "plan" else "--out") + 1]
+    size = out.stat().st_size
+    out.unlink()
+    most = points(words, STORING, 1)[-1]
+
+    def check(number: int, code: int) -> None:
+        assert not out.exists() or out.stat().st_size > size / 2
+        if number in STOPS:
+            assert not drafts(desk)
+
+    strides = {signal.SIGINT: most // 5, signal.SIGTERM: most // 2, signal.SIGKILL: most // 3}
+    assert every_point(desk, words, STORING, strides, check) >= LEAST["the others"] // len(OTHERS)
+    assert quietly(words) == 0 and not drafts(desk)
+
+
+def test_every_verb_that_writes_is_here() -> None:
+    from importlib import import_module
+
+    from scumble.cli.arguments import parser_of
+
+    writing = {
+        verb
+        for verb, summary in VERBS.items()
+        if any(
+            name in guard.OUTPUTS
+            for name in guard.paths_of(parser_of(verb, summary, import_module(f"scumble.cli.{verb}")))
+        )
+    }
+    assert writing == COVERED
+    assert sum(LEAST.values()) >= 1000
+
+
+# ---- the handlers themselves ----
+
+
+def test_the_second_signal_of_a_patient_pass_acts_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt), interrupts.PatientInterrupts() as asked:
+        signal.raise_signal(signal.SIGINT)
+        assert asked()
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("not reached")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_handlers_come_back_and_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interrupts.Unbroken():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            with interrupts.Unbroken():
+                pass
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_handler_that_outlives_its_block_passes_signals_on() -> None:
+    """As when another signal cuts the restoring short: the late handler must not swallow anything."""
+    late = interrupts.Unbroken()
+    with late:
+        pass
+    before = signal.signal(signal.SIGINT, late._note)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+def test_every_stop_behaves_as_ctrl_c(
+    desk: Path, number: int, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of the pass: a checkpoint, one line, an exit code that tells which signal it was."""
+    update = scumble.Sketch.update
+
+    def hit(self: scumble.Sketch, batch: Any) -> scumble.Sketch:
+        if batch.num_rows:
+            signal.raise_signal(number)
+        return update(self, batch)
+
+    monkeypatch.setattr(scumble.Sketch, "update", hit)
+    words = ["build", "q.csv", *SIZE, "--epsilon", "1", "--checkpoint", "c.secret", "--out", "r.scumble"]
+    assert main(words) == code
+    err = capsys.readouterr().err
+    assert "Run the same command again to go on" in err and err.count("\n") == 1
+    assert json.dumps(files.read("c.secret", expect="checkpoint").metadata["rows"]) == "60"
+    assert not drafts(desk) and not (desk / "r.scumble").exists()

@@ -1,0 +1,44 @@
+"""What cannot be tested on Windows, and why: left out there, with these words in the report, and nowhere else.
+
+Each line is a file of tests, or one test. What they hold scumble to elsewhere is not there on Windows, or is different;
+docs/platforms.md says how.
+"""
+
+from __future__ import annotations
+
+FORKS = "Windows has no fork, and no signal that kills"
+MODES = "Windows has no mode bits: the folder's access list says who may read"
+PIPES = "Windows has no named pipes in folders"
+LIMITS = "Windows has no limit on the size of a process's files"
+PROC = "Windows has no /proc"
+INTERRUPTS = "Windows interrupts whole groups of processes, not one"
+SERVER = "the tests' PostgreSQL listens on a Unix socket"
+
+NOT_ON_WINDOWS = {
+    "test_faults.py": FORKS,
+    "test_ledger.py": FORKS,
+    "test_checkpoint.py": FORKS,
+    "privacy/test_noise.py::test_forked_processes_draw_different_noise": FORKS,
+    "paper/test_runner.py": FORKS,
+    "test_secrecy.py::test_secret_files_are_for_the_owner_only": MODES,
+    "test_shares.py::test_a_share_is_kept_like_a_secret": MODES,
+    "test_people.py::test_a_resumed_build_remembers_whom_it_has_counted": MODES,
+    "test_cli.py::test_stages_on_several_machines_equal_one_build": MODES,
+    "test_cli_errors.py::test_no_read_permission": MODES,
+    "test_files.py::test_modes": MODES,
+    "test_files.py::test_a_secret_takes_the_place_of_an_open_file_with_its_own_mode": MODES,
+    "test_files.py::test_a_secret_that_others_may_read_is_read_with_a_warning": MODES,
+    "test_files.py::test_a_disk_that_fills_up_half_way": LIMITS,
+    "test_files.py::test_targets_that_are_no_files": PIPES,
+    "test_files.py::test_sources_that_are_no_files": PIPES,
+    "test_sources.py::test_postgresql": SERVER,
+    "explore/test_server.py::test_two_thousand_requests_of_fifty_connections": PROC,
+    "explore/test_server.py::test_the_verb_opens_a_browser": INTERRUPTS,
+    "cluster/test_spark.py": FORKS,
+}
+
+
+def reason(nodeid: str, entries: dict[str, str] = NOT_ON_WINDOWS) -> str | None:
+    """Why a test is left out on Windows, if it is. Of a test with parameters, all go."""
+    file, _, test = nodeid.removeprefix("tests/").partition("::")
+    return entries.get(file) or entries.get(f"{file}::{test.partition('[')[0]}")
