@@ -156,9 +156,9 @@ def test_the_folder_s_sync_may_be_unsupported_and_may_not_fail(tmp_path: Path, m
             patch.setattr(os, "fsync", refuse)
             if fails:
                 with pytest.raises(OSError, match=os.strerror(number)):
-                    files._sync_folder(str(tmp_path))
+                    places.sync_folder(str(tmp_path))
             else:
-                files._sync_folder(str(tmp_path))
+                places.sync_folder(str(tmp_path))
 
 
 def test_arrays_are_laid_out_widest_first_then_by_name() -> None:

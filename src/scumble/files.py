@@ -37,7 +37,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -379,11 +379,15 @@ def write(
     A ``bound`` file says which file it is, by the number that the file system gave it (the inode). It may be moved
     within its file system; a copy of it is refused when it is read.
     """
-
-    def data(number: int) -> bytes:
-        return to_bytes(kind, {**metadata, BOUND: number} if bound else metadata, arrays)
-
+    data = bytes_of(kind, metadata, arrays, bound=bound)
     places.write_whole(_path(path), data, secret=secret or kind in SECRET_KINDS)
+
+
+def bytes_of(
+    kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool
+) -> Callable[[int], bytes]:
+    """The bytes of a file that the file system gives such a number; only a ``bound`` one cares."""
+    return lambda number: to_bytes(kind, {**metadata, BOUND: number} if bound else metadata, arrays)
 
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
