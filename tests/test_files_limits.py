@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scumble import errors, files
+from scumble import errors, files, places
 from test_files import about, entry, sealed
 
 
