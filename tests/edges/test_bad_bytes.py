@@ -126,6 +126,15 @@ def test_json_names_the_line(bad: bytes, tmp_path: pathlib.Path) -> None:
         counted(path, invalid="error")
 
 
+@pytest.mark.parametrize("invalid", ["drop", "error"])
+def test_half_a_surrogate_pair_is_counted_as_in_memory(invalid: str, tmp_path: pathlib.Path) -> None:
+    """JSON can spell it, so that it is a category like any other, and refuses nobody's build."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"age": 1, "town": "Ulm"}\n{"age": 3, "town": "\\ud800"}\n')
+    tally = counted(path, invalid=invalid)
+    assert np.array_equal(tally.sketches[0]._counts, expected([(1.0, "Ulm"), (3.0, "\ud800")]))
+
+
 def test_headers_that_do_not_end(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture) -> None:
     path = tmp_path / "a.csv"
     for header in (b"n" * 1_000_000, b"n" * 2_000_000, b'"' + b"n,\n" * 1_000_000):
