@@ -112,6 +112,18 @@ def test_a_copy_of_the_file_is_refused(tmp_path: Path) -> None:
     assert scumble.load_secret(tmp_path / "plain-copy.secret").count == 1, "exact counters may be taken elsewhere"
 
 
+def test_a_backup_that_is_put_back_is_refused(tmp_path: Path) -> None:
+    """It may get the very number of the file that is gone: many file systems give that out again at once."""
+    home, backup = tmp_path / "half.secret", tmp_path / "backup"
+    made = noisy(home)
+    shutil.copy2(home, backup)
+    made.update([[2.0]]).release()
+    for k in range(50):
+        shutil.copy2(backup, copy := tmp_path / f"{k}.secret")
+        with pytest.raises(scumble.SecretFileError, match="it is a copy"):
+            scumble.load_secret(copy)
+
+
 def test_one_build_at_a_time_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     """Noise first or not: two that go on from the same counters would be two releases of them."""
     from scumble.sources import Build
