@@ -377,7 +377,7 @@ def write(
     by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
     what it points to is not touched, so that nobody can lead a secret elsewhere.
 
-    A ``bound`` file says which file it is (:mod:`scumble.filemark`). It may be moved within its file system; a copy of it
+    A ``bound`` file says which file it is (:mod:`scumble.filemark`). It may be moved within its file system; a copy
     is refused when it is read.
     """
 
