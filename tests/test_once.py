@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import spending
+from scumble import places, spending
 from scumble.privacy import calibrate
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -110,6 +110,18 @@ def test_a_copy_of_the_file_is_refused(tmp_path: Path) -> None:
     plain.save(tmp_path / "plain.secret")
     shutil.copy2(tmp_path / "plain.secret", tmp_path / "plain-copy.secret")
     assert scumble.load_secret(tmp_path / "plain-copy.secret").count == 1, "exact counters may be taken elsewhere"
+
+
+def test_a_backup_that_is_put_back_is_refused(tmp_path: Path) -> None:
+    """It may get the very number of the file that is gone: many file systems give that out again at once."""
+    home, backup = tmp_path / "half.secret", tmp_path / "backup"
+    made = noisy(home)
+    shutil.copy2(home, backup)
+    made.update([[2.0]]).release()
+    for k in range(50):
+        shutil.copy2(backup, copy := tmp_path / f"{k}.secret")
+        with pytest.raises(scumble.SecretFileError, match="it is a copy"):
+            scumble.load_secret(copy)
 
 
 def test_one_build_at_a_time_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
@@ -220,19 +232,77 @@ def test_one_sum_by_secure_aggregation() -> None:
     parts = shares(3, of=3, dropouts=1)
     two, three = (sum(part.payload for part in parts[:k]) for k in (2, 3))
     parts[0].from_sum(two, arrived=2)
-    with pytest.raises(scumble.BudgetError, match="difference"):
+    with pytest.raises(scumble.MergeError, match="difference"):
         parts[0].from_sum(three, arrived=3)
+
+
+def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{k}.share" for k in range(3)]
+    for part, path in zip(shares(3, of=3, dropouts=1), paths, strict=True):
+        part.save(path)
+    early = [scumble.load_share(path) for path in paths]
+    program = "import sys, scumble; scumble.combine([scumble.load_share(path) for path in sys.argv[1:]])"
+    subprocess.run([sys.executable, "-c", program, *map(str, paths[:2])], check=True)
+    with pytest.raises(scumble.MergeError, match="bare share"):
+        scumble.combine(early)
+    with pytest.raises(scumble.MergeError, match="bare share"):
+        early[0].from_sum(sum(part.payload for part in early), arrived=3)
+    assert early[2]._sum is None and scumble.load_share(paths[2])._sum is None, "a refusal leaves the others free"
+    other = places.hold(str(paths[0]))
+    assert other is not None
+    with pytest.raises(scumble.MergeError, match="just now"):
+        scumble.combine(early[:2])
+    other.let_go()
+    scumble.combine(early[:2])
+    paths[0].unlink()
+    with pytest.raises(FileNotFoundError):
+        scumble.combine(early[:2])
+    scumble.load_share(paths[1]).save(paths[0])
+    with pytest.raises(scumble.MergeError, match="another share"):
+        scumble.combine(early[:2])
+
+
+# ---- parts of a dataset ----
+
+
+def test_a_sketch_is_charged_to_one_part_of_a_dataset(tmp_path: Path) -> None:
+    """A ledger takes the largest of two parts, for no record is in both; here the very same records would be."""
+    book = scumble.Ledger.create(tmp_path / "book")
+    book.open_dataset("people", epsilon=3.0, parts=["2023", "2024"])
+    account: dict[str, Any] = {"epsilon": 1.0, "ledger": book, "dataset": "people", "keep": True}
+    made = sketch().update([[1.0]])
+    made.release(**account, part="2023")
+    made.release(**account, part="2023")
+    with pytest.raises(scumble.BudgetError, match="one part"):
+        made.release(**account, part="2024")
+    made.release(**account)  # all of the dataset pays
+    with pytest.raises(scumble.BudgetError, match="one part"):
+        sketch().update([[2.0]]).merge(made).release(**account, part="2024")
+    assert book.account("people").spent.epsilon == 3
+
+
+def test_a_charge_that_is_refused_leaves_the_sketch_as_it_was(tmp_path: Path) -> None:
+    book = scumble.Ledger.create(tmp_path / "book")
+    book.open_dataset("people", epsilon=1.0, parts=["2023", "2024"])
+    made = sketch().update([[1.0]])
+    with pytest.raises(scumble.BudgetError, match="left"):
+        made.release(epsilon=2.0, ledger=book, dataset="people", part="2023")
+    assert made.release(epsilon=1.0, ledger=book, dataset="people", part="2024").privacy.epsilon == 1.0
 
 
 # ---- N under replace ----
 
 
-def test_a_limit_used_by_hand_makes_no_number_public(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_used_by_hand_makes_no_number_public(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(spending, "_FILTERED_BY_HAND", [])
     X = np.arange(4.0)[:, None]
     kept = X[scumble.PersonLimit(1).keep(["ann", "ann", "bob", "cid"])]
     with pytest.raises(scumble.PrivacyError, match="PersonLimit"):
         sketch().update(kept).release(1.0, neighbors="replace")
+    sketch().update(kept).save(tmp_path / "kept.secret")
+    monkeypatch.setattr(spending, "_FILTERED_BY_HAND", [])  # as in another process
+    with pytest.raises(scumble.PrivacyError, match="leaves out records"):
+        scumble.load_secret(tmp_path / "kept.secret").release(1.0, neighbors="replace")
     assert sketch().update(kept).release(1.0).privacy.neighbors == "add-remove"
 
 

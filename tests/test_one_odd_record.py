@@ -18,6 +18,7 @@ import pytest
 
 import scumble
 from scumble.sources import Build, build_by, open_source
+from scumble.sources.tally import Tally
 from scumble.tables import Table
 
 ROLES = ("number", "category", "tokens")
@@ -66,6 +67,29 @@ def test_csv(role: str, tmp_path: Path) -> None:
         if place is not None:
             del found[place]
         assert found == (alone if place is not None else alone[::-1])
+
+
+@pytest.mark.parametrize("odd", [b"a,1,2\n", b"\xff,1\n"], ids=["ragged", "bad byte"])
+def test_csv_with_a_cell_that_holds_the_mark_of_bad_bytes(odd: bytes, tmp_path: Path) -> None:
+    """U+FDD0 is sound UTF-8; a bad line below must not be what makes its cell missing."""
+    clean = "x,other\nUlm,1\nU\ufdd0lm,1\n".encode()
+    found = []
+    for k, data in enumerate((clean, clean + odd)):
+        (path := tmp_path / f"{k}.csv").write_bytes(data)
+        found.append(cells_of(path, "category")[:2])
+    assert found[0] == found[1] and found[0][1] is None
+    with pytest.raises(scumble.DataError, match="line 3, is not UTF8 text"):
+        list(open_source(tmp_path / "0.csv").pieces({"x": "category"}))
+
+
+@pytest.mark.parametrize("classes", [[True, "true"], [1, 1.0], [0.0, -0.0], [1, "1"], [2**70, 2.0**70]], ids=str)
+def test_no_record_is_counted_in_two_classes(classes: list[Any]) -> None:
+    """Labels that cells cannot tell apart are one class: two sketches would count the same record."""
+    table = pa.table({"x": [0.0], "c": pa.array(["true"])})
+    with pytest.raises(scumble.ParameterError, match="labels that differ"):
+        build_by(table, KERNEL, ["x"], label="c", classes=classes, rows=4, buckets=8, invalid="drop")
+    with pytest.raises(scumble.ParameterError, match="labels that differ"):
+        Tally(Build(table, KERNEL, ["x"], rows=4, buckets=8).tally.sketches[0].spec, label="c", classes=classes)
 
 
 LINES = [

@@ -54,6 +54,7 @@ from scumble.errors import (
     SecretFileError,
     parameter,
 )
+from scumble.filemark import mark_of
 
 FORMAT_VERSION = 1
 
@@ -357,7 +358,7 @@ def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
 
 
 BOUND = "bound_to"
-"""The metadata of a bound file: the number that its file system gave it."""
+"""The metadata of a bound file: which file it is."""
 
 
 def write(
@@ -376,8 +377,8 @@ def write(
     by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
     what it points to is not touched, so that nobody can lead a secret elsewhere.
 
-    A ``bound`` file says which file it is, by the number that the file system gave it (the inode). It may be moved
-    within its file system; a copy of it is refused when it is read.
+    A ``bound`` file says which file it is (:mod:`scumble.filemark`). It may be moved within its file system; a copy
+    is refused when it is read.
     """
     data = bytes_of(kind, metadata, arrays, bound=bound)
     places.write_whole(_path(path), data, secret=secret or kind in SECRET_KINDS)
@@ -385,9 +386,9 @@ def write(
 
 def bytes_of(
     kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool
-) -> Callable[[int], bytes]:
-    """The bytes of a file that the file system gives such a number; only a ``bound`` one cares."""
-    return lambda number: to_bytes(kind, {**metadata, BOUND: number} if bound else metadata, arrays)
+) -> Callable[[str], bytes]:
+    """The bytes of a file with such a mark; only a ``bound`` one cares."""
+    return lambda mark: to_bytes(kind, {**metadata, BOUND: mark} if bound else metadata, arrays)
 
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
@@ -399,7 +400,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0))
         try:
-            about = os.fstat(descriptor)
+            about, mark = os.fstat(descriptor), mark_of(descriptor)
             if stat.S_ISDIR(about.st_mode):
                 raise ForeignFileError(f"Cannot read {source}: it is a folder, not a file.")
             if not stat.S_ISREG(about.st_mode):
@@ -422,7 +423,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         problem.errno = error.errno
         raise problem from error
     container = from_bytes(data, expect=expect, source=source)
-    if container.metadata.pop(BOUND, about.st_ino) != about.st_ino:
+    if container.metadata.pop(BOUND, mark) != mark:
         raise SecretFileError(
             f"Cannot read {source}: it is a copy, and its noise was drawn before its records: what is published from "
             "the copy and from the original would differ by exact numbers. Hint: use the original, or begin anew."

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from scumble.errors import FileError, MissingFileError
+from scumble.filemark import mark_of
 from scumble.interrupts import Unbroken
 
 try:
@@ -73,9 +74,9 @@ class Place:
             raise write_error(error, self.target, self._folder, self._size) from error
 
     @property
-    def number(self) -> int:
-        """What the file system calls the file; it stays when the file takes its name."""
-        return os.fstat(self._descriptor).st_ino
+    def mark(self) -> str:
+        """Which file it is; that stays when the file takes its name."""
+        return mark_of(self._descriptor)
 
     def reserve(self, size: int) -> None:
         """Prove that so many bytes can be written, by taking the room now."""
@@ -153,15 +154,15 @@ def unfinished() -> set[Place]:
     return set(_UNFINISHED)
 
 
-def write_whole(target: str, data: bytes | Callable[[int], bytes], *, secret: bool = False) -> None:
+def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
     """The bytes at the target, or nothing changed: also when signals come at any moment.
 
-    A function is told the number that the file system gave the file, and makes the bytes.
+    A function is told which file it will be (its mark), and makes the bytes.
     """
     with Unbroken():
         place = Place(target, secret=secret)
         try:
-            place.fill(data(place.number) if callable(data) else data)
+            place.fill(data(place.mark) if callable(data) else data)
             place.take_name()
         finally:
             place.close()
@@ -261,7 +262,7 @@ class Owned:
                 self.let_go()  # it is another file by now: look again
         return True
 
-    def write(self, data: bytes | Callable[[int], bytes]) -> bool:
+    def write(self, data: bytes | Callable[[str], bytes]) -> bool:
         """The next version, for its owner's eyes only; False, and nothing changed, if another process has put a file
         there."""
         if os.path.lexists(self.path) and not self._mine():
@@ -269,7 +270,7 @@ class Owned:
         with Unbroken():
             place = Place(self.path, secret=True)
             try:
-                place.fill(data(place.number) if callable(data) else data)
+                place.fill(data(place.mark) if callable(data) else data)
                 place.take_name()
             except BaseException:
                 place.close()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
-from scumble import files
+from scumble import files, places
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
 from scumble.headroom import fits
 from scumble.privacy import seam
@@ -72,7 +73,7 @@ class Share:
         if not fits(signed[:cells].reshape(self._counts.shape)):
             raise MergeError("Cannot combine: the sum has counters beyond 2**62. Hint: were all vectors added once?")
         count = None if self._count is None else int(signed[cells])
-        publish_once(self._identity, _digest(signed))
+        _note([self], _digest(signed))
         counts, count = seam.publish(signed[:cells].reshape(self._counts.shape), count)
         return _release(self._spec, counts, count, self._privacy, arrived)
 
@@ -90,13 +91,34 @@ class Share:
         files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
         self._path = os.path.realpath(path)
 
-    def _go_into(self, whole: str) -> None:
-        """Note, durably where the share has a file, into which sum it goes; refuse a second one."""
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other process adds up this share meanwhile; what one has noted in its file is known."""
+        if self._path is None:
+            yield
+            return
+        taken = places.hold(self._path)
+        if taken is None:
+            raise MergeError(f"Another process adds up the share {self._path!r} just now. Hint: wait for it.")
+        try:
+            there = load_share(self._path)
+            if there._identity != self._identity:
+                raise MergeError(f"The file {self._path!r} holds another share by now. Hint: load that.")
+            self._sum = self._sum or there._sum
+            yield
+        finally:
+            taken.let_go()
+
+    def _require_free_for(self, whole: str) -> None:
+        """Refuse a second sum."""
         if self._sum not in (None, whole):
             raise MergeError(
                 "Cannot combine: a share is in another sum already, and the difference of two sums is a bare share. "
                 "Hint: use the release that was made of it; a late share needs a new round of all custodians."
             )
+
+    def _go_into(self, whole: str) -> None:
+        """Note, durably where the share has a file, into which sum it goes."""
         publish_once(self._identity, whole)
         self._sum = whole
         if self._path is not None:
@@ -158,10 +180,20 @@ def combine(shares: Iterable[Share]) -> Release:
     counts = np.asarray(np.sum([share._counts for share in found], axis=0, dtype=np.int64))
     known = [share._count for share in found if share._count is not None]
     whole = _digest(np.append(counts.ravel(), np.array([sum(known)] if known else [], np.int64)))
-    for share in found:
-        share._go_into(whole)
+    _note(found, whole)
     counts, count = seam.publish(counts, sum(known) if known else None, *(share._identity for share in found))
     return _release(first._spec, counts, count, first._privacy, len(found))
+
+
+def _note(shares: list[Share], whole: str) -> None:
+    """Before the sum is given out: all of these shares go into it and into no other, or none is touched."""
+    with ExitStack() as alone:
+        for share in shares:
+            alone.enter_context(share._alone())
+        for share in shares:
+            share._require_free_for(whole)
+        for share in shares:
+            share._go_into(whole)
 
 
 def _digest(total: np.ndarray) -> str:

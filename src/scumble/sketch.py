@@ -26,6 +26,7 @@ from scumble.release import Disjoint, Release, merge_releases
 from scumble.releasing import NoiseFirst, begin_with_noise, finish, held, keep_noise, release_disjoint, release_share
 from scumble.share import Share
 from scumble.spec import Spec
+from scumble.spending import may_lack_records
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -408,7 +409,8 @@ class Sketch(Answers):
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
         self._require_open("save")
-        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage), "drops": self._drops}
+        drops = self._drops or may_lack_records()
+        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage), "drops": drops}
         if self._noise is not None:
             metadata["noise_first"] = self._noise.to_dict()
         return metadata, {"counts": self._counts}

@@ -26,12 +26,12 @@ from scumble.privacy.claim import PrivacyClaim, overlapping
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
 
-Account = tuple[tuple[int, int], str]
-"""A ledger's file, whatever its path, and a dataset in it."""
+Account = tuple[tuple[int, int], str, str | None]
+"""A ledger's file, whatever its path, a dataset in it, and one of its disjoint parts (None: all of it)."""
 
-_SPENT: dict[str, Account | None] = {}
-"""Lineages released in this process, and the account that was charged: however sketches were merged, each record's
-budget is spent once, or again and again from one account."""
+_SPENT: dict[str, list[Account | None]] = {}
+"""Lineages released in this process, and the accounts that were charged: however sketches were merged, each record's
+budget is spent once, or again and again where the costs add up."""
 
 _SPENDING = threading.Lock()
 """Held while it is settled who may spend: of two threads that release one sketch, one is refused."""
@@ -76,7 +76,7 @@ class Charging:
 
     @property
     def account(self) -> Account:
-        return self.ledger.key(), self.dataset
+        return self.ledger.key(), self.dataset, self.part
 
     def check(self, claim: PrivacyClaim) -> None:
         """Refuse what could not be charged now."""
@@ -150,6 +150,11 @@ def filtered_by_hand(tool: str) -> None:
     _FILTERED_BY_HAND.append(tool)
 
 
+def may_lack_records() -> bool:
+    """Whether this process has left out records by hand: what it saves may lack some, wherever it is read."""
+    return bool(_FILTERED_BY_HAND)
+
+
 def publish_once(noise: str, content: str) -> None:
     """Noise is given out in one thing only, however often that is done: refuse it in another."""
     with _SPENDING:
@@ -158,6 +163,13 @@ def publish_once(noise: str, content: str) -> None:
                 "Cannot release: the noise of this sketch or share is in something that was given out before, and the "
                 "difference of the two would tell the exact numbers. Hint: query the release you have; that is free."
             )
+
+
+def _add_up(before: Account | None, now: Account | None) -> bool:
+    """Whether a ledger adds two charges up: those of two parts it does not, for there no record can be in both."""
+    if before is None or now is None:
+        return False
+    return before[:2] == now[:2] and (before[2] == now[2] or None in (before[2], now[2]))
 
 
 def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Prepaid | None, verb: str) -> str:
@@ -171,14 +183,14 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Pr
     with _SPENDING:
         for sketch in sketches:
             sketch._require_open(verb)
-        known = {part: _SPENT[part] for part in lineage if part in _SPENT}
-        if any(before is None or before != account for before in known.values()):
+        if not all(_add_up(before, account) for one in lineage for before in _SPENT.get(one, ())):
             raise BudgetError(
                 "Cannot release: records of this sketch were released before, alone or as part of a merged one. "
-                "A sketch is released once, or more often from one dataset of a ledger. "
+                "A sketch is released once, or more often from one dataset of a ledger (and from one part of it). "
                 "Hint: query the release you have; that is free."
             )
-        _SPENT.update(dict.fromkeys(lineage, account))
+        for one in lineage:
+            _SPENT.setdefault(one, []).append(account)
         for sketch in sketches:
             sketch._closed = "It is being released."
     try:
@@ -186,8 +198,8 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Pr
     except BaseException:
         # Perhaps it was charged, perhaps not; no noise was drawn.
         with _SPENDING:
-            for part in lineage - set(known):
-                _SPENT.pop(part, None)
+            for one in lineage:
+                _SPENT[one].remove(account)
             for sketch in sketches:
                 sketch._closed = ""
         raise

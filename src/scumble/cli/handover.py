@@ -252,7 +252,7 @@ class Part:
     def _rewrite(self, metadata: dict[str, Any]) -> None:
         place = Place(self.path, secret=True)
         try:
-            bound = {files.BOUND: place.number} if "noise_first" in metadata else {}
+            bound = {files.BOUND: place.mark} if "noise_first" in metadata else {}
             place.fill(files.to_bytes("secret", {**metadata, **bound}, self.container.arrays))
             place.take_name()
         except BaseException:

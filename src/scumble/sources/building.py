@@ -21,7 +21,7 @@ from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.roles import roles_of
 from scumble.sources.source import Source
-from scumble.sources.tally import Tally
+from scumble.sources.tally import Tally, class_numbers
 from scumble.spec import Spec
 from scumble.spending import charging
 
@@ -285,8 +285,7 @@ def _checked_classes(label: str | None, classes: Sequence[Any] | None, neighbors
             "Hint: pass classes=['bus', 'car'] (--classes bus,car)."
         )
     labels = [plain(one) for one in classes]
-    if len({str(one) for one in labels}) < len(labels):
-        raise parameter("classes", "labels that differ", labels)
+    class_numbers(labels)  # refused before the source is opened
     if neighbors == "replace":
         raise PrivacyError(
             "Classes do not go with neighbors='replace': the number of records of each class would be public. "

@@ -97,18 +97,25 @@ class Delimited(Format):
         self.ragged = 0
         if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
             try:
-                for read in self._batches(file, roles, skip, _quick_types(roles)):
-                    skip += read.batch.num_rows
-                    yield read
+                for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
+                    yield Read(self._unmarked(batch, file, skip, invalid), share)
+                    skip += batch.num_rows
                 return
             except _Unreadable:
                 pass
         for batch, share in self._batches(file, roles, skip, dict.fromkeys(roles, pa.string()), careful=invalid):
-            clean, bad = without_marks(batch)
-            if bad and invalid == "error":
-                raise self._not_text(file, f"{self.place(file, skip + bad[0])},")
+            yield Read(converted(self._unmarked(batch, file, skip, invalid), roles), share)
             skip += batch.num_rows
-            yield Read(converted(clean, roles), share)
+
+    def _unmarked(self, batch: pa.RecordBatch, file: File, row: int, invalid: str) -> pa.RecordBatch:
+        """The batch with the cells missing that are no text: read quickly or with care, whatever the file holds below.
+
+        (Even clean UTF-8 can hold the mark itself.)
+        """
+        clean, bad = without_marks(batch)
+        if bad and invalid == "error":
+            raise self._not_text(file, f"{self.place(file, row + bad[0])},")
+        return clean
 
     def _batches(
         self, file: File, roles: Roles, skip: int, types: dict[str, pa.DataType], careful: str = ""

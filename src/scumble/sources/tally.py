@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from scumble.bundle import Label
-from scumble.errors import DataError
+from scumble.errors import DataError, parameter
 from scumble.people import PersonLimit
 from scumble.releasing import begin_with_noise
 from scumble.sketch import Sketch
@@ -42,7 +42,7 @@ class Tally:
         self.sketches = [Sketch.from_spec(spec, **options) for _ in range(len(self.classes or [0]))]
         for sketch in self.sketches:
             sketch._drops |= people is not None
-        self._hashes = None if classes is None else np.array([stable_hash(one) for one in classes])
+        self._hashes = None if classes is None else class_numbers(classes)
         self.rows = 0
         """Rows read: for the curator only."""
         self.strangers = 0
@@ -115,6 +115,14 @@ class Tally:
         rest = batch.remove_column(where)
         for sketch, number in zip(self.sketches, hashes, strict=True):
             sketch.update(rest.filter(pa.array(found == number)))
+
+
+def class_numbers(classes: Sequence[Label]) -> np.ndarray:
+    """What each class's cells are told by. Two classes that cells cannot tell apart would both count a record."""
+    numbers = np.array([stable_hash(one) for one in classes])
+    if len(set(numbers.tolist())) < len(numbers):
+        raise parameter("classes", "labels that differ (1, 1.0 and '1' are one, and so are True and 'true')", classes)
+    return numbers
 
 
 class UnknownClass(DataError):

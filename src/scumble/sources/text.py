@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from scumble.errors import DataError
 
@@ -77,6 +78,8 @@ def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
     """
     columns, rows = list(batch.columns), set()
     for j, column in enumerate(columns):
+        if not pt.is_string(column.type):
+            continue
         marked = pc.match_substring(column, MARK)
         if pc.any(marked).as_py():
             rows.update(pc.indices_nonzero(marked).to_pylist())
