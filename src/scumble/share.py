@@ -97,8 +97,8 @@ class Share:
         if self._path is None:
             yield
             return
-        taken = places.hold(self._path)
-        if taken is None:
+        file = places.Owned(self._path)
+        if not file.take():
             raise MergeError(f"Another process adds up the share {self._path!r} just now. Hint: wait for it.")
         try:
             there = load_share(self._path)
@@ -107,7 +107,7 @@ class Share:
             self._sum = self._sum or there._sum
             yield
         finally:
-            taken.let_go()
+            file.let_go()
 
     def _require_free_for(self, whole: str) -> None:
         """Refuse a second sum."""
