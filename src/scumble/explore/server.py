@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import socket
 import threading
 import time
@@ -57,6 +58,8 @@ class Server(ThreadingHTTPServer):
     host, port : where to listen; port 0 takes a free one.
     names : further host names under which people reach the server, where it does not listen on loopback alone.
     """
+
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let another program listen on the same port
 
     daemon_threads = True
     request_queue_size = 128

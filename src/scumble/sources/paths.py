@@ -115,7 +115,7 @@ def _file(path: str, format: str | None, root: str | None = None) -> File:
         raise cannot_open(path, error) from None
     if not stat.S_ISREG(about.st_mode):  # it would be waited for, and cannot be read twice
         raise DataError(f"{path!r} is not a regular file. Hint: pipe it into '-', standard input.")
-    inside = os.path.dirname(os.path.relpath(path, root)) if root is not None else ""
+    inside = os.path.dirname(os.path.relpath(path, root)).replace(os.sep, "/") if root is not None else ""
     partition = {key: None if value == _NO_PARTITION else unquote(value) for key, value in _PARTITION.findall(inside)}
     return File(path, path, format or known or _sniff(path), compression, about.st_size, partition)
 
