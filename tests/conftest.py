@@ -11,6 +11,7 @@ import pytest
 
 import scumble
 from entropy import noise_named, rate_of
+from scumble import spending
 from scumble.kernels import Kernel, ProductKernel
 from windows import NOT_ON_WINDOWS, reason
 
@@ -62,6 +63,12 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef, request: pytest.FixtureR
         return (yield)
     with noise_for(request.node, f"{request.node.nodeid}::{fixturedef.argname}[{request.param_index}]"):
         return (yield)
+
+
+@pytest.fixture(autouse=True)
+def no_record_was_left_out_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `PersonLimit` used by hand closes the whole process to "replace": each test begins as a process does."""
+    monkeypatch.setattr(spending, "_FILTERED_BY_HAND", [])
 
 
 # ---- tables ----

@@ -284,7 +284,7 @@ class Session:
         if not reached and (compiles or not mutant.function):
             reached = [k for k, visit in enumerate(visits) if visit["lines"]]
         reached.sort(key=lambda k: visits[k]["seconds"])
-        return [(items[k], (30.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
+        return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
     def _survives(
         self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]], scratch: str
@@ -293,6 +293,7 @@ class Session:
         return all(self._passes(item, limit) for item, limit in limits)
 
     def _passes(self, item: pytest.Item, limit: float) -> bool:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # even a loop without end can be stopped
         signal.setitimer(signal.ITIMER_PROF, limit)  # processor time; whoever runs past it is ended
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
         return not self._failed

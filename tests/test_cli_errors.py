@@ -112,7 +112,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         4,
         r"is 'name' a column of text\? .*--categories",
     ),
-    "no threads": (build("good.csv", "--threads", "0"), 2, r"`threads` must be"),
+    "no threads": (build("good.csv", "--threads", "0"), 2, r"--threads: must be"),
     "two sources, one a pipe": (["build", "-", "good.csv", *BUILD], 2, r"cannot be read together with files"),
     "checkpoint is out": (build("good.csv", "--checkpoint", "o.scumble"), 2, r"are the same file"),
     "checkpoint nowhere": (build("good.csv", "--checkpoint", "nix/c.secret"), 4, r"no folder 'nix'"),

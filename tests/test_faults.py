@@ -438,6 +438,7 @@ def test_clocks_may_jump(tmp_path: Path, folder: Path, monkeypatch: pytest.Monke
 # ---- forks and threads ----
 
 
+@pytest.mark.statistical(rate=1e-100)
 def test_forked_workers_and_threads_never_share_noise(tmp_path: Path) -> None:
     """8 forks and 8 threads release copies of one sketch: no two equal, in any counter row or count."""
     base = scumble.Sketch(KERNEL, 1, rows=4, buckets=256, seed=1, design="iid")
@@ -475,6 +476,7 @@ def test_forked_workers_and_threads_never_share_noise(tmp_path: Path) -> None:
     assert len(set(rows)) == len(rows) == 4 * 33
 
 
+@pytest.mark.statistical(rate=1e-100)
 def test_a_fork_while_a_thread_is_releasing_does_not_hang(tmp_path: Path) -> None:
     stop = threading.Event()
 

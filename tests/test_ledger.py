@@ -325,6 +325,7 @@ def in_children(count: int, work: Callable[[int], bool]) -> list[bool]:
     return [code == 0 for code in codes]
 
 
+@pytest.mark.statistical(rate=1e-100)
 def test_eight_processes_race_for_a_budget_of_three(book: Ledger, tmp_path: Path) -> None:
     book.open_dataset("people", epsilon=0.3)
     secret = sketch()

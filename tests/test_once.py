@@ -248,8 +248,8 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
     with pytest.raises(scumble.MergeError, match="bare share"):
         early[0].from_sum(sum(part.payload for part in early), arrived=3)
     assert early[2]._sum is None and scumble.load_share(paths[2])._sum is None, "a refusal leaves the others free"
-    other = places.hold(str(paths[0]))
-    assert other is not None
+    other = places.Owned(str(paths[0]))
+    assert other.take()
     with pytest.raises(scumble.MergeError, match="just now"):
         scumble.combine(early[:2])
     other.let_go()

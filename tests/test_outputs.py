@@ -298,7 +298,8 @@ def test_a_killed_release_is_taken_or_told(
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
     (ready,) = desk.glob(".scumble-*.ready")
     whole = scumble.load(ready)
-    assert os.stat(ready).st_mode & 0o077 == 0 and not os.path.exists("o.scumble")
+    assert not os.path.exists("o.scumble")
+    assert step == "before the name" or os.stat(ready).st_mode & 0o077 == 0, "nobody else can have seen it"
     with pytest.raises(scumble.BudgetError, match="released before"):
         scumble.load_secret("d.secret")
     assert main(["info", "r.scumble"]) == 0
@@ -485,7 +486,6 @@ def test_a_draft_is_locked_from_its_first_moment(desk: Path) -> None:
         ("build q.csv --columns x --bandwidth 1 --epsilon 1 --out - > /dev/full", 5),
         ("--help > /dev/full", 5),
         ("--version >&-", 5),
-        ("build --help > /dev/full", 5),
         ("bild 2>&-", 2),
         ("query r.scumble many.csv | head -n 1 > /dev/null; exit ${PIPESTATUS[0]}", 141),
     ],

@@ -46,7 +46,7 @@ def test_what_a_checkpoint_remembers(persons: int) -> None:
     assert again._persons == persons and 4 * persons <= 3 * len(again._counts) and len(again._counts) <= 4096
     assert again.keep(np.arange(persons)).all() and not again.keep(np.arange(persons)).any()
     assert len(arrays["people.hashes"]) == persons and bytes.fromhex(about["key"]) == limit._key
-    assert len(limit._key) == 32 and limit._hash("ann") == again._hash("ann") and len(limit._hash("ann")) == 16
+    assert len(limit._key) == 32 and limit._hash(b"ann") == again._hash(b"ann") and len(limit._hash(b"ann")) == 16
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -380,11 +380,15 @@ def write(
     A ``bound`` file says which file it is (:mod:`scumble.filemark`). It may be moved within its file system; a copy
     is refused when it is read.
     """
-
-    def data(mark: str) -> bytes:
-        return to_bytes(kind, {**metadata, BOUND: mark} if bound else metadata, arrays)
-
+    data = bytes_of(kind, metadata, arrays, bound=bound)
     places.write_whole(_path(path), data, secret=secret or kind in SECRET_KINDS)
+
+
+def bytes_of(
+    kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool
+) -> Callable[[str], bytes]:
+    """The bytes of a file with such a mark; only a ``bound`` one cares."""
+    return lambda mark: to_bytes(kind, {**metadata, BOUND: mark} if bound else metadata, arrays)
 
 
 def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:

@@ -240,44 +240,59 @@ def lock(descriptor: int) -> bool | None:
     return True
 
 
-class Held:
-    """A name that this process alone may use, until it lets go or ends."""
+class Owned:
+    """A file that this process alone goes on from: its lock passes from each version of it to the next."""
 
-    def __init__(self, path: str, descriptor: int) -> None:
-        self._path, self._descriptor = path, descriptor
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = -1
+
+    def take(self) -> bool:
+        """Lock the file, if there is one; False if another has it."""
+        while self._lock < 0:
+            try:
+                descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+            except OSError:
+                return True  # none, or none that could be written to: whoever reads it will say so
+            if lock(descriptor) is False:
+                os.close(descriptor)
+                return False
+            self._lock = descriptor
+            if not self._mine():
+                self.let_go()  # it is another file by now: look again
+        return True
+
+    def write(self, data: bytes | Callable[[str], bytes]) -> bool:
+        """The next version, for its owner's eyes only; False, and nothing changed, if another process has put a file
+        there."""
+        if os.path.lexists(self.path) and not self._mine():
+            return False
+        with Unbroken():
+            place = Place(self.path, secret=True)
+            try:
+                place.fill(data(place.mark) if callable(data) else data)
+                place.take_name()
+            except BaseException:
+                place.close()
+                raise
+            self.let_go()
+            self._lock = place.give_lock()
+        return True
+
+    def _mine(self) -> bool:
+        try:
+            return self._lock >= 0 and os.path.samestat(os.fstat(self._lock), os.stat(self.path))
+        except FileNotFoundError:
+            return False
 
     def let_go(self) -> None:
-        """Give the name back."""
-        descriptor, self._descriptor = self._descriptor, -1
+        """Others may go on from it."""
+        descriptor, self._lock = self._lock, -1
         if descriptor >= 0:
-            with contextlib.suppress(OSError):
-                os.unlink(self._path)
             os.close(descriptor)
 
     def __del__(self) -> None:
         self.let_go()
-
-
-def hold(target: str) -> Held | None:
-    """Hold a name against other processes (and other builds of this one); None if one of them has it.
-
-    By a lock on a hidden file beside it, which may outlive a killed process; its lock does not.
-    """
-    path = os.path.join(os.path.dirname(target) or ".", f"{_prefix(target)}held")
-    while True:
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        except OSError as error:
-            raise write_error(error, target, os.path.dirname(target) or ".", 0) from error
-        if lock(descriptor) is False:
-            os.close(descriptor)
-            return None
-        try:
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                return Held(path, descriptor)
-        except FileNotFoundError:
-            pass
-        os.close(descriptor)  # its last owner has just removed it: begin anew
 
 
 # ---- steps ----
@@ -326,18 +341,22 @@ def check_target(target: str) -> None:
         return
     if stat.S_ISDIR(about.st_mode):
         raise FileError(f"Cannot write {target!r}: it is a folder. Hint: give the file a name in it.")
-    if stat.S_ISLNK(about.st_mode):
-        with contextlib.suppress(OSError):
-            through = os.stat(target).st_mode
-            real = os.path.realpath(target)
-            if not stat.S_ISREG(through) or real.startswith(("/dev/", "/proc/")) or target.startswith("/dev/"):
-                raise FileError(f"Cannot write {target!r}: it is not a regular file. Hint: '-' is standard output.")
-    elif not stat.S_ISREG(about.st_mode):
-        raise FileError(f"Cannot write {target!r}: it is not a regular file.")
+    if not (_leads_to_a_file(target) if stat.S_ISLNK(about.st_mode) else stat.S_ISREG(about.st_mode)):
+        raise FileError(f"Cannot write {target!r}: it is not a regular file. Hint: '-' is standard output.")
     if hasattr(os, "geteuid"):
         inside = os.stat(folder)
         if inside.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, inside.st_uid):
             raise FileError(f"Cannot write {target!r}: it belongs to somebody else. Hint: choose another name.")
+
+
+def _leads_to_a_file(link: str) -> bool:
+    """Whether a link may be replaced: not if it is the system's own way to a stream or a device."""
+    try:
+        through = os.stat(link).st_mode
+    except OSError:
+        return True  # it leads nowhere
+    system = os.path.realpath(link).startswith(("/dev/", "/proc/")) or os.path.abspath(link).startswith("/dev/")
+    return stat.S_ISREG(through) and not system
 
 
 def sync_folder(folder: str) -> None:

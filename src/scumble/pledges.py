@@ -41,6 +41,11 @@ def left_release(metadata: dict[str, Any], secret: str | None = None) -> tuple[s
             return path, files.read(path, expect=("release", "bundle"))
         except FileError:
             continue
+    if "released" not in metadata and not os.path.isdir(os.path.dirname(ready)):
+        raise BudgetError(
+            f"A run that was killed may have released this part into the folder {os.path.dirname(ready)!r}, which is "
+            "not there now. Hint: mount it again; if it is gone for good with all that was in it, make it anew."
+        )
     return None
 
 

@@ -97,8 +97,8 @@ class Share:
         if self._path is None:
             yield
             return
-        taken = places.hold(self._path)
-        if taken is None:
+        taken = places.Owned(self._path)
+        if not taken.take():
             raise MergeError(f"Another process adds up the share {self._path!r} just now. Hint: wait for it.")
         try:
             there = load_share(self._path)

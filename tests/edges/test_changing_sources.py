@@ -91,6 +91,7 @@ def test_a_file_that_changes_is_not_released(name: str, change: Callable, tmp_pa
         scumble.build(
             path,
             KERNEL,
+            ["x"],
             rows=2,
             buckets=4,
             design="iid",

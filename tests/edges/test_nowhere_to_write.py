@@ -120,3 +120,10 @@ def test_a_full_disk_costs_time_and_nothing_else(monkeypatch: pytest.MonkeyPatch
 
     loop._cache._cache.save_overload = full  # what numba would meet
     assert loop(41) == 42
+
+
+def test_every_loop_is_compiled_by_the_one_module() -> None:
+    """A loop that asks numba itself would load the compiler at import, and need a cache folder."""
+    for source in SOURCES.rglob("*.py"):
+        lines = source.read_text().splitlines()
+        assert not [line for line in lines if line.startswith(("import numba", "from numba"))], source

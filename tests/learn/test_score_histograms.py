@@ -129,9 +129,7 @@ def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
     X = np.random.default_rng(1).normal(size=(2000, 1))
     release = sketch.update(X).release(epsilon=2.0)
-    scores = quantiles.counted(release, X, epsilon=500.0, records_per_person=2)
-    assert scores.privacy.epsilon == 500.0 and scores.privacy.records_per_person == 2
-    assert scores.privacy.count_scale is None
+    scores = quantiles.counted(release, X, epsilon=500.0).release(epsilon=500.0, count_share=0)
     low, high = (float(end[0]) for end in scores.spec.bounds)
     assert high == pytest.approx(math.sqrt(release.count))
     assert low == pytest.approx(-math.sqrt(4.0 * math.sqrt(release._reader().noise_variance)))

@@ -66,7 +66,7 @@ def test_the_curve_of_balle_and_wang(epsilon: float, mu: float) -> None:
         e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
         truth = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
         if truth > 1e-300:
-            assert gaussian_delta(epsilon, mu) == pytest.approx(float(truth), rel=1e-9)
+            assert gaussian_delta(epsilon, mu) == pytest.approx(float(truth), rel=1e-9, abs=0)
         else:
             assert float(truth) <= gaussian_delta(epsilon, mu) < 1e-290
 
@@ -133,6 +133,28 @@ def test_certificates_are_above_the_truth_and_near_it(
     assert certified_delta(epsilon, shift) == min(found_of(epsilon, shift))
 
 
+def slow_smoothing(epsilon: float, shift: Shift) -> float:
+    """Lemma 2 as it is written: e^(n·c) δ(ε − 2 n·c) of continuous noise of variance σ² − τ²."""
+    n = 2 * shift.cells if shift.count else shift.cells
+    tau_squared = math.log(5 * n / (1e-7 * min(1.0, epsilon))) / (2 * math.pi**2)
+    kappa = 1 / math.expm1(2 * math.pi**2 * tau_squared)  # the sum of a geometric series
+    loss = 2 * n * math.atanh(2 * kappa)
+    return math.exp(loss) * gaussian_delta(epsilon - 2 * loss, math.sqrt(shift.mu_squared(tau_squared))) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("shift", [Shift(5, 5, 4.0, 0, math.inf), Shift(40, 120, 30.0, 3, 25.0)])
+def test_smoothing_is_its_lemma_to_ten_digits(epsilon: float, shift: Shift) -> None:
+    assert smoothing_delta(epsilon, shift) == pytest.approx(slow_smoothing(epsilon, shift), rel=2e-11, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, *EPSILONS, 30.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.05])
+def test_sigma_turns_the_curve_round(epsilon: float, delta: float) -> None:
+    assert gaussian_delta(epsilon, 1 / analytic_gaussian_sigma(epsilon, delta)) == pytest.approx(delta, rel=1e-9, abs=0)
+    assert analytic_gaussian_sigma(epsilon, delta, 3) == pytest.approx(3 * analytic_gaussian_sigma(epsilon, delta))
+
+
 def found_of(epsilon: float, shift: Shift) -> tuple[float, ...]:
     return smoothing_delta(epsilon, shift), zcdp_delta(epsilon, shift.rho()), lattice_delta(epsilon, shift, 1e-12)
 
@@ -141,7 +163,8 @@ def test_certificates_do_not_speak_where_their_lemmas_do_not_hold() -> None:
     assert lattice_delta(1.0, Shift(2, 4, 5.0, 0, math.inf), 1e-12) == 1.0  # moves of two
     assert lattice_delta(1.0, Shift(1, 1, 1e9, 0, math.inf), 1e-12) == 1.0  # too many terms
     assert lattice_delta(1.0, Shift(1, 1, 5.0, 1, 1e9), 1e-12) == 1.0
-    assert lattice_delta(1.0, Shift(2, 2, 0.4, 0, math.inf), 1e-12) == 1.0  # far from a discrete Gaussian's sum
+    assert not Shift(2, 2, 5.0, 2, 5.0).unit and Shift(2, 2, 5.0, 1, 5.0).unit
+    assert lattice_delta(5.0, Shift(2, 2, 0.45, 0, math.inf), 1e-12) == 1.0  # far from a discrete Gaussian's sum
     assert smoothing_delta(1.0, Shift(4, 4, 1.0, 0, math.inf)) == 1.0  # τ² would be all of σ²
     assert smoothing_delta(1.0, Shift(4, 4, 50.0, 1, 1.0)) == 1.0
     assert smoothing_delta(1.0, Shift(4, 4, 50.0, 1, 50.0)) < 1e-6
@@ -179,11 +202,19 @@ def test_the_curve_of_laplace_noise(epsilon: float, coins: int, step: float, cou
 
 def test_the_tail_that_is_not_summed_is_added() -> None:
     """10⁶ coins: the sum is cut at t = √(R/2 · (25 − ln least)), and 2 exp(−2t²/R) = 2 · least · e⁻²⁵ is added."""
-    assert laplace_delta(1e9, 10**6, 1e-3, 0.0, 1e-6) == pytest.approx(2e-6 * math.exp(-25), rel=1e-5)
+    tail = 2e-6 * math.exp(-25)
+    assert laplace_delta(1e9, 10**6, 1e-3, 0.0, 1e-6) == pytest.approx(tail, rel=1e-5, abs=0)
+    assert laplace_delta(1e9, 80, 0.5, 0.0, 1e-6) == pytest.approx(tail, rel=1e-5, abs=0)  # cut below, not above
     assert laplace_delta(1e9, 10, 1e-3, 0.0, 1e-6) == 0.0  # all of it is summed
 
 
 # ---- calibration ----
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_unknown_neighbours_are_refused_before_anything_is_computed(delta: float) -> None:
+    with pytest.raises(ParameterError, match="`neighbors` must be 'add-remove' or 'replace', got 'swap'"):
+        calibrate(5, epsilon=1, delta=delta, neighbors="swap")
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

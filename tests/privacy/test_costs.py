@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scumble.privacy import calibrate, disjoint, overlapping
@@ -73,6 +73,7 @@ def test_parts_add_up_or_the_largest_counts() -> None:
     assert _sum([unknown, costs[0]]).epsilon == 2 and _largest([unknown, costs[2]]).epsilon == 3
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=0, max_value=1000, max_denominator=10**40))
 def test_short_fractions_are_not_below(value: Fraction) -> None:
     short = _short(value)
@@ -103,6 +104,7 @@ def test_rho_is_the_largest_that_keeps_epsilon_and_delta(epsilon: float, delta: 
     assert zcdp_delta(epsilon, rho) <= delta < zcdp_delta(epsilon, rho * (1 + 1e-8))
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**12, max_denominator=10**15))
 def test_six_digits_on_the_safe_side(value: Fraction) -> None:
     up, down = Fraction(show(value)), Fraction(show(value, up=False))

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scumble.errors import ParameterError
@@ -16,6 +16,7 @@ from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import ROUNDING, as_count, as_fraction, float_down, float_up, simplest_above
 
 
+@settings(deadline=None)
 @given(st.fractions())
 def test_floats_on_both_sides(value: Fraction) -> None:
     up, down = float_up(value), float_down(value)
@@ -24,6 +25,7 @@ def test_floats_on_both_sides(value: Fraction) -> None:
     assert (up == down) == (Fraction(float(value)) == value)
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=10**15))
 def test_the_fraction_above_is_the_simplest(value: Fraction) -> None:
     """No smaller denominator has a fraction in the interval; and of that denominator it is the least."""

@@ -191,7 +191,7 @@ def test_only_replace_makes_the_number_of_records_public(monkeypatch, delta: flo
     """N itself under replace-one; N and noise of the count's own scale under add-remove; nothing without a share of
     the budget. The noise is made recognisable: the draw of a count is 10⁶."""
     drawn = []
-    monkeypatch.setattr("scumble.sketch.draw_count_share", lambda claim: drawn.append(claim) or 10**6)
+    monkeypatch.setattr("scumble.releasing.draw_count_share", lambda claim: drawn.append(claim) or 10**6)
     published = {}
     for name, setting in {
         "replace": {"neighbors": "replace"},

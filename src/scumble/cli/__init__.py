@@ -54,10 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from scumble.interrupts import Unbroken
     from scumble.places import unfinished
 
-    streams.mend()
-    others = unfinished()
-    before = _stops_as_ctrl_c()
+    others, before = unfinished(), _stops_as_ctrl_c()
     try:
+        streams.mend()
         return _main(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt as stop:
         return _stopped(stop)

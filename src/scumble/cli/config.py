@@ -30,6 +30,7 @@ import tomllib
 from difflib import get_close_matches
 from typing import Any
 
+from scumble.cli.guard import INPUTS, OUTPUTS
 from scumble.errors import ParameterError
 
 _LISTS = ("columns", "categories", "tokens", "classes")
@@ -58,6 +59,9 @@ def read_config(path: str, known: dict[str, argparse.Action]) -> dict[str, Any]:
 
 
 def _value(path: str, name: str, value: Any, action: argparse.Action) -> Any:
+    words = value if isinstance(value, list) else [value]
+    if name in (*INPUTS, *OUTPUTS) and not all(isinstance(word, str) and word and "\0" not in word for word in words):
+        raise ParameterError(f"{path}: {name} must be the name of a file.")
     if name == "kernel" and isinstance(value, (dict, list)):
         return value
     if name in ("source", "files"):

@@ -32,6 +32,9 @@ def mend() -> None:
             sys.stdin = io.TextIOWrapper(io.BufferedReader(raw))
         else:
             setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=number == 2))
+    # A terminal that does not know ε, or a file's name that is no text, must not stop what is done already.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def tell(text: str) -> None:

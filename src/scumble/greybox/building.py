@@ -18,7 +18,7 @@ import scumble
 from scumble import Bundle, EuclideanKernel, HammingKernel, Release
 from scumble.greybox.neighbors import CLASSES, Table
 from scumble.greybox.paths import BUDGETS, SIZE, add, path, promise_of
-from scumble.greybox.sketches import CONTAINERS, _cells
+from scumble.greybox.sketches import CONTAINERS, _cells, ledger_of
 from scumble.sources import Build, build_by
 from scumble.sources.paths import COMPRESSIONS, EXTENSIONS
 
@@ -226,7 +226,7 @@ def _query(table: Table, folder: Path) -> Release:
     return built(database_of(table, folder), query="SELECT x, y, thing FROM people WHERE z >= 0")
 
 
-@path("build, .jsonl, all columns", "floats", "keys", strict=True)
+@path("build, .jsonl, all columns", "floats", "keys", strict=True, forbidden=True)
 def _all_columns(table: Table, folder: Path) -> Release:
     """Without `columns`, the keys of the records are the columns, and one record may have a key of its own."""
     numbers = [{name: cell for name, cell in record.items() if not isinstance(cell, str)} for record in table]
@@ -314,9 +314,7 @@ def _planned(table: Table, folder: Path) -> Release:
 
 @path("build, a ledger", "floats")
 def _charged(table: Table, folder: Path) -> Release:
-    ledger = scumble.Ledger.create(folder / "town.ledger")
-    ledger.open_dataset("d", epsilon=3.0)
-    return built(file_of(table, folder), ledger=ledger, dataset="d")
+    return built(file_of(table, folder), ledger=ledger_of(folder), dataset="d")
 
 
 def _add_checkpoints() -> None:

@@ -11,14 +11,14 @@ import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from scumble import learn
 from scumble.greybox.neighbors import CLASSES, Table
 from scumble.greybox.paths import add, promise_of
-from scumble.greybox.sketches import numbers
+from scumble.greybox.sketches import ledger_of, numbers
 from scumble.kernels import AngularKernel, ColumnKernel, EuclideanKernel, FoldedKernel, ManhattanKernel
 from scumble.learn.base import FACTS, PrivateEstimator
 from scumble.privacy.sensitivity import NEIGHBORS
@@ -134,15 +134,17 @@ def _shown(value: Any) -> str:
     return "[several]" if isinstance(value, list) and value and hasattr(value[0], "to_dict") else repr(value)
 
 
-def fitted(kind: type[PrivateEstimator], table: Table, given: dict[str, Any], labels: str = "list") -> Any:
+def fitted(
+    kind: type[PrivateEstimator], table: Table, given: dict[str, Any], labels: str = "list", **charged: Any
+) -> Any:
     """The estimator, fitted to a table."""
     names = options(kind)
-    X = numbers(table)
+    X, model = numbers(table), cast(Any, kind(**given))
     if "target_bounds" in names:
-        return kind(**given).fit(X, np.array([record["z"] for record in table], float))
+        return model.fit(X, np.array([record["z"] for record in table], float), **charged)
     if "classes" in names:
-        return kind(**given).fit(X, _labels(table, labels))
-    return kind(**given).fit(X)
+        return model.fit(X, _labels(table, labels), **charged)
+    return model.fit(X, **charged)
 
 
 def _labels(table: Table, form: str) -> Any:
@@ -187,6 +189,12 @@ def _add_all() -> None:
                 return fitted(kind, table, given)
 
             _add(f"{title}({name})", run, kind, given)
+
+        def charged(table: Table, folder: Path, kind: Any = kind) -> Any:
+            given = next(settings(kind))[1]
+            return fitted(kind, table, given, ledger=ledger_of(folder), dataset="d")
+
+        add(f"{title}(), charged to a ledger", charged, few=2)
         if "classes" in options(kind):
             _add_labels(title, kind)
 

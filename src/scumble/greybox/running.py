@@ -148,7 +148,11 @@ def _same_identities() -> Iterator[None]:
 @contextmanager
 def _nothing_spent() -> Iterator[None]:
     """What a run has spent is forgotten after it: the tables are made up."""
-    with mock.patch.dict(spending._SPENT, clear=True):
+    with (
+        mock.patch.dict(spending._SPENT, clear=True),
+        mock.patch.dict(spending._PUBLISHED, clear=True),
+        mock.patch.object(spending, "_FILTERED_BY_HAND", []),
+    ):
         yield
 
 

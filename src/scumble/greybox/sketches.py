@@ -248,23 +248,26 @@ def _merged_wordless(table: Table, folder: Path) -> Release:
     return scumble.merge([sketch_of(table).release(epsilon=1.0) for _ in range(3)])
 
 
-@path("merge of three releases of one sketch, called disjoint", forbidden=True)
-def _merged_lie(table: Table, folder: Path) -> Release:
-    ledger = _ledger(folder)
-    sketch = sketch_of(table)
-    releases = [sketch.release(epsilon=1.0, ledger=ledger, dataset="d", keep=True) for _ in range(3)]
-    return scumble.merge(releases, disjoint=True)
+@path("merge of releases without a person in common", "labels", people=3)
+def _merged_persons(table: Table, folder: Path) -> Release:
+    """Who is in which part is a matter of the person."""
+    parts = []
+    for k in range(2):
+        mine = [record for record in table if sum(repr(record["who"]).encode()) % 2 == k]
+        parts.append(sketch_of(mine).release(epsilon=1.0, records_per_person=3))
+    return scumble.merge(parts, disjoint="persons")
 
 
 @path("Sketch.release, twice from a ledger", "floats")
 def _kept(table: Table, folder: Path) -> list[Release]:
-    ledger = _ledger(folder)
+    ledger = ledger_of(folder)
     sketch = sketch_of(table)
     first = sketch.release(epsilon=1.0, ledger=ledger, dataset="d", keep=True)
     return [first, sketch.release(epsilon=0.5, delta=1e-6, ledger=ledger, dataset="d")]
 
 
-def _ledger(folder: Path) -> scumble.Ledger:
+def ledger_of(folder: Path) -> scumble.Ledger:
+    """A ledger with room for all that a path may charge to dataset "d"."""
     ledger = scumble.Ledger.create(folder / "town.ledger")
     ledger.open_dataset("d", epsilon=10.0, delta=1e-3)
     return ledger
@@ -344,7 +347,7 @@ def _secure(table: Table, folder: Path) -> Release:
 
 @path("shares and noise first, charged to a ledger", "floats", few=3)
 def _charged(table: Table, folder: Path) -> list[Release]:
-    options: dict[str, Any] = {"ledger": _ledger(folder), "dataset": "d", "count_share": 0.2}
+    options: dict[str, Any] = {"ledger": ledger_of(folder), "dataset": "d", "count_share": 0.2}
     shares = [sketch_of(_turn(table, 2, k)).release_share(epsilon=1.0, custodians=2, **options) for k in range(2)]
     first = _empty(rows=2, buckets=4).start_with_noise(epsilon=1.0, backend="opendp", **options)
     return [scumble.combine(shares), first.update(numbers(table)).release()]

@@ -101,21 +101,20 @@ def _parts(table: Table, folder: Path) -> list[Any]:
 
 
 def _add_merges() -> None:
-    for overlapping in (False, True):
+    for more in (["--disjoint", "records"], ["--overlapping"], []):
 
-        def run(table: Table, folder: Path, overlapping: bool = overlapping) -> list[Any]:
+        def run(table: Table, folder: Path, more: list[str] = more) -> list[Any]:
             names = []
             for label in CLASSES:
-                mine = table if overlapping else [record for record in table if record["label"] == label]
+                mine = [record for record in table if "--disjoint" not in more or record["label"] == label]
                 (folder / f"{label}.csv").write_bytes(csv(mine))
                 out = str(folder / f"{label}.scumble")
                 source = str(folder / f"{label}.csv")
                 command(["build", source, *KERNEL, *SIZE, *EPSILON, "--allow-empty", "--out", out, "--quiet"], folder)
                 names.append(out)
-            more = ["--overlapping"] if overlapping else []
             return published(folder, ["merge", *names, "--out", str(folder / "out.scumble"), *more])
 
-        add(f"scumble merge {'--overlapping' if overlapping else ''}".strip(), run, "floats", few=4)
+        add(" ".join(["scumble merge", *more]), run, "floats", few=4)
 
 
 def _add_fits() -> None:

@@ -323,7 +323,7 @@ class _MinusLog:
         context = _context(self.digits)
         places = self._places + self._halvings
         uniform = Decimal(self._times * self._numerator * 5**places).scaleb(-places, context=_WIDE)
-        log = -context.ln(uniform)
+        log = context.ln(uniform).copy_negate()  # a plain minus would round to the digits of the caller's own context
         self.low = Fraction(context.next_minus(log)) - Fraction(1, self._numerator)
         self.high = Fraction(context.next_plus(log))
 

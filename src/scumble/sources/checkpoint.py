@@ -39,30 +39,38 @@ class Checkpoint:
     source : the source's fingerprint; another source is refused.
     parameters : all that decides the result, as JSON values; others are refused, by name.
     every : seconds between two writes.
+    shared : whether others may use the file meanwhile. Else one build goes on from it at a time: two would be two
+        releases of the same counters.
     """
 
-    def __init__(self, path: str | os.PathLike[str], source: dict[str, Any], parameters: dict[str, Any], every: float):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        source: dict[str, Any],
+        parameters: dict[str, Any],
+        every: float,
+        *,
+        shared: bool = False,
+    ) -> None:
         if not every >= 0:
             raise parameter("checkpoint_seconds", "zero or more seconds", every)
         self.path = os.fsdecode(path)
         self._source, self._parameters, self._every = source, parameters, every
         self._last = time.monotonic()
         self._position: Position = (0, 0)
-        self._taken: places.Held | None = None
+        self._file = places.Owned(self.path)
+        self._shared = shared
 
-    def _take(self) -> None:
-        """One build at a time: two that go on from the same counters would be two releases of them."""
-        if self._taken is None:
-            self._taken = places.hold(self.path)
-            if self._taken is None:
-                raise BudgetError(
-                    f"Another process goes on from the checkpoint {self.path!r}, and its counters are released once. "
-                    "Hint: wait for it, or give this build a checkpoint of its own."
-                )
+    def _taken_by_another(self) -> BudgetError:
+        return BudgetError(
+            f"Another process goes on from the checkpoint {self.path!r}, and its counters are released once. "
+            "Hint: wait for it, or give this build a checkpoint of its own."
+        )
 
     def resume(self, tally: Tally) -> Position:
         """Fill the tally from the file, if there is one, and say where to go on."""
-        self._take()
+        if not self._shared and not self._file.take():
+            raise self._taken_by_another()
         places.clear_leftovers(self.path)
         try:
             container = files.read(self.path, expect="checkpoint")
@@ -149,7 +157,10 @@ class Checkpoint:
             about, people = tally.people.contents()
             metadata |= {"people": about, "over": tally.over}
             arrays |= people
-        files.write(self.path, "checkpoint", metadata, arrays, secret=True, bound=tally.sketches[0].noisy)
+        if self._shared:
+            files.write(self.path, "checkpoint", metadata, arrays, secret=True)
+        elif not self._file.write(files.bytes_of("checkpoint", metadata, arrays, bound=tally.sketches[0].noisy)):
+            raise self._taken_by_another()
         self._last = time.monotonic()
 
     def pledge(self, tally: Tally, pledged: dict[str, Any]) -> None:
@@ -164,9 +175,7 @@ class Checkpoint:
 
     def let_go(self) -> None:
         """Others may go on from the file."""
-        if self._taken is not None:
-            self._taken.let_go()
-            self._taken = None
+        self._file.let_go()
 
 
 def _json(value: Any) -> Any:

@@ -126,7 +126,9 @@ class Stream:
 
     def _file(self, query: str) -> Checkpoint:
         about = {**self._spec.to_dict(), "invalid": self._options["invalid"], "key": self._key}
-        return Checkpoint(self._path, {"spark query": query}, {**about, "classes": self._classes}, every=0.0)
+        return Checkpoint(
+            self._path, {"spark query": query}, {**about, "classes": self._classes}, every=0.0, shared=True
+        )
 
     def _query_in_file(self) -> str:
         try:
