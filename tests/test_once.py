@@ -262,6 +262,34 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
         scumble.combine(early[:2])
 
 
+# ---- streams ----
+
+
+def test_a_period_of_a_stream_is_released_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process has released from the file is gone, for a stream that is under way, too."""
+    from scumble.cluster.spark import streaming
+
+    monkeypatch.setattr(streaming.engine, "query_of", lambda batch: "query")
+    monkeypatch.setattr(streaming, "count", lambda batch, tally: tally.sketches[0].update(batch))
+    monkeypatch.setattr(streaming, "PATIENCE", 0.1)
+    options: dict[str, Any] = {"rows": 8, "buckets": 64, "seed": 1, "checkpoint": tmp_path / "state.secret"}
+    one, two = (streaming.Stream(KERNEL, ["x"], **options) for _ in range(2))
+    one(np.zeros((1000, 1)), 0)
+    assert abs(two.release(50.0).count - 1000) < 9
+    monkeypatch.setattr(spending, "_SPENT", {})  # as in another process
+    one(np.zeros((100, 1)), 1)
+    assert abs(one.release(50.0).count - 100) < 9, "and not 1100"
+    monkeypatch.setattr(spending, "_SPENT", {})
+    assert abs(one.release(50.0).count) < 9
+    other = places.Owned(str(tmp_path / "state.secret"))
+    assert other.take()
+    for act in (lambda: one(np.zeros((1, 1)), 2), lambda: two.release(1.0)):
+        with pytest.raises(scumble.BudgetError, match="Another process"):
+            act()
+    other.let_go()
+    one(np.zeros((1, 1)), 2)
+
+
 # ---- parts of a dataset ----
 
 
