@@ -257,9 +257,41 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
     paths[0].unlink()
     with pytest.raises(FileNotFoundError):
         scumble.combine(early[:2])
-    scumble.load_share(paths[1]).save(paths[0])
+    shutil.copy2(paths[1], paths[0])
     with pytest.raises(scumble.MergeError, match="another share"):
         scumble.combine(early[:2])
+
+
+def test_a_share_has_one_file(tmp_path: Path) -> None:
+    share, other = shares(2, of=2, dropouts=0)
+    share.save(tmp_path / "one.share")
+    share.save(tmp_path / "one.share")
+    early = scumble.load_share(tmp_path / "one.share")
+    for one in (share, early):
+        with pytest.raises(scumble.PrivacyError, match="second sum"):
+            one.save(tmp_path / "two.share")
+    scumble.combine([share, other])
+    early.save(tmp_path / "one.share")
+    assert scumble.load_share(tmp_path / "one.share")._sum == share._sum, "what the file knows is not forgotten"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_share_stays_with_the_process_that_made_it(tmp_path: Path) -> None:
+    parts = shares(2, of=2, dropouts=0)
+    for act in (lambda: scumble.combine(parts), lambda: parts[0].save(tmp_path / "copy.share")):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                act()
+            except scumble.PrivacyError:
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not (tmp_path / "copy.share").exists()
+    scumble.combine(parts)
 
 
 # ---- streams ----
