@@ -257,9 +257,69 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
     paths[0].unlink()
     with pytest.raises(FileNotFoundError):
         scumble.combine(early[:2])
-    scumble.load_share(paths[1]).save(paths[0])
+    shutil.copy2(paths[1], paths[0])
     with pytest.raises(scumble.MergeError, match="another share"):
         scumble.combine(early[:2])
+
+
+def test_a_share_has_one_file(tmp_path: Path) -> None:
+    share, other = shares(2, of=2, dropouts=0)
+    share.save(tmp_path / "one.share")
+    share.save(tmp_path / "one.share")
+    early = scumble.load_share(tmp_path / "one.share")
+    for one in (share, early):
+        with pytest.raises(scumble.PrivacyError, match="second sum"):
+            one.save(tmp_path / "two.share")
+    scumble.combine([share, other])
+    early.save(tmp_path / "one.share")
+    assert scumble.load_share(tmp_path / "one.share")._sum == share._sum, "what the file knows is not forgotten"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_share_stays_with_the_process_that_made_it(tmp_path: Path) -> None:
+    parts = shares(2, of=2, dropouts=0)
+    for act in (lambda: scumble.combine(parts), lambda: parts[0].save(tmp_path / "copy.share")):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                act()
+            except scumble.PrivacyError:
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not (tmp_path / "copy.share").exists()
+    scumble.combine(parts)
+
+
+# ---- streams ----
+
+
+def test_a_period_of_a_stream_is_released_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process has released from the file is gone, for a stream that is under way, too."""
+    from scumble.cluster.spark import streaming
+
+    monkeypatch.setattr(streaming.engine, "query_of", lambda batch: "query")
+    monkeypatch.setattr(streaming, "count", lambda batch, tally: tally.sketches[0].update(batch))
+    monkeypatch.setattr(streaming, "PATIENCE", 0.1)
+    options: dict[str, Any] = {"rows": 8, "buckets": 64, "seed": 1, "checkpoint": tmp_path / "state.secret"}
+    one, two = (streaming.Stream(KERNEL, ["x"], **options) for _ in range(2))
+    one(np.zeros((1000, 1)), 0)
+    assert abs(two.release(50.0).count - 1000) < 9
+    monkeypatch.setattr(spending, "_SPENT", {})  # as in another process
+    one(np.zeros((100, 1)), 1)
+    assert abs(one.release(50.0).count - 100) < 9, "and not 1100"
+    monkeypatch.setattr(spending, "_SPENT", {})
+    assert abs(one.release(50.0).count) < 9
+    other = places.Owned(str(tmp_path / "state.secret"))
+    assert other.take()
+    for act in (lambda: one(np.zeros((1, 1)), 2), lambda: two.release(1.0)):
+        with pytest.raises(scumble.BudgetError, match="Another process"):
+            act()
+    other.let_go()
+    one(np.zeros((1, 1)), 2)
 
 
 # ---- parts of a dataset ----

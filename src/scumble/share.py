@@ -46,6 +46,7 @@ class Share:
     def __init__(self, spec: Spec, counts: np.ndarray, count: int | None, privacy: PrivacyClaim, identity: str) -> None:
         self._spec, self._counts, self._count = spec, counts, count
         self._privacy, self._identity = privacy, identity
+        self._process = os.getpid()
         self._path: str | None = None
         self._sum: str | None = None
 
@@ -80,7 +81,20 @@ class Share:
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the share to a file of mode 0600: it is not yet fit for the public. By custom ``.share``."""
+        """Write the share to a file of mode 0600: it is not yet fit for the public. By custom ``.share``.
+
+        One file: a second one would be a second share with the same noise.
+        """
+        home = os.path.realpath(path)
+        if self._path not in (None, home):
+            raise PrivacyError(
+                f"This share is kept in {self._path!r} already: a second file could go into a second sum. "
+                "Hint: move that file."
+            )
+        with self._alone():
+            self._write(home)
+
+    def _write(self, home: str) -> None:
         metadata = {
             "spec": self._spec.to_dict(),
             "count": self._count,
@@ -88,13 +102,18 @@ class Share:
             "identity": self._identity,
             "sum": self._sum,
         }
-        files.write(path, "share", metadata, {"counts": self._counts}, secret=True)
-        self._path = os.path.realpath(path)
+        files.write(home, "share", metadata, {"counts": self._counts}, secret=True)
+        self._path = home
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """No other process adds up this share meanwhile; what one has noted in its file is known."""
         if self._path is None:
+            if os.getpid() != self._process:
+                raise PrivacyError(
+                    "This share was made before the process was forked, and stays with the other one: both could add "
+                    "it up. Hint: save it there, and load it here."
+                )
             yield
             return
         file = places.Owned(self._path)
@@ -122,7 +141,7 @@ class Share:
         publish_once(self._identity, whole)
         self._sum = whole
         if self._path is not None:
-            self.save(self._path)
+            self._write(self._path)
 
     @staticmethod
     def from_container(container: files.Container) -> Share:

@@ -155,8 +155,18 @@ def test_a_kernel_that_sees_something_is_chosen(rng) -> None:
         {"scores": [0.5], "epsilon": 1.0},
         {"scores": [1], "epsilon": 0.0},
         {"scores": [1], "epsilon": -1},
+        {"scores": [4171, 0.5], "epsilon": 1.0},
+        {"scores": [4171, float("nan")], "epsilon": 1.0},
+        {"scores": [4171, "two"], "epsilon": 1.0},
+        {"scores": [4171 * 2**60], "epsilon": 1.0},
+        {"scores": [4171, 1], "epsilon": 1.0, "handicaps": [0.5, 0]},
+        {"scores": [4171, 1], "epsilon": 1.0, "handicaps": [0]},
+        {"scores": [1], "epsilon": 1.0, "sensitivity": 0},
+        {"scores": [1], "epsilon": 1.0, "sensitivity": 0.5},
+        {"scores": [1], "epsilon": 1.0, "sensitivity": True},
     ],
 )
 def test_bad_input_is_refused(options: dict) -> None:
-    with pytest.raises(scumble.ParameterError):
+    with pytest.raises(scumble.ParameterError) as caught:
         noisy_best(**options)
+    assert "4171" not in f"{caught.value} {caught.value.__cause__}", "scores are as secret as the records"

@@ -34,12 +34,12 @@ from typing import Any
 
 import numpy as np
 
-from scumble.errors import parameter
+from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.layout import HashedRows
 from scumble.privacy import seam
 from scumble.privacy.calibration import calibrate
-from scumble.privacy.exact import as_fraction
+from scumble.privacy.exact import as_count, as_fraction
 from scumble.privacy.noise import discrete_laplace
 from scumble.sketch import Sketch
 
@@ -55,17 +55,27 @@ def noisy_best(
     >>> noisy_best([10, 5000, 20], epsilon=1.0)         # any other with probability below exp(−1000)
     1
     """
-    exact = [int(score) for score in scores]
-    if not exact or any(a != b for a, b in zip(exact, scores, strict=True)):
-        raise parameter("scores", "one or more whole numbers", list(scores))
+    exact, taken_off = _whole(scores), _whole(handicaps) or [0] * len(scores)
+    if not exact or len(taken_off) != len(exact):
+        raise ParameterError("`scores` must be one or more, and `handicaps` as many.")
+    moves = as_count("sensitivity", sensitivity)
     budget = as_fraction("epsilon", epsilon)
     if budget <= 0:
         raise parameter("epsilon", "positive", epsilon)
-    scale = Fraction(sensitivity * (1 if monotone else 2)) / budget
-    total = discrete_laplace(scale, len(exact)) + np.array(exact, np.int64)
-    if len(handicaps):
-        total -= np.asarray(handicaps, np.int64)
+    scale = Fraction(moves * (1 if monotone else 2)) / budget
+    total = discrete_laplace(scale, len(exact)) + np.array(exact, np.int64) - np.array(taken_off, np.int64)
     return seam.choose(int(np.argmax(total)), exact, scale)
+
+
+def _whole(numbers: Sequence[int]) -> list[int]:
+    """Whole numbers with room for noise. An error does not show them: scores are as secret as the records."""
+    try:
+        found = [int(one) for one in numbers]
+        if all(a == b and abs(a) < 2**61 for a, b in zip(found, numbers, strict=True)):
+            return found
+    except Exception:
+        pass
+    raise ParameterError("`scores` and `handicaps` must be whole numbers below 2**61.") from None
 
 
 def credible_records(sketches: Sequence[Sketch], margin: int) -> int:

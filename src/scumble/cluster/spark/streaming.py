@@ -16,20 +16,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from scumble import files
+from scumble import files, places
 from scumble.bundle import Bundle, plain
 from scumble.cluster.spark import engine
 from scumble.cluster.spark.counting import count
-from scumble.errors import DataError, ParameterError
+from scumble.errors import BudgetError, DataError, ParameterError
 from scumble.kernels import Kernel
 from scumble.release import Release
 from scumble.releasing import release_disjoint
 from scumble.sketch import Sketch
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.tally import Tally
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that counts a batch or releases a period."""
 
 
 class Stream:
@@ -70,27 +75,22 @@ class Stream:
         self._key, self._classes = key, None if classes is None else [plain(one) for one in classes]
         self._path = os.fsdecode(checkpoint)
         self._lock = threading.Lock()
-        self._tally: Tally | None = None
-        self._query, self._next = "", 0
 
     def __call__(self, batch: Any, number: int) -> None:
         """Count a micro-batch: what `foreachBatch` calls."""
-        with self._lock:
-            tally = self._resume(engine.query_of(batch))
-            if number < self._next:
+        with self._alone():
+            file, tally = self._file(engine.query_of(batch)), self._empty()
+            _, following = file.resume(tally)
+            if number < following:
                 return
-            if number > self._next:
+            if number > following:
                 raise DataError(
-                    f"Batch {number} of the stream came, and {self._next} is the next to be counted: the records "
+                    f"Batch {number} of the stream came, and {following} is the next to be counted: the records "
                     f"between are not in {self._path!r}. Hint: it and Spark's checkpointLocation belong together; "
                     "delete both to start anew."
                 )
-            try:
-                count(batch, tally)
-                self._keep(tally, number + 1)
-            except BaseException:
-                self._tally = None  # the file alone knows what is counted
-                raise
+            count(batch, tally)
+            file.keep(tally, (0, number + 1), now=True)
 
     def release(self, epsilon: float, delta: float = 0.0, **options: Any) -> Release | Bundle:
         """Release what was counted since the start or since the last release, and start the next period.
@@ -99,12 +99,13 @@ class Stream:
         may go on meanwhile; a batch is in one period. Whoever has records in k periods is in k releases: say so with
         `records_per_person`, or add the budgets up. The options are those of :meth:`scumble.Sketch.release`.
         """
-        with self._lock:
-            if options.get("keep"):
-                raise ParameterError("A period is released once; the next one starts from zero.")
-            tally = self._resume(self._query or self._query_in_file())
+        if options.get("keep"):
+            raise ParameterError("A period is released once; the next one starts from zero.")
+        with self._alone():
+            file, tally = self._file(self._query_in_file()), self._empty()
+            position = file.resume(tally)
             releases = release_disjoint(tally.sketches, epsilon, delta, **options)
-            self._keep(self._empty(), self._next)  # before the release is given out: its counters must not stay
+            file.keep(self._empty(), position, now=True)  # before the release is given out: its counters must not stay
         if self._classes is None:
             return releases[0]
         return Bundle(dict(zip(self._classes, releases, strict=True)), label=self._key)
@@ -112,17 +113,22 @@ class Stream:
     def _empty(self) -> Tally:
         return Tally(self._spec, label=self._key, classes=self._classes, **self._options)
 
-    def _resume(self, query: str) -> Tally:
-        """The state as the file has it; nothing yet where there is none."""
-        if self._tally is None or query != self._query:
-            tally = self._empty()
-            _, self._next = self._file(query).resume(tally)
-            self._tally, self._query = tally, query
-        return self._tally
-
-    def _keep(self, tally: Tally, following: int) -> None:
-        self._file(self._query).keep(tally, (0, following), now=True)
-        self._tally, self._next = tally, following
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The file alone knows what is counted and not yet released: from reading it to writing it, for us alone."""
+        with self._lock:
+            taken, until = places.Owned(self._path), time.monotonic() + PATIENCE
+            while not taken.take():
+                if time.monotonic() > until:
+                    raise BudgetError(
+                        f"Another process is at work on {self._path!r}, and its counters are released once. "
+                        "Hint: wait for it."
+                    )
+                time.sleep(0.05)
+            try:
+                yield
+            finally:
+                taken.let_go()
 
     def _file(self, query: str) -> Checkpoint:
         about = {**self._spec.to_dict(), "invalid": self._options["invalid"], "key": self._key}
