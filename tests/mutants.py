@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import importlib
 import json
 import os
 import random
@@ -239,8 +240,8 @@ def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeTy
 class Session:
     """A pytest plugin: instead of running the tests once, it runs them for every mutant."""
 
-    def __init__(self, path: Path, mutants: list[Mutant]) -> None:
-        self._path, self._mutants = path.resolve(), mutants
+    def __init__(self, path: Path, name: str, mutants: list[Mutant]) -> None:
+        self._path, self._name, self._mutants = path.resolve(), name, mutants
         self.survivors: list[Mutant] = []
         self.seconds = 0.0
         self._failed = False
@@ -250,10 +251,7 @@ class Session:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         began = time.monotonic()
-        loaded = [m for m in list(sys.modules.values()) if getattr(m, "__file__", None)]
-        target = next((m for m in loaded if Path(str(m.__file__)).resolve() == self._path), None)
-        if target is None:
-            raise pytest.UsageError(f"No test loads {self._path}.")
+        target = importlib.import_module(self._name)  # a test may load it only as it runs
         source = self._path.read_bytes()
         with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
             note = Path(scratch) / "lines.json"
@@ -373,7 +371,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not mine:
             continue
         tests = [str(options.list.parent / test) for test in listed["tests"][name]]
-        lived, seconds = _run(options.package / name, tested, tests) if tested else ([], 0.0)
+        lived, seconds = _run(options.package, name, tested, tests) if tested else ([], 0.0)
         survivors += lived
         print(
             f"{name:24}{len(mine):5} mutants{len(tested) - len(lived):5} killed{len(lived):5} survived"
@@ -385,13 +383,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if survivors else 0
 
 
-def _run(path: Path, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
+def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
     """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
+    path = package / module
+    name = ".".join((package.name, *Path(module).with_suffix("").parts))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         answer = Path(folder) / "survivors.json"
 
         def work() -> bool:
-            session = Session(path, mutants)
+            session = Session(path, name, mutants)
             options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             code = pytest.main([*options.split(), *tests], plugins=[session])
