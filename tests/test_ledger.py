@@ -497,7 +497,7 @@ def test_a_disk_without_links_and_one_that_fails(tmp_path: Path, monkeypatch: py
         Ledger.create(book.path)
     assert "people" in book.accounts()
     monkeypatch.setattr("os.replace", fails)
-    with pytest.raises(scumble.FileError, match="Cannot make a ledger at .*: operation not permitted"):
+    with pytest.raises(scumble.FileError, match=r"Cannot make a ledger at .*: operation not permitted"):
         Ledger.create(tmp_path / "other.ledger")
 
 
