@@ -43,7 +43,7 @@ def test_to_the_release_where_it_was_or_beside_the_secret(tmp_path: Path) -> Non
 def test_a_folder_that_is_not_there_may_hold_the_release(tmp_path: Path) -> None:
     said = pledge(str(tmp_path / "unmounted" / NAME), {})
     for ask in (left_release, require_free):
-        with pytest.raises(scumble.BudgetError, match="'.*unmounted', which is not there now"):
+        with pytest.raises(scumble.BudgetError, match=r"'.*unmounted', which is not there now"):
             ask(said)
     assert left_release({**said, "released": "abc"}) is None, "that it was released is known already"
 
