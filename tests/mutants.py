@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import importlib
 import json
 import os
 import random
@@ -188,15 +189,12 @@ def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
 # ---- putting a mutant in the place of the real module ----
 
 
-def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
+def install(module: types.ModuleType, source: bytes) -> None:
     """Make a loaded module behave as if `source` had been loaded in its place.
 
     Functions and methods get their new code, constants and what numba compiles are bound anew. (Values that stand in
     the body of a class stay: no module here has any that matter.)
     """
-    if "numba" in sys.modules:
-        # Its cache would take a function with another constant for the one it has compiled.
-        sys.modules["numba"].config.CACHE_DIR = tempfile.mkdtemp(dir=scratch)
     path = str(module.__file__)
     old_functions = {
         f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path
@@ -204,6 +202,10 @@ def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
     exec(compile(source, path, "exec"), fresh.__dict__)
+    for loop in vars(fresh).values():
+        if isinstance(loop, _loops()):
+            # numba's cache would take a loop with another constant for the one that it has compiled.
+            loop._options = loop._options | {"cache": False}
 
     def place(function: types.FunctionType) -> tuple[str, int]:
         return function.__code__.co_qualname, function.__code__.co_firstlineno
@@ -226,6 +228,12 @@ def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
                 setattr(other, name, new)
 
 
+def _loops() -> tuple[type, ...]:
+    """The type of what is compiled on first use, if anything of the kind has been loaded."""
+    compiling = sys.modules.get("scumble.compiling")
+    return (compiling.Loop,) if compiling else ()
+
+
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
@@ -239,8 +247,8 @@ def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeTy
 class Session:
     """A pytest plugin: instead of running the tests once, it runs them for every mutant."""
 
-    def __init__(self, path: Path, mutants: list[Mutant]) -> None:
-        self._path, self._mutants = path.resolve(), mutants
+    def __init__(self, path: Path, name: str, mutants: list[Mutant]) -> None:
+        self._path, self._name, self._mutants = path.resolve(), name, mutants
         self.survivors: list[Mutant] = []
         self.seconds = 0.0
         self._failed = False
@@ -250,10 +258,7 @@ class Session:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         began = time.monotonic()
-        loaded = [m for m in list(sys.modules.values()) if getattr(m, "__file__", None)]
-        target = next((m for m in loaded if Path(str(m.__file__)).resolve() == self._path), None)
-        if target is None:
-            raise pytest.UsageError(f"No test loads {self._path}.")
+        target = importlib.import_module(self._name)  # a test may load it only as it runs
         source = self._path.read_bytes()
         with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
             note = Path(scratch) / "lines.json"
@@ -262,13 +267,13 @@ class Session:
             visits = json.loads(note.read_text())
             # A change that is none must survive, or every kill would be doubtful.
             touching = [(item, 3600.0) for item, visit in zip(session.items, visits, strict=True) if visit["lines"]]
-            if not _forked(lambda: self._survives(target, source, touching, scratch), 3600.0):
+            if not _forked(lambda: self._survives(target, source, touching), 3600.0):
                 raise pytest.UsageError(f"The tests of {self._path} fail where nothing was changed.")
             for mutant in self._mutants:
-                limits = self._that_come_by(mutant, session.items, visits, b"numba" in source)
+                limits = self._that_come_by(mutant, session.items, visits, b"njit" in source)
                 changed = mutant.applied(source)
                 patience = 60.0 + 10.0 * sum(limit for _, limit in limits)
-                if _forked(lambda: self._survives(target, changed, limits, scratch), patience):  # noqa: B023
+                if _forked(lambda: self._survives(target, changed, limits), patience):  # noqa: B023
                     self.survivors.append(mutant)
         self.seconds = time.monotonic() - began
         return True
@@ -286,10 +291,8 @@ class Session:
         reached.sort(key=lambda k: visits[k]["seconds"])
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
-    def _survives(
-        self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]], scratch: str
-    ) -> bool:
-        install(target, source, scratch)
+    def _survives(self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]]) -> bool:
+        install(target, source)
         return all(self._passes(item, limit) for item, limit in limits)
 
     def _passes(self, item: pytest.Item, limit: float) -> bool:
@@ -373,7 +376,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not mine:
             continue
         tests = [str(options.list.parent / test) for test in listed["tests"][name]]
-        lived, seconds = _run(options.package / name, tested, tests) if tested else ([], 0.0)
+        lived, seconds = _run(options.package, name, tested, tests) if tested else ([], 0.0)
         survivors += lived
         print(
             f"{name:24}{len(mine):5} mutants{len(tested) - len(lived):5} killed{len(lived):5} survived"
@@ -385,13 +388,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if survivors else 0
 
 
-def _run(path: Path, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
+def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
     """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
+    path = package / module
+    name = ".".join((package.name, *Path(module).with_suffix("").parts))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         answer = Path(folder) / "survivors.json"
 
         def work() -> bool:
-            session = Session(path, mutants)
+            session = Session(path, name, mutants)
             options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             code = pytest.main([*options.split(), *tests], plugins=[session])

@@ -51,6 +51,29 @@ def test_what_does_not_belong_together_is_refused() -> None:
             Bundle(wrong)
 
 
+class Scalar:
+    """As of some libraries: equal in value, and yet two keys of a dict."""
+
+    def item(self) -> int:
+        return 1
+
+
+def test_labels_that_are_one_in_the_end_are_refused() -> None:
+    with pytest.raises(scumble.ParameterError, match="labels that differ"):
+        Bundle({Scalar(): release(), Scalar(): release()})
+    assert Bundle({Scalar(): release()}).classes == (1,)
+
+
+def test_classes_do_not_go_with_replacement() -> None:
+    def public() -> scumble.Release:
+        sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=2, buckets=4)
+        return sketch.update([[1.0]]).release(1.0, neighbors="replace")
+
+    with pytest.raises(scumble.PrivacyError, match="Classes do not go with neighbors='replace'"):
+        Bundle({"a": public(), "b": public()})
+    assert Bundle({"a": public()}).classes == ("a",)
+
+
 def test_labels_are_json_values() -> None:
     assert [plain(one) for one in (np.int64(3), np.float64(0.5), np.bool_(True), np.str_("x"))] == [3, 0.5, True, "x"]
     assert [type(plain(one)) for one in (np.int64(3), np.float64(0.5), np.bool_(True), np.str_("x"))] == [
@@ -67,6 +90,8 @@ def test_files_that_do_not_fit_together_are_refused(bundle: Bundle) -> None:
         data = files.to_bytes("bundle", {**metadata, **changes}, arrays)
         with pytest.raises(scumble.CorruptFileError):
             Bundle.from_bytes(data)
+    with pytest.raises(scumble.CorruptFileError, match=r"^The bundle's classes do not fit its releases\.$"):
+        Bundle.from_bytes(files.to_bytes("bundle", {**metadata, "classes": ["a", "a", "b"]}, arrays))
     short = {name: array for name, array in arrays.items() if name != "counts.1"}
     with pytest.raises(scumble.CorruptFileError):
         Bundle.from_bytes(files.to_bytes("bundle", metadata, short))

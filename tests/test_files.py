@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import scumble
 from scumble import errors, files
 from scumble._version import __version__
 
@@ -395,6 +396,12 @@ def test_a_secret_that_others_may_read_is_read_with_a_warning(tmp_path):
     path.chmod(0o640)
     with pytest.warns(UserWarning, match="chmod 600"):
         files.read(path, expect="secret")
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=1, buckets=1)
+    sketch.save(path)
+    path.chmod(0o640)
+    with pytest.warns(UserWarning, match="chmod 600") as found:
+        scumble.load_secret(path)
+    assert found[0].filename == __file__, "the caller's line"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES])

@@ -89,6 +89,32 @@ def test_a_large_header_is_refused_by_writer_and_reader_but_for_checkpoints() ->
         files.to_bytes("checkpoint", {"name": "x" * 2**24}, {})
 
 
+def test_the_reader_counts_the_whole_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its first brace on, and by the data that follow it."""
+    data = files.to_bytes("release", {"a": [1, 2]}, {"a": np.zeros(10)})
+    header = data[8:-80]
+    assert header.startswith(b"{") and header.rstrip().endswith(b"}")
+    values = sum(header.count(mark) for mark in (b",", b"[", b"{"))
+    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 10)
+    files.from_bytes(data, expect="release")
+    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 11)
+    with pytest.raises(errors.CorruptFileError, match="too large for what it holds"):
+        files.from_bytes(data, expect="release")
+
+
+def test_zeros_in_the_metadata_stay_zeros() -> None:
+    """The checksum takes the place of the first 64 zeros only."""
+    metadata = {"zeros": "0" * 64, "more": "0" * 200}
+    assert files.from_bytes(files.to_bytes("release", metadata, {}), expect="release").metadata == metadata
+
+
+def test_an_array_has_as_many_bytes_as_its_shape_says() -> None:
+    for shape, end, there in (((1,), 16, 16), ((3,), 16, 24), ((0,), 8, 8)):
+        header = {"__metadata__": about(), "a": entry(shape=shape, offsets=(0, end))}
+        with pytest.raises(errors.CorruptFileError):
+            files.from_bytes(sealed(header, bytes(there)), expect="release")
+
+
 def test_a_header_may_have_16_mib_and_no_more() -> None:
     """The reader's bound, before anything else is read."""
     head = files.to_bytes("release", {}, {})[8:]
@@ -116,6 +142,8 @@ def test_arrays_may_not_outnumber_their_data() -> None:
 def test_shapes_end_below_two_to_the_48() -> None:
     sound = sealed({"__metadata__": about(), "a": entry(shape=(0, 2**48 - 1), offsets=(0, 0))})
     assert files.from_bytes(sound, expect="release").arrays["a"].shape == (0, 2**48 - 1)
+    for shape in ((0, 2**47, 2**11), (0, 1, 2**47, 2**11)):  # a zero counts as one
+        files.from_bytes(sealed({"__metadata__": about(), "a": entry("U8", shape, (0, 0))}), expect="release")
     for shape in ((0, 2**48), (0, 2**47, 2**12)):
         with pytest.raises(errors.CorruptFileError):
             files.from_bytes(

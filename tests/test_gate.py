@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble import releasing
 from scumble.privacy import calibrate, noise
 
 ROWS, BUCKETS, RECORDS = 6, 16, 37
@@ -92,15 +93,37 @@ def test_one_draw_for_every_counter_and_one_for_the_count(
 
 
 def test_every_class_has_noise_of_its_own(drawn: list) -> None:
-    from scumble.releasing import release_disjoint
-
     parts = [sketch().update(X[:10]), sketch(), sketch().update(X[10:])]
     exact = [part._counts.copy() for part in parts]
-    releases = release_disjoint(parts, 0.5)
+    releases = releasing.release_disjoint(parts, 0.5)
     assert len(drawn) == 6 and len({release.identity for release in releases}) == 3
     for k, release in enumerate(releases):
         np.testing.assert_array_equal(release.counts, exact[k] + drawn_value(drawn, k))
     assert {scale for _, scale, shape in drawn if shape == (1,)} == {Fraction(50)}
+
+
+@pytest.mark.parametrize("gate", ["release_disjoint", "begin_with_noise"])
+def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, gate: str) -> None:
+    open_gate = getattr(releasing, gate)
+    other = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=ROWS, buckets=BUCKETS, design="iid", seed=3)
+    one = sketch()
+    for parts, problem in (
+        ([sketch(), other], scumble.MergeError),  # other hash functions
+        ([one, one], scumble.MergeError),  # its records twice
+    ):
+        with pytest.raises(problem, match="seed is 2 here" if other in parts else "hold the same records"):
+            open_gate(parts, 1.0)
+    with pytest.raises(scumble.PrivacyError, match="Classes do not go with neighbors='replace'"):
+        open_gate([sketch(), sketch()], 1.0, neighbors="replace")
+    assert drawn == []
+
+
+@pytest.mark.parametrize("gate", ["release_disjoint", "begin_with_noise"])
+def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, gate: str) -> None:
+    part = sketch()
+    made = getattr(releasing, gate)([part], 0.5)
+    claim = made[0].privacy if made else part._noise.claim  # type: ignore[union-attr]
+    assert claim == calibrate(ROWS, epsilon=0.5).claim
 
 
 def drawn_value(drawn: list, place: int) -> int:

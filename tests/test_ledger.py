@@ -27,6 +27,7 @@ from scumble.privacy import calibrate, ledger
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.ledger import Cost, Ledger
 from scumble.sources import build_by
+from scumble.spending import charging
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -165,8 +166,13 @@ def test_promises_of_different_kinds_do_not_add_up(book: Ledger) -> None:
         {"epsilon": 1, "composition": "zcdp"},
         {"rho": 1, "composition": "pure"},
         {"epsilon": 1, "composition": "rdp"},
+        {"epsilon": 1, "delta": 1e-6, "composition": "rdp"},
+        {"rho": 0, "delta": 1e-6},
+        {"rho": -1, "delta": 1e-6},
         {"epsilon": 1, "delta": 1},
         {"epsilon": 1, "parts": ["a", "a"]},
+        {"epsilon": 1, "parts": ["a", " "]},
+        {"epsilon": 1, "parts": ["a", 5]},
         {"epsilon": 1, "neighbors": "both"},
         {"epsilon": 1, "records_per_person": 0},
     ],
@@ -175,6 +181,26 @@ def test_budgets_that_make_no_sense(book: Ledger, wrong: dict) -> None:
     with pytest.raises(scumble.ParameterError):
         book.open_dataset("people", **wrong)
     assert book.accounts() == {}
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 5, b"people"])
+def test_a_dataset_has_a_name(book: Ledger, name: object) -> None:
+    with pytest.raises(scumble.ParameterError, match="`dataset` must be a name"):
+        book.open_dataset(name, epsilon=1)  # type: ignore[arg-type]
+    assert book.accounts() == {}
+
+
+def test_a_misspelt_name_is_told_what_there_is(book: Ledger) -> None:
+    with pytest.raises(scumble.ParameterError, match=r"\(datasets: none yet\)"):
+        charge(book)
+    book.open_dataset("people", epsilon=1)
+    with pytest.raises(scumble.ParameterError, match=r"\(datasets: 'people'\)"):
+        charge(book, "peeple")
+    with pytest.raises(scumble.ParameterError, match=r"\(parts: none\)"):
+        charge(book, part="north")
+    book.open_dataset("people", epsilon=1, parts=["north", "south"])
+    with pytest.raises(scumble.ParameterError, match=r"\(parts: 'north', 'south'\)"):
+        charge(book, part="nroth")
 
 
 # ---- never refunded, never twice, never changed ----
@@ -219,6 +245,32 @@ def test_rows_cannot_be_changed_or_deleted_and_edits_are_found(book: Ledger) -> 
             raw.executescript(edit)
         with pytest.raises(scumble.CorruptFileError):
             charge(book)
+
+
+def test_a_charge_to_nobody_is_damage(book: Ledger) -> None:
+    """Sealed as it should be, and yet no account would show it."""
+    with contextlib.closing(sqlite3.connect(book.path)) as raw:
+        cost = ["1/10", "0", "1/100", "discrete-laplace", "2026-01-01"]
+        ledger._append(raw, "charges", [str(uuid.uuid4()), "nobody", None, *cost])
+        raw.commit()
+    with pytest.raises(scumble.CorruptFileError, match="bring it back from a backup"):
+        Ledger(book.path)
+
+
+def test_a_damaged_index_is_found(book: Ledger) -> None:
+    """The rows and their seals are whole; but by the index SQLite would find, or miss, another row."""
+    book.open_dataset("people", epsilon=1)
+    identity = str(uuid.uuid4())
+    book.charge("people", calibrate(10, epsilon=0.1).claim, identity=identity)
+    kept = Path(book.path).read_bytes()
+    places = [k for k in range(len(kept)) if kept.startswith(identity.encode(), k)]
+    assert len(places) == 2, "in the row and in the index"
+    for place in places:
+        damaged = bytearray(kept)
+        damaged[place] ^= 1
+        Path(book.path).write_bytes(damaged)
+        with pytest.raises(scumble.CorruptFileError, match="is damaged"):
+            Ledger(book.path)
 
 
 def test_charged_before_noise_is_drawn_and_not_given_back(book: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,6 +350,17 @@ def test_a_bundle_is_charged_once(book: Ledger, tmp_path: Path) -> None:
     )
     assert len({release.identity for release in bundle.values()}) == 3
     assert book.account("people").left().epsilon == Fraction(3, 10)
+
+
+@pytest.mark.parametrize("way", [{"dataset": "people"}, {"part": "north"}, {"dataset": "people", "part": "north"}])
+def test_where_to_charge(book: Ledger, way: dict) -> None:
+    """A dataset needs its ledger, and a ledger its dataset: a forgotten one is no release without charge."""
+    with pytest.raises(scumble.ParameterError, match=r"Hint: pass ledger=\.\.\. too"):
+        sketch().release(epsilon=1, **way)
+    for wrong in (None, 5, b"people"):
+        with pytest.raises(scumble.ParameterError, match="`dataset` must be the name of a dataset"):
+            sketch().release(epsilon=1, ledger=book, dataset=wrong)  # type: ignore[arg-type]
+    assert charging(None, None, None) is None
 
 
 # ---- several at once ----
@@ -413,6 +476,42 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
     os.chmod(book.path, 0o644)
     with pytest.warns(UserWarning, match="chmod 600"):
         Ledger(book.path)
+
+
+def test_the_warning_is_about_the_callers_line(book: Ledger) -> None:
+    os.chmod(book.path, 0o640)
+    with pytest.warns(UserWarning, match="chmod 600") as found:
+        book.accounts()
+    assert found[0].filename == __file__
+
+
+def test_a_disk_without_links_and_one_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", fails)
+    book = Ledger.create(tmp_path / "town.ledger")
+    book.open_dataset("people", epsilon=1)
+    assert stat.S_IMODE(os.stat(book.path).st_mode) == 0o600 and os.listdir(tmp_path) == ["town.ledger"]
+    with pytest.raises(scumble.FileError, match="there is a file already"):
+        Ledger.create(book.path)
+    assert "people" in book.accounts()
+    monkeypatch.setattr("os.replace", fails)
+    with pytest.raises(scumble.FileError, match=r"Cannot make a ledger at .*: operation not permitted"):
+        Ledger.create(tmp_path / "other.ledger")
+
+
+def test_whoever_writes_is_waited_for_a_minute(book: Ledger) -> None:
+    assert book._timeout == Ledger(book.path)._timeout == 60.0
+    assert Ledger(book.path, timeout=1.0)._timeout == 1.0
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(OSError(5, "Input/output error"), "input/output error"), (sqlite3.Error("Full"), "full"), (OSError(), "oserror")],
+)
+def test_why_in_words(error: Exception, words: str) -> None:
+    assert ledger._reason(error) == words
 
 
 def test_an_existing_file_is_never_replaced(book: Ledger) -> None:

@@ -156,8 +156,6 @@ class Bundle(Mapping[Label, Release]):
                 raise CorruptFileError("The bundle's classes do not fit its releases.")
             return Bundle(releases, label=data["label"], extra=data["extra"])
         except (KeyError, TypeError, ValueError) as problem:
-            if isinstance(problem, CorruptFileError):
-                raise
             raise CorruptFileError(f"The file lacks a part of a bundle: {problem}.") from problem
 
 

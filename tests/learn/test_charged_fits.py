@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,22 @@ def test_what_was_not_announced_is_refused() -> None:
             paid.charge(claim)
     two = Prepaid([one, other], None)
     assert len({two.charge(other), two.charge(one), two.identity}) == 3
+
+
+def test_what_was_announced_is_charged_once_and_at_once(tmp_path: Path) -> None:
+    from scumble.privacy import calibrate, overlapping
+    from scumble.spending import charging
+
+    book = scumble.Ledger.create(tmp_path / "town.ledger")
+    book.open_dataset("people", epsilon=1)
+    one, two = calibrate(8, epsilon=0.25).claim, calibrate(8, epsilon=0.5).claim
+    paid = Prepaid([one, two], charging(book, "people", None))
+    (charge,) = book.account("people").charges
+    assert charge.identity == paid.identity and charge.cost == Cost.of(overlapping([one, two]))
+    assert paid.account == (book.key(), "people") and Prepaid([one], None).account is None
+    names = [paid.charge(two), paid.charge(one)]
+    assert names == [str(uuid.uuid5(uuid.UUID(paid.identity), f"release {k}")) for k in (1, 2)]
+    assert len(book.account("people").charges) == 1
 
 
 def test_classes_of_public_size_share_one_plan() -> None:

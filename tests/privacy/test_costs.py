@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scumble.privacy import calibrate, disjoint, overlapping
+from scumble.privacy import calibrate, disjoint, ledger, overlapping
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.ledger import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show
 from scumble.privacy.shares import calibrate_shares
@@ -73,6 +73,16 @@ def test_parts_add_up_or_the_largest_counts() -> None:
     assert _sum([unknown, costs[0]]).epsilon == 2 and _largest([unknown, costs[2]]).epsilon == 3
 
 
+def test_a_sum_that_was_shown_to_cost_less_costs_less() -> None:
+    """Twenty Gaussian releases together: their ρ add up, and mean an ε far below twenty times one."""
+    one = calibrate(9, epsilon=Fraction(1, 2), delta=1e-6).claim
+    together = overlapping([one] * 20)
+    assert together.epsilon < 9
+    cost = Cost.of(together)
+    assert cost.epsilon == Fraction(together.epsilon) and cost.delta == 20 * Cost.of(one).delta
+    assert cost.rho == 20 * Cost.of(one).rho  # type: ignore[operator]
+
+
 @settings(deadline=None)
 @given(st.fractions(min_value=0, max_value=1000, max_denominator=10**40))
 def test_short_fractions_are_not_below(value: Fraction) -> None:
@@ -92,6 +102,7 @@ def test_short_fractions_end_where_they_are_said_to() -> None:
     assert _short(long) != long and 10**30 % _short(long).denominator == 0
     assert _short(Fraction(1, 10**30)) == Fraction(1, 10**30)
     assert _short(Fraction(1, 2 * 10**30)) == Fraction(1, 10**30)
+    assert _short(Fraction(1, 10**30 - 1)) == Fraction(2, 10**30)  # no decimal, near as it is to one
     # An interval's upper end is 2·2⁻⁴⁰ above: twice what a scale may have been enlarged by.
     edge = Fraction(7) / (1 + Fraction(2, 2**40))
     assert _simple(edge) == 7 and _simple(edge - Fraction(1, 2**60)) != 7
@@ -119,6 +130,8 @@ def test_six_digits_on_the_safe_side(value: Fraction) -> None:
     [
         ("1/3", "0.333334", "0.333333"),
         ("0.3", "0.3", "0.3"),
+        ("0", "0", "0"),
+        ("1", "1", "1"),
         ("2/3", "0.666667", "0.666666"),
         ("1000001/3", "333334", "333333"),
     ],
@@ -192,3 +205,28 @@ def test_what_a_sum_of_rho_means_is_read_off_its_curve() -> None:
     found = account("zcdp", (None, Fraction(1, 10))).spent_epsilon()
     assert zcdp_delta(found, 0.1) <= 1e-5 < zcdp_delta(found * (1 - 1e-8), 0.1)
     assert account("zcdp").spent_epsilon() == 0.0
+
+
+def test_what_a_sum_of_rho_means_is_asked_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Fraction, Fraction]] = []
+
+    def note(first: float, delta: float) -> float:
+        asked.append((Fraction(first), Fraction(delta)))
+        return 1.0
+
+    monkeypatch.setattr(ledger, "_epsilon_of", note)
+    monkeypatch.setattr(ledger, "_rho_of", note)
+    third, failure = Fraction(1, 3), Fraction(1, 10**5)
+    assert Fraction(float(failure)) > failure, "so that rounding down is not what float does"
+    account("zcdp", (None, third)).spent_epsilon()
+    ((rho, delta),) = asked
+    assert third < rho < third * (1 + Fraction(1, 2**50)) and failure * (1 - Fraction(1, 2**50)) < delta < failure
+    asked.clear()
+    ledger._budget(Fraction(2, 3), failure, None, "zcdp")  # 2/3 is below its float, too
+    ((epsilon, delta),) = asked
+    assert Fraction(2, 3) * (1 - Fraction(1, 2**50)) < epsilon < Fraction(2, 3) and delta < failure
+
+
+def test_a_budget_of_rho_alone_has_no_epsilon() -> None:
+    shown = account("zcdp").to_dict()["budget"]
+    assert (shown["epsilon"], shown["exact_epsilon"], shown["exact_rho"]) == (0.0, "0", "1")

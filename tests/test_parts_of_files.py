@@ -1,0 +1,154 @@
+"""Every part of a release, a share and a sketch in a file: what may stand there, to its edge, and what may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import files
+from scumble.errors import CorruptFileError
+from scumble.releasing import NoiseFirst
+from scumble.share import Share
+from scumble.sketch import Sketch
+
+
+def sketch() -> Sketch:
+    made = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=2, buckets=4, seed=3, design="iid")
+    return made.update(np.ones((5, 1)))
+
+
+RELEASE = sketch().release(epsilon=1.0)
+SHARE = sketch().release_share(epsilon=1.0, custodians=2)
+OTHER_ROWS = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=3, buckets=4).release(epsilon=1.0).privacy.to_dict()
+OTHER_SHARE = (
+    scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=3, buckets=4)
+    .release_share(epsilon=1.0, custodians=2)
+    .privacy.to_dict()
+)
+
+
+def container(kind: str, metadata: dict[str, Any], counts: np.ndarray) -> files.Container:
+    return files.Container(kind, metadata, {"counts": counts}, 1, scumble.__version__)
+
+
+def release(counts: np.ndarray | None = None, **changes: Any) -> scumble.Release:
+    metadata = {**RELEASE.metadata(), **changes}
+    return scumble.Release.from_container(container("release", metadata, RELEASE.counts if counts is None else counts))
+
+
+def share(counts: np.ndarray | None = None, **changes: Any) -> Share:
+    metadata = {
+        "spec": SHARE.spec.to_dict(),
+        "count": SHARE._count,
+        "privacy": SHARE.privacy.to_dict(),
+        "identity": SHARE.identity,
+        "sum": None,
+    }
+    return Share.from_container(container("share", metadata | changes, SHARE._counts if counts is None else counts))
+
+
+def secret(counts: np.ndarray | None = None, **changes: Any) -> Sketch:
+    metadata, arrays = sketch().contents()
+    return Sketch.from_container(
+        container("secret", {**metadata, **changes}, arrays["counts"] if counts is None else counts)
+    )
+
+
+def noise(**changes: Any) -> NoiseFirst:
+    begun = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=2, buckets=4).start_with_noise(epsilon=1.0)
+    assert begun._noise is not None
+    return NoiseFirst.from_dict({**begun._noise.to_dict(), **changes}, 2)
+
+
+@pytest.mark.parametrize("load", [release, share, secret])
+def test_counters_have_the_shape_and_type_that_the_header_states(load: Callable[..., Any]) -> None:
+    load(np.zeros((2, 4), np.int64))
+    for wrong in (np.zeros((2, 5), np.int64), np.zeros((2, 4), np.int32), np.zeros(8, np.int64)):
+        with pytest.raises(CorruptFileError, match="do not have the shape"):
+            load(wrong)
+
+
+@pytest.mark.parametrize("load", [release, noise])
+@pytest.mark.parametrize("name", ["counter_variance", "count_variance"])
+def test_a_variance_is_a_number_from_0_on(load: Callable[..., Any], name: str) -> None:
+    for sound in (0, 0.0, 0.25, 9e299):
+        load(**{name: sound})
+    for wrong in (-0.25, -1, 1e300, float("nan"), True, "1", None, [1.0]):
+        with pytest.raises(CorruptFileError, match="lacks a part of"):
+            load(**{name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("load", "name", "most"), [(release, "noisy_count", 2**63), (share, "count", 2**63), (noise, "count", 2**62)]
+)
+def test_a_count_is_a_whole_number_within_its_bounds(load: Callable[..., Any], name: str, most: int) -> None:
+    for sound in (None, 0, -7, most - 1, 1 - most):
+        load(**{name: sound})
+    for wrong in (most, -most, 1.5, True, "7"):
+        with pytest.raises(CorruptFileError, match="lacks a part of"):
+            load(**{name: wrong})
+
+
+@pytest.mark.parametrize("name", ["spec", "privacy", "noisy_count", "counter_variance", "identity", "parts"])
+def test_a_release_lacks_nothing(name: str) -> None:
+    metadata = RELEASE.metadata()
+    del metadata[name]
+    with pytest.raises(CorruptFileError, match="lacks a part of a release"):
+        scumble.Release.from_container(container("release", metadata, RELEASE.counts))
+
+
+def test_a_claim_is_about_the_rows_that_are_there() -> None:
+    with pytest.raises(CorruptFileError, match="another number of rows"):
+        release(privacy=OTHER_ROWS)
+    with pytest.raises(CorruptFileError, match="lacks a part of a sketch that began with noise"):
+        noise(claim=OTHER_ROWS)
+    for wrong in (OTHER_SHARE, RELEASE.privacy.to_dict()):  # of other rows; of a release that needs no others
+        with pytest.raises(CorruptFileError, match="lacks a part of a share"):
+            share(privacy=wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"identity": 5}, {"identity": None}, {"finished": 1}, {"finished": None}, {"x": 1}])
+def test_noise_that_came_first_has_a_name_and_a_state(wrong: dict) -> None:
+    assert noise(finished=True).finished and not noise(finished=False).finished
+    with pytest.raises(CorruptFileError, match="lacks a part of a sketch that began with noise"):
+        noise(**wrong)
+
+
+def test_a_share_remembers_its_sum() -> None:
+    assert share()._sum is None and share(sum="abc")._sum == "abc"
+
+
+@pytest.mark.parametrize("lineage", [[], {}, "abc", None])
+def test_a_sketch_says_what_it_was_made_of(lineage: object) -> None:
+    with pytest.raises(CorruptFileError, match="which sketches it was made of"):
+        secret(lineage=lineage)
+
+
+def test_a_sketch_lacks_nothing() -> None:
+    metadata, arrays = sketch().contents()
+    for name in ("spec", "lineage"):
+        less = {key: value for key, value in metadata.items() if key != name}
+        with pytest.raises(CorruptFileError, match="lacks a part of a sketch"):
+            Sketch.from_container(container("secret", less, arrays["counts"]))
+
+
+def test_a_file_that_does_not_say_whether_it_dropped_records_may_have() -> None:
+    metadata, arrays = sketch().contents()
+    silent = {key: value for key, value in metadata.items() if key != "drops"}
+    assert Sketch.from_container(container("secret", silent, arrays["counts"]))._drops
+    assert secret(drops=True)._drops and secret(drops=0)._drops and not secret(drops=False)._drops
+
+
+def test_what_was_loaded_counts_as_begun() -> None:
+    """Noise comes before the first record, and a file may hold some."""
+    with pytest.raises(scumble.PrivacyError, match="before the first record"):
+        secret().start_with_noise(epsilon=1.0)
+
+
+def test_a_part_that_was_released_says_so() -> None:
+    with pytest.raises(scumble.BudgetError, match="released before, as 'abc'"):
+        secret(released="abc")
