@@ -178,6 +178,34 @@ def test_sketches(kernel: str, invalid: str) -> None:
         searched(told(lambda: plain.kernel_sum(make())), what)  # noqa: B023
 
 
+@pytest.mark.parametrize(
+    "what", ["rows of text", "ragged rows", "dictionaries", "a mapping", "one axis", "pandas", "Arrow"]
+)
+def test_a_table_in_the_place_of_a_parameter(what: str, tmp_path: Path) -> None:
+    """Arguments in a wrong order: what is shown of a parameter is never a record."""
+    table, one = TABLES[what](), KERNELS["numbers"]
+    made = scumble.Sketch(one, 1, rows=4, buckets=8)
+    for act in (
+        lambda: scumble.Sketch(table, 2),
+        lambda: scumble.build(one, table),
+        lambda: scumble.Sketch(one, table),
+        lambda: scumble.Sketch(one, 2, seed=table),
+        lambda: scumble.Sketch(one, 2, bounds=table, design="grid"),
+        lambda: EuclideanKernel(table),
+        lambda: made.release(table),
+        lambda: made.release(1.0, neighbors=table),
+        lambda: made.release(1.0, records_per_person=table),
+        lambda: made.release_share(1.0, custodians=table),
+        lambda: scumble.plan(100, 2, kernel=one, design=table),
+        lambda: scumble.plan(100, 2, kernel=one, design=((WORD, NUMBER), (WORD, NUMBER))),
+        lambda: scumble.PersonLimit(table),
+        lambda: scumble.load(table),
+        lambda: scumble.build(tmp_path, one, bounds=table),
+        lambda: scumble.build(pa.table({"a": [1.0]}), one, neighbors=table),
+    ):
+        searched(told(act), what)
+
+
 def test_grids_and_releases() -> None:
     release = scumble.Sketch(KERNELS["numbers"], 2, design="grid", bounds=(0, 50), buckets=64).release(1.0)
     for what, make in TABLES.items():

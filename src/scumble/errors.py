@@ -74,6 +74,13 @@ class NewerFileError(FileError):
 
 def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:
     """The one message form: what, what it must be, what it was, what to do. A table is named by its type alone."""
-    table = getattr(got, "ndim", 0) or hasattr(got, "__arrow_c_stream__") or hasattr(got, "__arrow_c_array__")
-    message = f"`{name}` must be {must}, got {f'a {type(got).__name__}' if table else repr(got)}."
+    message = f"`{name}` must be {must}, got {f'a {type(got).__name__}' if _table(got) else repr(got)}."
     return ParameterError(f"{message} Hint: {hint}" if hint else message)
+
+
+def _table(got: object) -> bool:
+    """Whether it may be records in the wrong place: arrays, frames, lists of rows, columns by name, long lists."""
+    if isinstance(got, (list, tuple, set, frozenset, dict)):
+        inside = got.values() if isinstance(got, dict) else got
+        return len(got) > 64 or any(_table(one) or isinstance(one, (list, tuple, set, dict)) for one in inside)
+    return bool(getattr(got, "ndim", 0)) or hasattr(got, "__arrow_c_stream__") or hasattr(got, "__arrow_c_array__")

@@ -127,6 +127,7 @@ def plan(
         raise parameter("density", "in (0, 1]", density)
     budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
     sides = None if bounds is None else _per_column(bounds, dimensions)
+    _require_design(design)
     shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
     hashed = _plan_rows(*shape, refined)
     reason = "no `bounds` are given" if sides is None else grid.supports(kernel, dimensions, columns)
@@ -147,6 +148,11 @@ def require_dimensions(dimensions: int) -> None:
         raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
 
 
+def _require_design(design: str) -> None:
+    if not isinstance(design, str) or design not in ("auto", "grid", *DESIGNS):
+        raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
+
+
 def choose(
     kernel: Kernel,
     *,
@@ -161,8 +167,7 @@ def choose(
 
     `buckets` as a tuple are the cells of a grid along each axis.
     """
-    if design not in ("auto", "grid", *DESIGNS):
-        raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
+    _require_design(design)
     if design == "grid" and rows not in (None, 1):
         raise parameter("rows", "1 or left out with design='grid'", rows)
     if isinstance(buckets, tuple):

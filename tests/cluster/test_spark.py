@@ -454,7 +454,7 @@ def test_the_streams_file_holds_each_record_once(session, table: pa.Table, tmp_p
         with pytest.raises(scumble.DataError, match=r"Batch 4 .* 3 is the next.*belong together"):
             again(batch, 4)
         again(batch, 2)
-        equal(again._resume("query-1").sketches[0], alone(table))
+        equal(again._resume("query-1")[1].sketches[0], alone(table))
         context.setLocalProperty("sql.streaming.queryId", "query-2")
         with pytest.raises(scumble.DataError, match="not the one that the checkpoint was made from"):
             again(batch, 3)

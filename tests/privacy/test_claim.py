@@ -201,3 +201,19 @@ def test_str_shows_the_budget() -> None:
     assert str(PURE).startswith("ε = 1, ρ = ")
     assert "δ = 1e-06" in str(GAUSS)
     assert "overlapping releases" in str(overlapping([PURE, PURE]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"combination": "overlapping"},
+        {"combination": "disjoint"},
+        {"parts": [calibrate(10, epsilon=0.001).claim.to_dict()]},
+        {"combination": "overlapping", "parts": [calibrate(10, epsilon=0.001).claim.to_dict()]},
+    ],
+    ids=["overlapping", "disjoint", "single with parts", "overlapping with parts"],
+)
+def test_the_claim_of_one_release_cannot_vanish_in_a_merged_one(change: dict) -> None:
+    """Merging and the ledger take merged claims apart: one that says so without parts of its own would cost nothing."""
+    with pytest.raises(ParameterError, match="combination"):
+        PrivacyClaim.from_dict({**calibrate(10, epsilon=1.0).claim.to_dict(), **change})

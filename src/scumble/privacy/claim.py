@@ -93,6 +93,9 @@ class PrivacyClaim:
             raise parameter("mechanism", f"one of {(LAPLACE, GAUSSIAN, MERGED)}", self.mechanism)
         elif self.rows is None or self.rows < 1 or self.exact_scale is None:
             raise parameter("rows", "given, with an exact scale", self.rows)
+        elif self.combination != "single" or self.parts:
+            # Merging takes a merged claim apart: one without parts, or with others', would cost nothing, or their cost.
+            raise parameter("combination", "'single', without parts, for the noise of one release", self.combination)
         if (self.custodians is None) != (self.dropouts is None):
             raise parameter("dropouts", "given together with `custodians`", self.dropouts)
         if self.custodians is not None and (

@@ -31,6 +31,7 @@ from scumble.release import Release
 from scumble.releasing import release_disjoint
 from scumble.sketch import Sketch
 from scumble.sources.checkpoint import Checkpoint
+from scumble.sources.source import Position
 from scumble.sources.tally import Tally
 
 PATIENCE = 60.0
@@ -79,8 +80,7 @@ class Stream:
     def __call__(self, batch: Any, number: int) -> None:
         """Count a micro-batch: what `foreachBatch` calls."""
         with self._alone():
-            file, tally = self._file(engine.query_of(batch)), self._empty()
-            _, following = file.resume(tally)
+            file, tally, (_, following) = self._resume(engine.query_of(batch))
             if number < following:
                 return
             if number > following:
@@ -102,8 +102,7 @@ class Stream:
         if options.get("keep"):
             raise ParameterError("A period is released once; the next one starts from zero.")
         with self._alone():
-            file, tally = self._file(self._query_in_file()), self._empty()
-            position = file.resume(tally)
+            file, tally, position = self._resume(self._query_in_file())
             releases = release_disjoint(tally.sketches, epsilon, delta, **options)
             file.keep(self._empty(), position, now=True)  # before the release is given out: its counters must not stay
         if self._classes is None:
@@ -112,6 +111,11 @@ class Stream:
 
     def _empty(self) -> Tally:
         return Tally(self._spec, label=self._key, classes=self._classes, **self._options)
+
+    def _resume(self, query: str) -> tuple[Checkpoint, Tally, Position]:
+        """The file, what it has counted, and the next batch; nothing yet where there is none."""
+        file, tally = self._file(query), self._empty()
+        return file, tally, file.resume(tally)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
