@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import gc
 import json
 import os
@@ -188,15 +189,12 @@ def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
 # ---- putting a mutant in the place of the real module ----
 
 
-def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
+def install(module: types.ModuleType, source: bytes) -> None:
     """Make a loaded module behave as if `source` had been loaded in its place.
 
     Functions and methods get their new code, constants and what numba compiles are bound anew. (Values that stand in
     the body of a class stay: no module here has any that matter.)
     """
-    if "numba" in sys.modules:
-        # Its cache would take a function with another constant for the one it has compiled.
-        sys.modules["numba"].config.CACHE_DIR = tempfile.mkdtemp(dir=scratch)
     path = str(module.__file__)
     old_functions = {
         f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path
@@ -204,6 +202,10 @@ def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
     exec(compile(source, path, "exec"), fresh.__dict__)
+    for loop in vars(fresh).values():
+        if isinstance(loop, _loops()):
+            # numba's cache would take a loop with another constant for the one that it has compiled.
+            loop._options = loop._options | {"cache": False}
 
     def place(function: types.FunctionType) -> tuple[str, int]:
         return function.__code__.co_qualname, function.__code__.co_firstlineno
@@ -221,9 +223,18 @@ def install(module: types.ModuleType, source: bytes, scratch: str) -> None:
         old = vars(module).get(name)
         if name.startswith("__") or isinstance(old, type | types.FunctionType | types.ModuleType) or old is new:
             continue
+        if isinstance(old, functools._lru_cache_wrapper):
+            old.cache_clear()  # the function that it keeps answers of has its new code
+            continue
         for other in list(sys.modules.values()):
             if getattr(other, "__dict__", {}).get(name) is old:
                 setattr(other, name, new)
+
+
+def _loops() -> tuple[type, ...]:
+    """The type of what is compiled on first use, if anything of the kind has been loaded."""
+    compiling = sys.modules.get("scumble.compiling")
+    return (compiling.Loop,) if compiling else ()
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:
@@ -262,13 +273,13 @@ class Session:
             visits = json.loads(note.read_text())
             # A change that is none must survive, or every kill would be doubtful.
             touching = [(item, 3600.0) for item, visit in zip(session.items, visits, strict=True) if visit["lines"]]
-            if not _forked(lambda: self._survives(target, source, touching, scratch), 3600.0):
+            if not _forked(lambda: self._survives(target, source, touching), 3600.0):
                 raise pytest.UsageError(f"The tests of {self._path} fail where nothing was changed.")
             for mutant in self._mutants:
-                limits = self._that_come_by(mutant, session.items, visits, b"numba" in source)
+                limits = self._that_come_by(mutant, session.items, visits, b"njit" in source)
                 changed = mutant.applied(source)
                 patience = 60.0 + 10.0 * sum(limit for _, limit in limits)
-                if _forked(lambda: self._survives(target, changed, limits, scratch), patience):  # noqa: B023
+                if _forked(lambda: self._survives(target, changed, limits), patience):  # noqa: B023
                     self.survivors.append(mutant)
         self.seconds = time.monotonic() - began
         return True
@@ -286,10 +297,8 @@ class Session:
         reached.sort(key=lambda k: visits[k]["seconds"])
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
-    def _survives(
-        self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]], scratch: str
-    ) -> bool:
-        install(target, source, scratch)
+    def _survives(self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]]) -> bool:
+        install(target, source)
         return all(self._passes(item, limit) for item, limit in limits)
 
     def _passes(self, item: pytest.Item, limit: float) -> bool:
