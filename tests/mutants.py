@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import gc
 import importlib
 import json
@@ -223,6 +224,9 @@ def install(module: types.ModuleType, source: bytes) -> None:
         old = vars(module).get(name)
         if name.startswith("__") or isinstance(old, type | types.FunctionType | types.ModuleType) or old is new:
             continue
+        if isinstance(old, functools._lru_cache_wrapper):
+            old.cache_clear()  # the function that it keeps answers of has its new code
+            continue
         for other in list(sys.modules.values()):
             if getattr(other, "__dict__", {}).get(name) is old:
                 setattr(other, name, new)
@@ -304,6 +308,7 @@ class Session:
     def _note(self, items: list[pytest.Item], path: str, note: Path) -> bool:
         """Run everything; write down which lines of the module each test runs, and its processor time."""
         visits = []
+        called = {loop.__call__.__code__ for loop in _loops()}
         for item in items:
             lines: set[int] = set()
 
@@ -311,7 +316,10 @@ class Session:
                 lines.add(frame.f_lineno)
                 return local
 
-            def trace(frame: types.FrameType, *_: Any, local: Any = local) -> Any:
+            def trace(frame: types.FrameType, *_: Any, local: Any = local, lines: set[int] = lines) -> Any:
+                if frame.f_code in called:  # what is compiled is not traced: all of its lines
+                    code = frame.f_locals["self"]._function.__code__
+                    lines.update(line for *_, line in code.co_lines() if line and code.co_filename == path)
                 return local(frame, "call", None) if frame.f_code.co_filename == path else None
 
             before = time.process_time()

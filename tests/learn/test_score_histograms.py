@@ -12,6 +12,7 @@ import pytest
 import scumble
 from scumble.bundle import Bundle
 from scumble.learn import calibration, quantiles
+from scumble.learn.moments import hasher_of
 from scumble.learn.sampling import masses
 from scumble.release import Release
 
@@ -77,6 +78,61 @@ def test_slope_and_shift_are_the_most_likely_ones(slope: float, shift: float, ep
     wanted = slow_fit(*made)
     # The twin knows the cells' centres to 1/960 only: the next slope or shift of the list may win by a hair.
     assert abs(math.log(found[0] / wanted[0])) < 0.26 and abs(found[1] - wanted[1]) < 0.11
+
+
+def exact_fit(zero: np.ndarray, one: np.ndarray, variance: float) -> tuple[float, float]:
+    """The same with the cells' own middles: 24 to the unit, those at the ends no further out than half a cell."""
+    offset = float(hasher_of(histogram(zero, 1.0)).parameters[0][0, 0][2])
+    places = [min(max((cell + 0.5 - offset) / 24, 1 / 48), 47 / 48) for cell in range(32)]
+    penalty = 0.5 * 3.0 * math.sqrt(2 * 32 * variance)
+    best = (math.inf, 0.0, 0.0)
+    for slope, shift in product(np.exp(np.linspace(-1.5, 1.5, 13)), np.linspace(-2.0, 2.0, 41)):
+        z = np.array([slope * (2.0 * math.log(place / (1 - place)) - shift) for place in places])
+        loss = np.log1p(np.exp(-z)) @ one + np.log1p(np.exp(z)) @ zero
+        best = min(best, (float(loss + penalty * (math.log(slope) ** 2 + shift**2)), float(slope), float(shift)))
+    return best[1:]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
+def test_slope_and_shift_are_the_very_best_of_the_list(epsilon: float) -> None:
+    """Histograms of all sizes, so that the price of going away from (1, 0) decides now more, now less."""
+    rng = np.random.default_rng(8)
+    cells = np.arange(25)
+    for size in (30, 100, 300, 1000):
+        for middle in (4, 12, 20):
+            weights = np.exp(-((cells - middle) ** 2) / 20.0)
+            zero, one = (
+                np.bincount(rng.choice(25, size, p=w / w.sum()), minlength=32)
+                for w in (weights * np.exp(-cells / 9.0), weights)
+            )
+            made = [histogram(counts, epsilon) for counts in (zero, one)]
+            found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
+            assert found == pytest.approx(exact_fit(zero, one, made[0]._counter_variance), abs=1e-12)
+
+
+@pytest.mark.parametrize("end", [0, 24])
+def test_the_cells_at_the_ends_lie_half_a_cell_inside(end: int) -> None:
+    """Both classes there, one three times the other: the slope and shift depend on where that is."""
+    for zero, one in ((9000, 3000), (3000, 9000), (2000, 40)):
+        counts = np.zeros((2, 32), np.int64)
+        counts[:, end] = zero, one
+        counts[:, 12] = 500
+        made = [histogram(row, 3.0) for row in counts]
+        found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
+        assert found == pytest.approx(exact_fit(*counts, made[0]._counter_variance), abs=1e-12)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_shifts_end_at_two(side: int) -> None:
+    """All of one class: as far as the list goes."""
+    counts = np.zeros((2, 32), np.int64)
+    counts[side, 12] = 10**6
+    made = [histogram(row, 3.0) for row in counts]
+    assert calibration.fitted(Bundle({0: made[0], 1: made[1]}))[1] == (2.0 if side == 0 else -2.0)
+
+
+def test_the_histogram_has_24_cells_from_0_to_1() -> None:
+    assert calibration.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
 
 
 def test_noise_alone_leaves_the_scores_as_they_are() -> None:
@@ -156,3 +212,69 @@ def test_as_many_cells_as_the_budget_bears(monkeypatch: pytest.MonkeyPatch, epsi
     monkeypatch.setattr(quantiles, "Sketch", spy)
     quantiles.counted(release, np.zeros((3, 1)), epsilon=epsilon)
     assert release.count == 2000 and asked == [cells]
+
+
+def grid_release(counts: np.ndarray, count: int) -> Release:
+    """A release of a grid of nine cells with these very counters, of so many records."""
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, buckets=12, bounds=(-4.0, 4.0), design="grid")
+    release = sketch.release(epsilon=1.0)
+    assert release.counts.shape == (1, 9)
+    return Release(
+        release.spec, counts[None, :], release.privacy, noisy_count=count, counter_variance=2.0, count_variance=0.0
+    )
+
+
+@pytest.mark.parametrize("count", [-5, 0, 1, 30])
+def test_thresholds_of_grids_whose_counters_do_not_add_up(count: int) -> None:
+    """What the counters have more than the count is taken off evenly; fewer than one record count as one."""
+    rng = np.random.default_rng(6)
+    for _ in range(30):
+        counts = rng.integers(-2, 4, 9)
+        release = grid_release(counts, count)
+        sums = release._reader().field.at_centres()
+        total = max(float(count), 1.0)
+        order = sorted(range(9), key=lambda cell: -sums[cell])
+        for share in (0.1, 0.4, 0.8):
+            seen, below = 0.0, 0
+            for cell in order:
+                seen += counts[cell] - (counts.sum() - total) / 9
+                below += seen < (1 - share) * total - 1e-12
+            assert quantiles.on_grid(release, share) == pytest.approx(sums[order[below]], rel=1e-9)
+
+
+def test_the_last_share_of_a_grid_is_its_sparsest_cell() -> None:
+    release = grid_release(np.array([3, 5, 9, 40, 70, 31, 9, 5, 4]), 176)
+    assert quantiles.on_grid(release, 1e-6) == release._reader().field.at_centres().min()
+
+
+@pytest.mark.parametrize("tile", [1, 7, 20, 1000])
+def test_every_record_is_counted_by_its_kernel_sum(monkeypatch: pytest.MonkeyPatch, tile: int) -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
+    X = np.random.default_rng(1).normal(size=(20, 1))
+    release = sketch.update(X).release(epsilon=20.0)
+    monkeypatch.setattr(quantiles, "TILE", tile)
+    counted = quantiles.counted(release, X, epsilon=1.0)
+    alone = [quantiles.counted(release, X[k : k + 1], epsilon=1.0)._counts for k in range(20)]
+    assert counted.count == 20
+    np.testing.assert_array_equal(counted._counts, sum(alone))
+
+
+def test_no_records_are_counted_as_one() -> None:
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
+    release = sketch.release(epsilon=20.0, neighbors="replace")
+    assert release.count == 0.0
+    counted = quantiles.counted(release, np.zeros((3, 1)), epsilon=1.0)
+    scores = counted.release(epsilon=1.0, count_share=0)
+    assert float(scores.spec.bounds[1][0]) == 1.0
+    grid = scores.spec.layout.grid
+    edges = grid.start[0] + grid.step[0] * np.arange(scores.buckets + 1)
+    mass = masses(scores.counts[0].astype(float), scores._counter_variance, 1.0)
+    for share in (0.01, 0.1, 0.5):
+        place = np.interp(share, np.append(0.0, np.cumsum(mass)), edges)
+        assert quantiles.of_counted(scores, 0.0, share) == pytest.approx(place * abs(place), rel=1e-9)
+    full = grid_release(np.array([950, *[10] * 8]), 1030)
+    start, step = full.spec.layout.grid.start[0], full.spec.layout.grid.step[0]
+    mass = masses(full.counts[0].astype(float), 2.0, 1030.0)
+    for share in (0.0005, 0.05):  # within the first cell
+        place = start + step * share * mass.sum() / mass[0]
+        assert quantiles.of_counted(full, 1030.0, share) == pytest.approx(place * abs(place), rel=1e-9)

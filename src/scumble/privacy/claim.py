@@ -355,7 +355,7 @@ def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str
     if gaussian and not any(part.delta for part in others):
         shifts = [part._shift() for part in gaussian]
         # Tiny σ has no smooth bound; it has a ρ.
-        rho = float_up(sum((Fraction(part.rho or 0) for part in gaussian), Fraction(0)))
+        rho = math.fsum(shift.rho() for shift in shifts)
         together = least_epsilon(
             lambda epsilon: min(smoothing_delta(epsilon, *shifts), zcdp_delta(epsilon, rho)), delta
         )
