@@ -126,6 +126,15 @@ def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, gate: st
     assert claim == calibrate(ROWS, epsilon=0.5).claim
 
 
+def test_a_share_has_a_count_where_it_is_public_or_noisy_and_nowhere_else() -> None:
+    def share(**budget: object) -> scumble.Share:
+        return sketch().update(X).release_share(1.0, custodians=2, **budget)  # type: ignore[arg-type]
+
+    assert share(neighbors="replace")._count == RECORDS
+    assert share(count_share=0)._count is None and share(count_share=0).payload.size == ROWS * BUCKETS
+    assert share().payload.size == ROWS * BUCKETS + 1
+
+
 def drawn_value(drawn: list, place: int) -> int:
     """What the draw for the counters of the k-th class answered."""
     wide = [1000 * (n + 1) for n, (_, _, shape) in enumerate(drawn) if shape == (ROWS, BUCKETS)]

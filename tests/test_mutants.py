@@ -82,6 +82,15 @@ def test_a_missing_test_is_named_and_a_new_one_kills(tiny: Path) -> None:
     assert code == 0 and "7 mutants    7 killed    0 survived" in text
 
 
+def test_a_module_may_be_loaded_as_late_as_by_a_test(tiny: Path) -> None:
+    late = TESTS.replace("from tiny.grading import grade\n", "").replace(
+        "():", "():\n    from tiny.grading import grade"
+    )
+    (tiny / "test_grading.py").write_text(late)
+    code, text = run(tiny)
+    assert code == 1 and "7 mutants    5 killed    2 survived" in text
+
+
 def test_what_alters_nothing_is_listed_and_the_list_is_kept_true(tiny: Path) -> None:
     entry = '[[equivalent]]\nmodule = "grading.py"\nfunction = "grade"\nline = "{}"\nchange = "{}"\nreason = "…"\n'
     known = entry.format("if points < 0:", "0 to 1") + entry.format('raise ValueError(\\"points\\")', "raise left out")

@@ -82,8 +82,11 @@ def test_exact_answers_do_not_exist() -> None:
         sketch().merge(secret)
     with pytest.raises(scumble.PrivacyError, match="full noise already"):
         secret.release_share(1.0, custodians=2)
-    with pytest.raises(scumble.ParameterError, match="without a budget"):
-        secret.release(epsilon=1.0)
+    for budget in ({"epsilon": 1.0}, {"ledger": "town.ledger"}, {"keep": True}):
+        with pytest.raises(scumble.ParameterError, match="without a budget"):
+            secret.release(**budget)  # type: ignore[arg-type]
+    with pytest.raises(scumble.PrivacyError, match="it is kept in one file"):
+        secret.to_bytes()
     secret.release()
     with pytest.raises(scumble.BudgetError):
         secret.release()

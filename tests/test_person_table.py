@@ -77,3 +77,23 @@ def test_a_table_of_two_axes_is_refused_and_a_column_of_none_is_empty() -> None:
         scumble.PersonLimit(1).keep(np.zeros((2, 2)))
     assert scumble.PersonLimit(1).keep([]).shape == (0,)
     assert scumble.PersonLimit(2**31 - 1).keep(["ann"]).all()
+
+
+def test_a_full_table_lets_all_pass_whom_it_knows_wherever_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first place of the table is a place like any other."""
+    limit = scumble.PersonLimit(2, memory=30 * 64)
+
+    def by_number(self: scumble.PersonLimit, name: bytes) -> bytes:
+        return int(name).to_bytes(8, "little") + bytes(8)
+
+    monkeypatch.setattr(scumble.PersonLimit, "_hash", by_number)
+    assert limit.keep(range(48)).all() and limit._counts[0] == 1 and len(limit._counts) == 64
+    assert limit.keep(range(48)).all() and not limit.keep(range(48)).any()
+    with pytest.raises(scumble.DataError, match="more persons than"):
+        limit.keep([0, 48])
+
+
+def test_counts_of_31_bits_at_most() -> None:
+    for wrong in (2**31, 2**32, 3**31, 2.0, True):
+        with pytest.raises(scumble.ParameterError, match="`records_per_person` must be"):
+            scumble.PersonLimit(wrong)  # type: ignore[arg-type]

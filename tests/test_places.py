@@ -297,6 +297,19 @@ def test_what_the_dead_left_is_found_and_what_the_living_write_is_not(here: Path
     assert places.leftovers("nowhere/o") == []
 
 
+def test_a_leftover_is_locked_until_it_is_gone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can begin to use it in between."""
+    Path("o").touch()
+    real, seen = os.unlink, []
+
+    def unlink(path: str) -> None:
+        seen.append(places.alive(path))
+        real(path)
+
+    monkeypatch.setattr("os.unlink", unlink)
+    assert places.clear("o") and seen == [True] and not places.clear("o")
+
+
 def test_a_draft_that_was_taken_for_a_leftover_is_made_anew(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for answer in (True, None, False):  # locked; no locks on this disk; somebody else was quicker
         seen: list[int] = []
@@ -382,8 +395,9 @@ def test_the_number_0_is_a_file_too(here: Path) -> None:
             return True
         return False
 
-    def work() -> None:
-        os.close(0)
+    kept = os.dup(0)
+    os.close(0)
+    try:
         place = Place("o")
         assert place._descriptor == 0
         place.take_name()
@@ -393,5 +407,6 @@ def test_the_number_0_is_a_file_too(here: Path) -> None:
         assert owned.take() and owned._lock == 0 and owned.take() and not Owned("o").take()
         owned.let_go()
         assert gone() and places.clear("o") and gone() and not os.path.exists("o")
-
-    in_child(work)
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)

@@ -167,10 +167,15 @@ def test_threads_change_nothing(clusters: np.ndarray, threads: int) -> None:
     [
         ({"rows": 0}, "`rows` must be a whole number of at least 1"),
         ({"rows": 2.5}, "`rows` must be"),
+        ({"rows": True}, "`rows` must be"),
+        ({"rows": "5"}, "`rows` must be"),
         ({"buckets": 0}, "`buckets` must be"),
         ({"buckets": -4}, "`buckets` must be"),
         ({"seed": -1}, "`seed` must be"),
         ({"seed": 2**64}, "`seed` must be"),
+        ({"seed": True}, "`seed` must be"),
+        ({"seed": 0.0}, "`seed` must be"),
+        ({"seed": "0"}, "`seed` must be"),
         ({"design": "random"}, "`design` must be one of"),
         ({"invalid": "ignore"}, "`invalid` must be 'error' or 'drop'"),
         ({"engine": "abacus"}, "`engine` must be one of"),
@@ -182,6 +187,51 @@ def test_threads_change_nothing(clusters: np.ndarray, threads: int) -> None:
 def test_bad_parameters_are_explained(options: dict, message: str) -> None:
     with pytest.raises(scumble.ParameterError, match=message):
         small(**options)
+
+
+def test_the_least_and_the_most_that_may_be_asked_for() -> None:
+    assert scumble.Sketch(KERNEL, 1, rows=1, buckets=1).seed == 0
+    for seed in (0, 2**64 - 1, np.int64(5)):
+        assert small(seed=seed).seed == seed
+    assert small(rows=np.int32(1), threads=1).rows == 1
+    grid = scumble.Sketch(KERNEL, 2, buckets=(1, 4), design="grid", bounds=(0.0, 1.0))
+    assert grid.buckets == 4
+    for wrong in ((0, 4), (1, True), (1, 2.5)):
+        with pytest.raises(scumble.ParameterError, match="`buckets` must be"):
+            scumble.Sketch(KERNEL, 2, buckets=wrong, design="grid", bounds=(0.0, 1.0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [("ab", "a list of names"), (["a", 5], "a list of names"), (["a", "a"], "names that differ")],
+)
+def test_columns_have_names(columns: object, message: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=f"`columns` must be {message}"):
+        scumble.Sketch(KERNEL, columns=columns)  # type: ignore[arg-type]
+    assert scumble.Sketch(KERNEL, 2, columns=["a", "b"], rows=1, buckets=1).dimensions == 2
+
+
+def test_dropped_rows_add_up_and_a_merged_sketch_remembers_that_it_drops() -> None:
+    X = np.array([[1.0, 2.0], [np.nan, 1.0]])
+    one, two = small(invalid="drop").update(X).update(X), small(invalid="drop").update(X)
+    assert (one.dropped, two.dropped, small().dropped) == (2, 1, 0)
+    both = scumble.merge([small(), one, two])
+    assert both.dropped == 3 and both.count == 3 and both._drops
+    assert scumble.merge([one]).count == 2, "one alone is merged, too"
+    assert not scumble.merge([small(), small()])._drops
+
+
+def test_exact_answers_have_no_noise_in_their_errors() -> None:
+    """All records in one place: every row agrees. Noise of variance 1 in each counter would make 1/8 of 64 rows."""
+    sketch = small(rows=64).update(np.full((1000, 2), 3.25))
+    assert sketch.standard_error([[3.25, 3.25]])[0] < 0.05
+
+
+def test_what_is_given_up_is_wiped() -> None:
+    sketch = small().update(np.ones((5, 2)))
+    held = sketch._counts
+    sketch.release(1.0)
+    assert not held.any() and sketch._counts.size == 0
 
 
 def test_dimensions_must_be_known() -> None:

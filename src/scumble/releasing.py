@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble import files
+from scumble import files, places
 from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError
 from scumble.privacy import seam
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, calibrate
@@ -136,9 +135,9 @@ def finish(sketch: Sketch) -> Release:
         noise = sketch._noise
         assert noise is not None
         require_public_count(noise.claim, [sketch])
-        publish_once(noise.identity, _digest(sketch._counts, noise.count))
         if sketch._home is not None:
             keep_noise(sketch, sketch._home, finished=True)
+        publish_once(noise.identity, _digest(sketch._counts, noise.count))
         sketch._closed = "This sketch has been released, and a sketch is released once."
         mine, sketch._counts = sketch._counts, np.zeros((0, 0), np.int64)
         counts, count = seam.publish(mine, noise.count, noise.identity)
@@ -160,20 +159,20 @@ def _digest(counts: np.ndarray, count: int | None) -> str:
 def keep_noise(sketch: Sketch, home: str, *, finished: bool = False) -> None:
     """Write a sketch that began with noise over its file `home`, unless another process has released that.
 
-    The file is taken away by renaming it, which only one process can do. What a `finished` one holds is the release and
-    no more: to read it again gives the same release.
+    Its lock is held from reading it to writing it. What a `finished` one holds is the release and no more: to read it
+    again gives the same release.
     """
     assert sketch._noise is not None
-    taken = f"{home}.{uuid.uuid4().hex}.taken"
-    try:
-        os.rename(home, taken)
-    except OSError:
+    file = places.Owned(home)
+    if not os.path.exists(home):
         raise BudgetError(
             f"The file {home!r}, in which this sketch is kept, is gone; another process may have released it. "
             "Hint: query the release that there is; that is free."
-        ) from None
+        )
     try:
-        found = files.read(taken, expect="secret")
+        if not file.take():
+            raise _another_has(home)
+        found = files.read(home, expect="secret")
         there = NoiseFirst.from_dict(found.metadata.get("noise_first"), sketch._spec.rows)
         content = _digest(sketch._counts, sketch._noise.count)
         gone = there.finished and _digest(found.arrays["counts"], there.count) != content
@@ -182,14 +181,17 @@ def keep_noise(sketch: Sketch, home: str, *, finished: bool = False) -> None:
                 f"The sketch in {home!r} has been released, with other records. Hint: query that release; that is free."
             )
         sketch._noise.finished = there.finished or finished
-        files.write(home, "secret", *sketch.contents(), secret=True, bound=True)
-    except BaseException:
-        if not os.path.exists(home):
-            os.rename(taken, home)
-        raise
+        if not file.write(files.bytes_of("secret", *sketch.contents(), bound=True)):
+            raise _another_has(home)
     finally:
-        if os.path.exists(taken):
-            os.unlink(taken)
+        file.let_go()
+
+
+def _another_has(home: str) -> BudgetError:
+    return BudgetError(
+        f"Another process uses the file {home!r} just now, in which this sketch is kept, and its noise is released "
+        "once. Hint: wait for it."
+    )
 
 
 def release_disjoint(

@@ -170,7 +170,8 @@ def lattice_delta(epsilon: float, shift: Shift, least: float) -> float:
     n, sigma = shift.cells, shift.sigma
     wide = sigma * math.sqrt(n)
     reach = math.sqrt(2 * (25 - math.log(least)))
-    if not shift.unit or (wide + (shift.count_sigma if shift.count else 0)) * reach > LATTICE_LIMIT:
+    large = n > 10 * LATTICE_LIMIT or (wide + (shift.count_sigma if shift.count else 0)) * reach > LATTICE_LIMIT
+    if not shift.unit or large:
         return 1.0
     steps = np.arange(1, n) / np.arange(2, n + 1)
     kappa = 2 * np.exp(-2 * math.pi**2 * sigma**2 * steps)
