@@ -1,7 +1,7 @@
 // What is drawn along x and y: numbers in a range, or categories side by side.
 
 import { scaleBand, scaleLinear } from "d3-scale";
-import { measured, tick } from "./words.js";
+import { measured, tick, titleOf } from "./words.js";
 
 export class Axis {
   // `values`: the places at which the release is asked, evenly spread over the range, or the categories.
@@ -13,7 +13,7 @@ export class Axis {
   }
 
   get label() {
-    return this.column.unit ? `${this.column.name} (${this.column.unit})` : this.column.name;
+    return titleOf(this.column);
   }
 
   scale(pixels) {

@@ -7,6 +7,7 @@ import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { max, median } from "d3-array";
 import { Chart } from "./chart.js";
+import { winner } from "./winner.js";
 import { percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
@@ -188,12 +189,6 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
       );
   }
   return chart.axes().key(classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
-}
-
-export function winner(probabilities, i, k) {
-  let best = 0;
-  for (let c = 1; c < k; c++) if (probabilities[i * k + c] > probabilities[i * k + best]) best = c;
-  return { best, sure: probabilities[i * k + best] };
 }
 
 // ---- parts ----

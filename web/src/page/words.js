@@ -27,4 +27,10 @@ export function percent(x) {
   return `${format(x < 0.1 ? ".2~r" : ".0f")(100 * x)} %`;
 }
 
+// A class, and how probable it is.
+export const verdictText = ({ name, sure }) => `${name} (${percent(sure)})`;
+
+// A column's name with its unit.
+export const titleOf = ({ name, unit }) => (unit ? `${name} (${unit})` : name);
+
 export const tick = (x) => (Math.abs(x) >= 1e6 ? large(x) : format(",~g")(x)).replace("-", "−");

@@ -1,0 +1,40 @@
+// A table of points with the release's answers as further columns.
+
+import { columnsOf } from "./csv.js";
+
+const { READ } = ScumbleEngine;
+
+// How the answers are called here and in files, as in Python's.
+const DENSITY = [
+  ["kernelSum", "kernel_sum"],
+  ["density", "density"],
+  ["lower", "lower"],
+  ["upper", "upper"],
+];
+
+// `rows`: cells as texts, the first line the columns' names. Throws words for people.
+export function answered(exhibit, rows, kind, confidence) {
+  const [names, ...points] = rows;
+  const table = exhibit.engine.table(points.length, columnsOf(rows, exhibit.columns, READ));
+  const added = kind === "classes" ? classColumns(exhibit, table) : densityColumns(exhibit, table, confidence);
+  const taken = names.map((name) => name.trim());
+  const free = added.map(({ name }) => (taken.includes(name) ? `scumble_${name}` : name));
+  return [[...names, ...free], ...points.map((row, i) => [...row, ...added.map(({ values }) => values[i])])];
+}
+
+function densityColumns({ engine, classes }, table, confidence) {
+  return (classes.length ? classes : [null]).flatMap((label, release) => {
+    const found = engine.answers(release, table, confidence);
+    return DENSITY.map(([key, word]) => ({ name: label === null ? word : `${word}_${label}`, values: found[key] }));
+  });
+}
+
+function classColumns(exhibit, table) {
+  const { classes } = exhibit.classifier;
+  const chances = exhibit.engine.probabilities(table);
+  const column = (name, value) => ({ name, values: Array.from({ length: table.n }, (_, i) => value(i)) });
+  return [
+    column("prediction", (i) => exhibit.verdict(chances, i).name),
+    ...classes.map((label, c) => column(`probability_${label}`, (i) => chances[i * classes.length + c])),
+  ];
+}

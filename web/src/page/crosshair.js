@@ -1,0 +1,36 @@
+// The cross-hair, which pointer and keys move.
+
+import { mark } from "./marks.js";
+
+export function crosshair(state) {
+  state.on(["charts", "here"], () => {
+    for (const chart of state.charts) {
+      if (state.here) chart.point(state.here.x, state.y === null ? null : state.here.y);
+      else chart.cross.attr("visibility", "hidden");
+    }
+  });
+}
+
+// The pointer is at a place, or at none; then a cross-hair that a key has put stays.
+export function pointAt(state, place) {
+  if (place || !state.byKey) state.set({ here: place, byKey: false });
+}
+
+export function press(state, event) {
+  const by = event.shiftKey ? 10 : 1;
+  const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
+  if (event.key === "Escape") state.set({ here: null, byKey: false });
+  else if (event.key === "Enter" && state.here) mark(state, state.here);
+  else if (moves[event.key]) state.set({ here: moved(state, moves[event.key]), byKey: true });
+  else return;
+  event.preventDefault();
+}
+
+// The first key puts it into the middle.
+function moved({ drawn, here }, [dx, dy]) {
+  const { x, y } = drawn;
+  if (!here) return { x: middle(x), y: y ? middle(y) : null };
+  return { x: dx ? x.step(here.x, dx) : here.x, y: y && dy ? y.step(here.y, y.numeric ? dy : -dy) : here.y };
+}
+
+const middle = (axis) => (axis.numeric ? (axis.range[0] + axis.range[1]) / 2 : axis.categories[0]);

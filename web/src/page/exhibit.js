@@ -1,0 +1,56 @@
+// What is shown: the release that lies in the page, what it says of itself, and what it answers.
+
+import { winner } from "./winner.js";
+
+const { Engine } = ScumbleEngine;
+
+export class Exhibit {
+  constructor({ description, arrays }) {
+    const { title, info, card, drawable, columns, classes, classifier, modes, releases } = description;
+    Object.assign(this, { title, info, card, drawable, columns, classes, classifier, modes, releases });
+    this.engine = drawable ? new Engine(description, arrays) : null;
+    // A column of which the kernel takes no notice is neither drawn nor asked for.
+    this.usable = columns.flatMap((column, j) => (column.role === "any" ? [] : [j]));
+  }
+
+  isNumber(j) {
+    return this.columns[j].role === "number";
+  }
+
+  get usableNames() {
+    return this.usable.map((j) => this.columns[j].name);
+  }
+
+  // What a release answers, and the interval as shares of all records: `from` and `to`.
+  answers(release, table, confidence) {
+    const found = this.engine.answers(release, table, confidence);
+    const count = Math.max(1, this.releases[release].count);
+    const share = (values) => values.map((v) => Math.min(1, Math.max(0, v / count)));
+    return { ...found, from: share(found.lower), to: share(found.upper) };
+  }
+
+  answersAt(release, cells, confidence) {
+    return this.answers(release, this.engine.table(1, cells), confidence);
+  }
+
+  probabilitiesAt(cells) {
+    return this.engine.probabilities(this.engine.table(1, cells));
+  }
+
+  // The most probable class of the i-th point, by name.
+  verdict(probabilities, i = 0) {
+    const { classes } = this.classifier;
+    const { best, sure } = winner(probabilities, i, classes.length);
+    return { name: String(classes[best]), sure };
+  }
+
+  // The name under which files of this release are downloaded.
+  get fileName() {
+    return (
+      this.title
+        .replace(/\.[^.]*$/, "")
+        .replace(/[^\p{L}\p{N}_-]+/gu, "-")
+        .slice(0, 60) || "release"
+    );
+  }
+}

@@ -1,0 +1,100 @@
+// The fields of one column: its range or its values if it is drawn, and where it stays if it is not.
+
+import { h, labelled } from "./dom.js";
+import { replaced } from "./state.js";
+import { titleOf } from "./words.js";
+
+export function rangeField({ columns }, state, j) {
+  const { name } = columns[j];
+  const end = (k) => {
+    const input = h("input", {
+      type: "number",
+      step: "any",
+      value: state.ranges[j][k],
+      "aria-label": `${name} ${k ? "to" : "from"}`,
+      onchange: () => {
+        const range = replaced(state.ranges[j], k, input.valueAsNumber);
+        const good = range.every(Number.isFinite) && range[0] < range[1];
+        input.setCustomValidity(good ? "" : "The low end must be below the high end.");
+        if (input.reportValidity()) state.set({ ranges: replaced(state.ranges, j, range) });
+      },
+    });
+    return input;
+  };
+  return h("fieldset", { class: "range" }, h("legend", {}, `Range of ${name}`), h("div", {}, end(0), end(1)));
+}
+
+export function valuesField({ columns }, state, j) {
+  const { name } = columns[j];
+  const input = h("textarea", {
+    rows: 3,
+    "aria-label": `Values of ${name} to compare, one a line`,
+    onchange: () => state.set({ categories: replaced(state.categories, j, differentLines(input.value)) }),
+  });
+  input.value = state.categories[j].join("\n");
+  return labelled(
+    `Values of ${name}`,
+    input,
+    "One a line. A release does not list them: write those you want to compare.",
+  );
+}
+
+function differentLines(text) {
+  const lines = text.split("\n").map((line) => line.trim());
+  return [...new Set(lines.filter(Boolean))];
+}
+
+export function stillField(exhibit, state, j) {
+  const column = exhibit.columns[j];
+  const move = (value) => state.set({ at: replaced(state.at, j, value) });
+  return exhibit.isNumber(j)
+    ? stillNumber(column, state.ranges[j], state.at[j], move)
+    : stillText(column, `values-${j}`, state.categories[j], state.at[j], move);
+}
+
+function stillText(column, id, categories, value, move) {
+  const list = h(
+    "datalist",
+    { id },
+    categories.map((value) => h("option", { value })),
+  );
+  const input = h("input", {
+    type: "text",
+    list: id,
+    value,
+    placeholder: "a value",
+    oninput: () => move(input.value),
+  });
+  return h("div", {}, labelled(titleOf(column), input), list);
+}
+
+// A slider, and a box for who wants it exactly.
+function stillNumber(column, [low, high], value, move) {
+  const span = high - low;
+  const box = h("input", {
+    type: "number",
+    step: "any",
+    value: trimmed(value, span),
+    "aria-label": `${column.name}, as a number`,
+    onchange: () => {
+      if (!Number.isFinite(box.valueAsNumber)) return;
+      slider.value = box.valueAsNumber;
+      move(box.valueAsNumber);
+    },
+  });
+  const slider = h("input", {
+    type: "range",
+    min: low,
+    max: high,
+    step: span / 200,
+    "aria-label": column.name,
+    oninput: () => {
+      box.value = trimmed(slider.valueAsNumber, span);
+      move(slider.valueAsNumber);
+    },
+  });
+  slider.value = value;
+  return h("div", { class: "slider" }, h("span", { class: "name" }, titleOf(column)), h("div", {}, slider, box));
+}
+
+const trimmed = (x, span) => Number(x.toFixed(Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))))));

@@ -1,0 +1,90 @@
+// Many points at once: a table that the reader pastes or drops comes back with the answers beside it.
+
+import { answered } from "./answered.js";
+import { parse, write } from "./csv.js";
+import { button, download, h, labelled, segments, tableOf } from "./dom.js";
+import { number } from "./words.js";
+
+const SHOWN = 8;
+const KINDS = [
+  ["classes", "Classes"],
+  ["density", "Densities"],
+];
+
+export function points(exhibit, state) {
+  const { classifier, usableNames } = exhibit;
+  const text = h("textarea", {
+    rows: 6,
+    spellcheck: "false",
+    placeholder: `${usableNames.join(",")}\n…`,
+    "aria-describedby": "csv-hint",
+  });
+  const result = h("div", { role: "status", "aria-live": "polite" });
+  let kind = classifier ? "classes" : "density";
+  const ask = () => {
+    try {
+      result.replaceChildren(...answers(exhibit, answered(exhibit, parse(text.value), kind, state.confidence)));
+    } catch (problem) {
+      result.replaceChildren(h("p", { class: "problem" }, problem.message));
+    }
+  };
+  const load = async (file) => {
+    if (!file) return;
+    text.value = await file.text();
+    ask();
+  };
+  const file = h("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", onchange: () => load(file.files[0]) });
+  const zone = dropZone(
+    load,
+    labelled("Points as CSV", text),
+    h(
+      "p",
+      { class: "hint", id: "csv-hint" },
+      `Paste here or drop a file: a first line with the columns ${usableNames.join(", ")}, then one point a line. It stays on this page.`,
+    ),
+    classifier ? segments("csv-kind", "Answer with", KINDS, kind, (value) => (kind = value)) : null,
+    h("div", { class: "buttons" }, button("Answer", ask, { class: "main" }), labelled("or a file", file)),
+  );
+  return h("section", { "aria-labelledby": "many" }, h("h2", { id: "many" }, "Ask for many points"), zone, result);
+}
+
+function dropZone(load, ...children) {
+  const zone = h(
+    "div",
+    {
+      class: "drop",
+      ondragover: (event) => {
+        event.preventDefault();
+        zone.classList.add("over");
+      },
+      ondragleave: () => zone.classList.remove("over"),
+      ondrop: (event) => {
+        event.preventDefault();
+        zone.classList.remove("over");
+        load(event.dataTransfer.files[0]);
+      },
+    },
+    ...children,
+  );
+  return zone;
+}
+
+// The first few to look at, and all to take away.
+function answers({ fileName }, table) {
+  const [headings, ...rows] = table;
+  const n = rows.length;
+  const read = (cell) => (typeof cell === "number" ? number(cell) : cell);
+  return [
+    h("p", {}, `${n === 1 ? "1 point" : `${number(n)} points`} answered${n > SHOWN ? "; the first eight:" : "."}`),
+    tableOf(
+      "The answers as a table",
+      headings,
+      rows.slice(0, SHOWN).map((row) => row.map(read)),
+    ),
+    h(
+      "div",
+      { class: "buttons" },
+      button("Download CSV", () => download(`${fileName}-answers.csv`, write(table), "text/csv"), { class: "main" }),
+    ),
+  ];
+}

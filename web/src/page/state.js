@@ -1,0 +1,55 @@
+// What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
+
+export class State {
+  #listeners = [];
+
+  constructor(values) {
+    Object.assign(this, values);
+  }
+
+  // Call `listener` after each change that names one of these, in the order in which listeners came.
+  on(names, listener) {
+    this.#listeners.push({ names, listener });
+  }
+
+  // A list or object is replaced, never changed in place. Naming a value tells its listeners, even if it stays.
+  set(changes) {
+    Object.assign(this, changes);
+    for (const { names, listener } of this.#listeners) if (names.some((name) => name in changes)) listener();
+  }
+}
+
+// What a reader chooses: another choice gives another picture and other controls.
+export const CHOICES = ["x", "y", "release", "show", "confidence"];
+
+// What a reader types or drags: another picture, but the controls stay as they are, under the reader's hand.
+export const VALUES = ["at", "ranges", "categories"];
+
+export function firstState(exhibit, theme) {
+  const { columns, classifier, modes, usable } = exhibit;
+  const numeric = usable.filter((j) => exhibit.isNumber(j));
+  const ranges = columns.map((column) => column.range ?? [0, 1]);
+  const [first, second] = numeric.length ? numeric : usable;
+  return new State({
+    x: first ?? 0, // the columns across and up; without one up, a curve is drawn
+    y: numeric.length > 1 ? second : null,
+    release: 0, // of which class the density is shown
+    show: classifier ? "classes" : "density",
+    confidence: 0.95,
+    at: columns.map((column, j) => {
+      if (column.role !== "number") return column.values[0] ?? "";
+      return modes.length ? modes[0].point[j] : (ranges[j][0] + ranges[j][1]) / 2;
+    }), // one cell per column: where those stay that are not drawn
+    ranges,
+    categories: columns.map((column) => [...column.values]),
+    here: null, // the cross-hair, as values {x, y}
+    byKey: false, // whether a key put it there, so that it stays when the pointer leaves
+    marks: [], // {letter, cells}
+    theme, // "light", "dark" or null: as the system has it
+    started: 0, // when the picture was asked for
+    drawn: null, // what it shows, in numbers
+    charts: [], // the pictures on the page
+  });
+}
+
+export const replaced = (list, j, value) => list.map((old, k) => (k === j ? value : old));

@@ -1,0 +1,41 @@
+// The section in which one looks: controls on one side, on the other the pictures and what belongs to them.
+
+import { controls } from "./controls.js";
+import { crosshair } from "./crosshair.js";
+import { h } from "./dom.js";
+import { Drawing } from "./drawing.js";
+import { numbers } from "./numbers.js";
+import { pins } from "./pins.js";
+import { readout } from "./readout.js";
+import { stage } from "./stage.js";
+import { takeaway } from "./takeaway.js";
+
+export function workbench(exhibit, state, pool) {
+  const form = controls(exhibit, state); // listens first: the controls change before the picture does
+  const drawing = new Drawing(exhibit, state, pool);
+  pins(exhibit, state);
+  crosshair(state);
+  return h(
+    "section",
+    { class: "explore", "aria-labelledby": "look" },
+    h("h2", { id: "look", tabindex: "-1" }, exhibit.classes.length ? "Look at the classes" : "Look at the density"),
+    h("p", { class: "hint" }, whatDensityIs(exhibit)),
+    h(
+      "div",
+      { class: "workbench" },
+      form,
+      h(
+        "div",
+        { class: "stage" },
+        stage(exhibit, state, () => drawing.draw()),
+        readout(exhibit, state),
+        h("div", {}, takeaway(exhibit, state), numbers(exhibit, state)),
+      ),
+    ),
+  );
+}
+
+function whatDensityIs({ card }) {
+  const kernel = card.find(([name]) => name === "Kernel")?.[1];
+  return `The density at a place is the share of all records near it, between 0 and 1. Near is what the kernel says: ${kernel}.`;
+}
