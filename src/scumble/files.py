@@ -17,7 +17,7 @@ is our own because it is stricter than the format asks for::
                        ...}
                     (written without the line breaks; the first three values stand at fixed places)
     8 + H    rest   the arrays, row-major, one after the other: no gap, no overlap, nothing after.
-                    Widest items first, then by name, so that each array is aligned.
+                    Widest items first, then by name, so each array is aligned.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
 no byte can come or go unnoticed. That finds accidents. It is no signature: whoever can write the
@@ -374,7 +374,7 @@ def write(
     The bytes go to a draft in the same folder, to the disk, and only then take the name (see :mod:`scumble.places`);
     a crash, a signal or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
     by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
-    what it points to is not touched, so that nobody can lead a secret elsewhere.
+    what it points to is not touched, so nobody can lead a secret elsewhere.
 
     A ``bound`` file says which file it is, by the number that the file system gave it (the inode). It may be moved
     within its file system; a copy of it is refused when it is read.

@@ -1,4 +1,4 @@
-"""From counters to a release on disk, so that at every moment one of them exists whole.
+"""From counters to a release on disk: at every moment, one of them exists whole.
 
 The order, for every verb that draws noise (``pledges.proof.md`` has the argument)::
 

@@ -41,7 +41,7 @@ class Exhibit:
 
     Parameters
     ----------
-    found : a Release, a Bundle with one release a class, or a fitted estimator.
+    found : a Release, a Bundle with one release per class, or a fitted estimator.
     title : how to call it.
     ranges, values, units : for columns by name: what to draw of numbers, the known categories, the units.
 

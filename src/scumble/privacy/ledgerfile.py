@@ -11,7 +11,7 @@ nothing, and rolling back would undo them. So before SQLite sees the file:
 - Only a file that is torn is rolled back, and only by a journal of its own last transaction: SQLite's counter of
   changes tells.
 
-All of it happens behind a lock of our own on the file (``flock``), so that no other operation is in its middle. A lock
+All of it happens behind a lock of our own on the file (``flock``), so no other operation is in its middle. A lock
 of that kind has nothing to do with SQLite's (``fcntl``). Those are dropped when *any* descriptor of the file is closed
 in the same process: ours is closed last, when no operation is left. ``ledger.proof.md`` holds the argument.
 """

@@ -30,7 +30,7 @@ _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
 
 
 class Delimited(Format):
-    """CSV: a header line, then one line a row. UTF-8 with or without a mark, any line ends, quoted cells."""
+    """CSV: a header line, then one line per row. UTF-8 with or without a mark, any line ends, quoted cells."""
 
     title = "CSV"
 

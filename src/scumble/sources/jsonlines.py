@@ -1,4 +1,4 @@
-"""JSON lines: one object a line.
+"""JSON lines: one object per line.
 
 **No header.** Which keys the records have is a fact about the records: one stray key would publish its name. So the
 columns of a private table are named by whoever asks for them, and a field that a record has not is a missing cell.
@@ -154,7 +154,7 @@ def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes,
 def _plain(block: bytes) -> bool:
     """Whether pyarrow and Python cannot but understand each line of a block in the same way, if pyarrow does.
 
-    It is UTF-8. Each line begins with "{" and ends with "}", so that no object goes over a line's end: after the last
+    It is UTF-8. Each line begins with "{" and ends with "}", so no object goes over a line's end: after the last
     "}" of an unfinished object no "{" may follow. There is no NaN and no Inf, which the two spell differently, and
     nothing so deeply nested that Python gives up.
     """

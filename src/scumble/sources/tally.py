@@ -1,4 +1,4 @@
-"""What a pass over a source fills: one sketch, or one sketch a class."""
+"""What a pass over a source fills: one sketch, or one sketch per class."""
 
 from __future__ import annotations
 

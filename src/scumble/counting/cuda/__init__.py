@@ -5,7 +5,7 @@
 ``long``    more columns: projected by large matrix products, close calls as above;
 ``fused``   all the rest that fits into registers: products of kernels, categories, wide tables.
 
-All give the processor's counters, bit by bit: a record's bucket is a function of that record alone.
+All give counters bit-identical to the CPU's: a record's bucket is a function of that record alone.
 
 Tables lie in shared memory while records stream past, and are added to the global ones at the end. A row's table needs
 no copies where few buckets take all: the hardware adds up the lanes of a warp that meet in one counter, and such

@@ -7,11 +7,11 @@ where numbers are tiny. The sum of the products is then off by at most
 
 the 4 for what the halves leave of either number, the 2 for terms cut off where the tensor cores align them, and k for
 the additions of large terms in single precision, which are rounded towards zero: one for each sixteen halves. (Small
-terms come first, so that their additions do not count.) A projection farther than e from the nearest edge is decided;
+terms come first, so their additions do not count.) A projection farther than e from the nearest edge is decided;
 the others, about one in ten thousand, are computed again in double precision, as the reference does. Values beyond half
 precision leave no number, and go that way too.
 
-Columns are scaled by powers of two first, so that the directions are near 1 whatever the columns' units.
+Columns are scaled by powers of two first, so the directions are near 1 whatever the columns' units.
 """
 
 from __future__ import annotations
@@ -136,14 +136,14 @@ def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _by_lane(half: np.ndarray) -> np.ndarray:
-    """(rows, hashes, columns) → (sets, hashes, steps, 32): two columns a lane, four lanes a row."""
+    """(rows, hashes, columns) → (sets, hashes, steps, 32): two columns per lane, four lanes per row."""
     rows, hashes, columns = half.shape
     order = half.reshape(rows // 8, 8, hashes, columns // 8, 4, 2).transpose(0, 2, 3, 1, 4, 5)
     return np.ascontiguousarray(order).view(np.uint32).reshape(rows // 8, hashes, columns // 8, 32)
 
 
 def _by_pair(array: np.ndarray) -> np.ndarray:
-    """(rows, hashes) → (sets, hashes, 4, 2): two rows a lane."""
+    """(rows, hashes) → (sets, hashes, 4, 2): two rows per lane."""
     return np.ascontiguousarray(array.reshape(-1, 4, 2, array.shape[1]).transpose(0, 3, 1, 2))
 
 

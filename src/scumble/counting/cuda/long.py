@@ -34,7 +34,7 @@ def tile(shape: Shape, rows: int, n: int) -> tuple[int, int]:
 
 
 def stripes(rows: int, n: int, processors: int) -> int:
-    """Stripes of records, so that every processor has a few blocks but none too short."""
+    """Stripes of records, so every processor has a few blocks but none too short."""
     return max(1, min(4 * processors // rows, n // (16 * THREADS)))
 
 
