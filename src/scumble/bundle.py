@@ -30,7 +30,7 @@ class Bundle(Mapping[Label, Release]):
     ``bundle.privacy``                   the one claim, for everybody in the table
     ``bundle.label``                     the name of the column that held the class, or None
     ``bundle.extra``                     a dict of JSON values of your own, stored beside the releases
-    ``save``, ``Bundle.load``            one file, by custom ``.scumble``
+    ``save``, ``Bundle.load``            one file, by convention ``.scumble``
     ``to_bytes``, ``Bundle.from_bytes``  the same without a disk
     ===================================  ==========================================================
 

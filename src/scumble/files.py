@@ -20,7 +20,7 @@ is our own because it is stricter than the format asks for::
                     Widest items first, then by name, so each array is aligned.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
-no byte can come or go unnoticed. That finds accidents. It is no signature: whoever can write the
+no byte can come or go unnoticed. That detects accidents. It is not a signature: whoever can write the
 file can also write a new checksum.
 
 A reader trusts no number in the header before it has compared it with the real size, checks the version

@@ -130,7 +130,7 @@ class Release(Answers):
         left out        a person may be in both: the costs add up, as tightly as can be proven
         ``True``        no *record* is in both: each costs the larger of the two. Where the promise is to persons with
                         several records, somebody may have records in both, and the costs add up all the same
-        ``"persons"``   no *person* is in both: the larger of the two, for persons too
+        ``"persons"``   no *person* is in both: the larger of the two, also for persons
         ==============  ==============================================================================================
 
         scumble takes your word for it: it cannot see who is in a release.

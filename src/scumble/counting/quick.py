@@ -351,7 +351,7 @@ def _to_single(values: np.ndarray, batch: Batch, lines: np.ndarray, columns: np.
 def _moved(value, centre, stretch):
     """One value, moved and stretched: from −1 to 1, whatever it is."""
     y = (value - centre) * stretch
-    y = y if y > -1.0 else -1.0  # not a number, too
+    y = y if y > -1.0 else -1.0  # also where it is not a number
     return np.float32(y if y < 1.0 else 1.0)
 
 

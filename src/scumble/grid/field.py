@@ -1,4 +1,4 @@
-"""Queries on a grid: every counter, weighed by the kernel."""
+"""Queries on a grid: every counter, weighted by the kernel."""
 
 from __future__ import annotations
 

@@ -361,7 +361,7 @@ def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str
 
 
 ROOM = 1e-7
-"""How much larger the claim is than what was found: whoever reads it may compute with other last digits."""
+"""How much larger the claim is than what was found: a reader's arithmetic may differ in the last digits."""
 
 _HOW = {"rho": "added up by ρ", "gaussian": "Gaussian noise added up exactly"}
 

@@ -284,7 +284,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
         self.path = os.path.realpath(os.fsdecode(path))
         self._timeout = timeout
-        self.accounts()  # so that a file that is no ledger is refused now
+        self.accounts()  # a file that is not a ledger is refused now
 
     @staticmethod
     def create(path: str | os.PathLike[str], *, timeout: float = 60.0) -> Ledger:
@@ -434,7 +434,7 @@ class Ledger:
     @contextlib.contextmanager
     def _connected(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A connection for one operation. What raises inside is rolled back; else it is committed, to the disk."""
-        # A reader, too, may have to roll back what a killed process left behind.
+        # A reader may also have to roll back what a killed process left behind.
         mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
         try:
             with (

@@ -332,7 +332,7 @@ def _context(digits: int) -> Context:
     return Context(digits, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX)
 
 
-_WIDE = _context(1_000_000)  # so that scaleb does not round
+_WIDE = _context(1_000_000)  # wide enough that scaleb does not round
 
 
 @lru_cache(maxsize=256)

@@ -203,4 +203,4 @@ def _quick_types(roles: Roles) -> dict[str, pa.DataType]:
 
 
 class _Unreadable(Exception):
-    """A cell in a column of numbers is no number, or a line is no row, or a byte is no text."""
+    """A cell in a column of numbers is not a number, a line is not a row, or a byte is not text."""

@@ -1,7 +1,7 @@
 """JSON lines: one object per line.
 
 **No header.** Which keys the records have is a fact about the records: one stray key would publish its name. So the
-columns of a private table are named by whoever asks for them, and a field that a record has not is a missing cell.
+columns of a private table are named by whoever asks for them, and a field that a record lacks is a missing cell.
 
 **Two ways, one outcome.** pyarrow reads a block of lines at once if every cell has the type that the role needs. A
 block with one of another type (a number where text was expected, a word where a number was) is read line by line in

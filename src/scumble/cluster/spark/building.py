@@ -80,7 +80,7 @@ def build_by(
 ) -> Bundle:
     """One release per key, in one pass: like `build`, with the column `key` telling each record's class.
 
-    `classes` lists all keys and is public: each gets a release, empty ones too. Each record has one key, so the
+    `classes` lists all keys and is public: each gets a release, even empty ones. Each record has one key, so the
     whole bundle costs one budget. A record of no such key is refused or dropped, as `invalid` says.
     """
     job = ClusterBuild(df, kernel, columns, label=key, classes=classes, **options)

@@ -91,7 +91,7 @@ def _aside(hasher: Hasher, rows: int) -> np.ndarray:
     shape = Shape.of(hasher)
     offsets = np.zeros((rows, shape.hashes), np.float32)
     if shape.floor:
-        offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # so that the nearest whole number is the step
+        offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # the nearest whole number is then the step
     two = _by_pair(offsets).view(np.uint32)
     pairs = _by_pair(_padded(words(hasher)[1], offsets.shape))
     return np.concatenate([two, two, pairs, np.zeros_like(pairs)], axis=-1).reshape(rows // 8, shape.hashes, -1)
@@ -125,7 +125,7 @@ def bands(shape: Shape, length: np.ndarray, additions: int) -> tuple[np.ndarray,
     beta = BETA * shape.columns**0.5
     near = UNIT * (6 + additions) * length + beta
     limit = (ONE_HALF if shape.floor else 0.0) - beta * length
-    more = 1.0001  # lengths are rounded, too
+    more = 1.0001  # lengths are also rounded
     return (more * near).astype(np.float32), limit.astype(np.float32), (more * length).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """Long records: projected by large matrix products in half precision, counted from the projections. See ``long.cu``.
 
 The same two halves as in :mod:`halves`, side by side in one product three times as long, and a wider band around the
-edges, since there are more additions. Small terms come first here, too, and a library that divides the product among
+edges, since there are more additions. Small terms also come first here, and a library that divides the product among
 processors adds up a few sums more.
 """
 
