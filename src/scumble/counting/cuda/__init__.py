@@ -1,6 +1,6 @@
 """The programs that count on a CUDA device, each written for one shape of sketch and compiled at run time.
 
-``steps``   one projection a row, up to four columns: the steps themselves are counted, and hashed at the end;
+``steps``   one projection per row, up to four columns: the steps themselves are counted, and hashed at the end;
 ``halves``  up to 32 columns: projected on the tensor cores, close calls decided in double precision;
 ``long``    more columns: projected by large matrix products, close calls as above;
 ``fused``   all the rest that fits into registers: products of kernels, categories, wide tables.
