@@ -3,7 +3,7 @@
 A table is looked for as ``NAME.parquet`` in the folder named by SCUMBLE_DATA, then in the folder ``shared/data`` beside
 the project, then in the user's cache. If it is in none of them, the original is fetched into the cache, provided that
 there is internet. Whatever is fetched must have the checksum below; it is taken of the table's numbers, whatever their
-order, so that it does not depend on how the file was packed.
+order, so it does not depend on how the file was packed.
 
 Choices:
 

@@ -1,7 +1,7 @@
 """scumble: turn a private table into a small, shareable, differentially private sketch in one pass.
 
 A sketch is R rows of W counters. Each record adds one to exactly one counter in every row. A release adds integer noise
-once. All the rest is post-processing, free of privacy cost and unlimited.
+once. Everything after that is post-processing: unlimited, and free of privacy cost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from scumble._version import __version__ as __version__
 
-# Public names, and the module that each comes from: imported when first asked for, so that `import scumble` is quick.
+# Public names, and the module that each comes from: imported when first asked for, so `import scumble` is quick.
 # Type checkers read the same list in `__init__.pyi`; a test holds the two together.
 _HOMES = {
     "scumble.bundle": ("Bundle",),

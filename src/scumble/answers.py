@@ -13,7 +13,7 @@ from scumble.spec import Spec
 
 METHODS = ("mean", "median-of-means")
 GROUPS = 9
-"""Groups of rows for the median of means: odd, so that the median is one of them."""
+"""Groups of rows for the median of means: odd, so the median is one of them."""
 
 
 class Answers(ABC):
@@ -31,9 +31,9 @@ class Answers(ABC):
         """The number of records."""
 
     def kernel_sum(self, Q: Any, *, method: str = "mean") -> np.ndarray:
-        """Estimate of f(q) = Σₓ k(x, q) for each query: unbiased, so that it may be negative.
+        """Estimate of f(q) = Σₓ k(x, q) for each query: unbiased, so it may be negative.
 
-        `method="median-of-means"` bounds the influence of a few rows, at the price of a small bias and more spread.
+        `method="median-of-means"` bounds the influence of a few rows, at the cost of a small bias and more spread.
         """
         return self._estimate(Q, method).value
 
@@ -45,7 +45,7 @@ class Answers(ABC):
         """(lower, upper) for the kernel sum of each query, at the given confidence.
 
         The noise's share of the error is known; the hashing's share is estimated from independent replicates of the
-        rows, and Student's t with the effective degrees of freedom (Welch–Satterthwaite) makes up for that.
+        rows, and Student's t with the effective degrees of freedom (Welch–Satterthwaite) allows for that.
         """
         if not 0.0 < confidence < 1.0:
             raise parameter("confidence", "between 0 and 1", confidence, "0.95 is usual.")

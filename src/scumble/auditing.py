@@ -1,9 +1,9 @@
-"""The audit of the real thing: `Sketch.update` and `Sketch.release`, with any kernel, yours too.
+"""The audit of the real thing: `Sketch.update` and `Sketch.release`, with any kernel, including yours.
 
 ``scumble.privacy.audit`` knows mechanisms and laws but neither sketches nor kernels. Here they meet:
 
-1. two neighbouring tables, made up, are released thousands of times at four rows through the public API;
-2. a few releases of full size are looked at as well, row by row;
+1. two synthetic neighbouring tables are released thousands of times at four rows through the public API;
+2. a few releases of full size are also examined, row by row;
 3. hundreds of nasty neighbouring tables (NaN, infinity, 1e308, −0.0, mixed types, empty sets) are counted, for
    several sizes and designs, and the exact counters compared.
 
@@ -70,11 +70,11 @@ def audit_kernel(
 
     Parameters
     ----------
-    kernel : any scumble kernel; its columns are filled with made-up records.
+    kernel : any scumble kernel; its columns are filled with synthetic records.
     epsilon, delta, neighbors, records_per_person : the promise to be tested. ε of 2 or 3 shows most in few releases.
     releases : of each of the two neighbours.
     pairs : of neighbouring tables for the third layer.
-    seed : of the made-up tables. The noise has none.
+    seed : of the synthetic tables. The noise has none.
     """
     kernel = EuclideanKernel(1.0) if kernel is None else kernel
     budget: dict[str, Any] = {
@@ -154,7 +154,7 @@ def audit_canaries(
     ----------
     epsilon, delta : the promise to be tested, under add-remove.
     count : how many canaries.
-    mutant : the name of a wrong mechanism (:mod:`scumble.privacy.audit.mutants`) to release in the place of ours.
+    mutant : the name of a wrong mechanism (:mod:`scumble.privacy.audit.mutants`) to release in place of ours.
 
     >>> audit_canaries(epsilon=1.0).passed
     True
@@ -285,7 +285,7 @@ def _sensitivity(maker: TableMaker, pairs: int, neighbors: str) -> list[Finding]
     return found
 
 
-# ---- made-up tables ----
+# ---- synthetic tables ----
 
 _NUMBERS: Sequence[float] = (
     *(0.0, -0.0, 1.0, -1.0, 0.1, 5e-324, -1e-308, 2.0**31, -(2.0**31), 2.0**53, 1e15, 1e300, -1e300, 1e308, -1e308),
@@ -296,7 +296,7 @@ _TOKENS: Sequence[Any] = ([], ["a"], ["b", "a"], ["a", "a"], "a b", "", None, ["
 
 
 class TableMaker:
-    """Made-up tables that a kernel can read, from a seed: harmless ones, and as nasty as they come."""
+    """Synthetic tables that a kernel can read, from a seed: harmless ones, and as nasty as they come."""
 
     def __init__(self, kernel: Kernel, seed: int = 0) -> None:
         self.kernel = kernel

@@ -1,4 +1,4 @@
-"""Several releases in one file: one a class, each made from its own records."""
+"""Several releases in one file: one per class, each made from its own records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Label: TypeAlias = str | int | float | bool
 class Bundle(Mapping[Label, Release]):
     """Class label → release, in the order of the classes: what classifiers learn from.
 
-    Every record is in one class only, so that its owner faces one release only: the whole bundle costs no more than one
-    of its parts (parallel composition, McSherry 2009). All releases share one spec, so that their answers compare, and
-    one privacy claim. Every class has its release, empty ones too.
+    Every record is in only one class, so it affects only one release: the whole bundle costs no more than one
+    of its parts (parallel composition, McSherry 2009). All releases share one spec, which makes answers comparable, and
+    one privacy claim. Every class has its release, including empty ones.
 
     ===================================  ==========================================================
     ``Bundle({"bus": a, "car": b})``     from releases; labels are text, whole numbers, floats or bools
@@ -30,7 +30,7 @@ class Bundle(Mapping[Label, Release]):
     ``bundle.privacy``                   the one claim, for everybody in the table
     ``bundle.label``                     the name of the column that held the class, or None
     ``bundle.extra``                     a dict of JSON values of your own, stored beside the releases
-    ``save``, ``Bundle.load``            one file, by custom ``.scumble``
+    ``save``, ``Bundle.load``            one file, by convention ``.scumble``
     ``to_bytes``, ``Bundle.from_bytes``  the same without a disk
     ===================================  ==========================================================
 

@@ -1,7 +1,7 @@
 """The privacy card: what a release is and what it promises, for people who do not program.
 
 One set of facts and lines, shown three ways: `facts` for programs, `card` for terminals, `html` for notebooks. A card
-is post-processing of a release, so that it may be shown to anybody.
+is post-processing of a release, so it may be shown to anybody.
 """
 
 from __future__ import annotations

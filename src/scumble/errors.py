@@ -1,7 +1,7 @@
 """Every error scumble raises on purpose.
 
 Each message says what was wrong, what it must be, what it was, and what to do next.
-Each class also derives from the built-in error that a caller would expect, so that
+Each class also derives from the built-in error that a caller would expect, so
 ``except ValueError`` keeps working.
 """
 

@@ -17,10 +17,10 @@ is our own because it is stricter than the format asks for::
                        ...}
                     (written without the line breaks; the first three values stand at fixed places)
     8 + H    rest   the arrays, row-major, one after the other: no gap, no overlap, nothing after.
-                    Widest items first, then by name, so that each array is aligned.
+                    Widest items first, then by name, so each array is aligned.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
-no byte can come or go unnoticed. That finds accidents. It is no signature: whoever can write the
+no byte can come or go unnoticed. That detects accidents. It is not a signature: whoever can write the
 file can also write a new checksum.
 
 A reader trusts no number in the header before it has compared it with the real size, checks the version
@@ -375,7 +375,7 @@ def write(
     The bytes go to a draft in the same folder, to the disk, and only then take the name (see :mod:`scumble.places`);
     a crash, a signal or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
     by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
-    what it points to is not touched, so that nobody can lead a secret elsewhere.
+    what it points to is not touched, so nobody can lead a secret elsewhere.
 
     A ``bound`` file says which file it is (:mod:`scumble.filemark`). It may be moved within its file system; a copy
     is refused when it is read.

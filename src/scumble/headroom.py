@@ -1,7 +1,7 @@
 """Counters do not wrap: whatever is loaded or added up stays below 2⁶², in every counter and in every row's sum.
 
 A record adds one. From 2⁶² on it would take 2⁶² more records to reach the end of an int64, a century at a billion a
-second, so that counting itself needs no check; noise is bounded by 2⁵⁴ (`privacy.noise`). What can wrap is a sum of
+second, so counting itself needs no check; noise is bounded by 2⁵⁴ (`privacy.noise`). What can wrap is a sum of
 tables, and what can hold anything is a file.
 """
 

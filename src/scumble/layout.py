@@ -1,6 +1,6 @@
 """How records become counters, and counters estimates: hashed rows, or one row of grid cells.
 
-Both layouts offer the same verbs, so that sketches and releases need not know which one they hold.
+Both layouts offer the same verbs, so sketches and releases need not know which one they hold.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ inside the cells, which can only be modelled."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimates of f(q), one a query, with what is known of their errors.
+    """Estimates of f(q), one per query, with what is known of their errors.
 
     `noise_variance` is known exactly; `hashing_variance` is estimated with `degrees` of freedom, and intervals widen
     its root by the factor `caution`.
@@ -123,12 +123,12 @@ class HashedRows(Layout):
 class HashedReader(Reader):
     """The mean over the rows of the counters that a query falls into, freed of the rehash's bias.
 
-    Every row sums to N, so that its noisy sum tells how much noise fell into it: taking 1/W of that sum from each
-    counter removes the expected number of strangers, E[X] = Σ k + (1 − k)/W, and the row's common noise, in one step:
+    Every row sums to N, so its noisy sum tells how much noise fell into it: subtracting 1/W of that sum from each
+    counter removes the expected number of collisions, E[X] = Σ k + (1 − k)/W, and the row's common noise, in one step:
 
         f̂ = mean over r of (X_r − S_r/W) / (1 − 1/W).
 
-    Without a rehash there are no strangers, and only the row's excess (S_r − N̂)/W is taken off.
+    Without a rehash there are no such collisions, and only the row's excess (S_r − N̂)/W is subtracted.
     """
 
     def __init__(self, layout: HashedRows, counts: np.ndarray, noise_variance: float, count: Count) -> None:
@@ -165,7 +165,7 @@ class HashedReader(Reader):
         return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.layout.caution)
 
     def _from_host(self, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and spread by the processor, some queries at a time."""
+        """Mean and spread on the CPU, some queries at a time."""
         if on_device(parts[0].values):
             parts = [Records(to_host(part.values), part.offsets) for part in parts]
         n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))

@@ -6,17 +6,17 @@ of each person's name and a count, in a table of bounded size; the key is random
 
 **Why a table and not a smaller filter.** What one person does must not change which records of *others* are counted: if
 Ann's presence pushes out a record of Bob, then removing Ann changes two people's records, and noise for m records is
-too little. Bloom and count-min filters have just this flaw, however conservative they are: they bound each person, but
+too little. Bloom and count-min filters have this very flaw, however conservative they are: they bound each person, but
 they make people interfere. Here every decision depends on the person's own records alone (two persons meet only if 128
-random bits agree: below 10⁻²⁰ for a billion persons), so that adding or removing a person with any number of records
+random bits agree: below 10⁻²⁰ for a billion persons), so adding or removing a person with any number of records
 moves the counters by at most m records.
 
-**Memory** is bounded beforehand: 20 bytes a place (30 while the table grows), three quarters of which may be taken. If
-there are more persons than that, the limit refuses to go on; it never forgets a person silently.
+**Memory** is bounded beforehand: 20 bytes per slot (30 while the table grows), three quarters of which may be taken. If
+there are more persons than that, the limit refuses to continue; it never silently forgets a person.
 
-**Several parts.** Each limit starts anew, so that a person may pass m times in *each* part that has its own: after
+**Several parts.** Each limit starts anew, so a person may pass m times in *each* part that has its own: after
 merging k parts a person may have k·m records, and that is the `records_per_person` to release with. Only if the parts
-are made by person (each person in one part) it stays m.
+are made by person (each person in one part) does it stay m.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from scumble.interrupts import Unbroken
 
 try:
     import fcntl
-except ImportError:  # Windows: what is open there cannot be removed or replaced, which is a lock, too
+except ImportError:  # Windows: what is open there cannot be removed or replaced, which is also a lock
     fcntl = None  # type: ignore[assignment]
 
 DRAFT, READY = "tmp", "ready"
@@ -102,11 +102,11 @@ class Place:
             os.fsync(self._descriptor)
 
     def open(self) -> BinaryIO:
-        """The draft as a file object, for what is written bit by bit."""
+        """The draft as a file object, for what is written piece by piece."""
         return os.fdopen(os.dup(self._descriptor), "wb")
 
     def sync(self) -> None:
-        """What was written bit by bit, to the disk."""
+        """What was written piece by piece, to the disk."""
         with self._told():
             os.fsync(self._descriptor)
 
@@ -360,7 +360,7 @@ def _leads_to_a_file(link: str) -> bool:
 
 
 def sync_folder(folder: str) -> None:
-    """The new name, too, must reach the disk."""
+    """The new name must also reach the disk."""
     if os.name != "posix":
         return  # elsewhere a folder cannot be opened, and a rename is durable in its own way
     descriptor = os.open(folder, os.O_RDONLY)

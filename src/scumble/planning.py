@@ -4,8 +4,8 @@ The paper's Theorem 3 with the true noise: averaged over R rows, a kernel sum f 
 
     v(R) = (c² f² + f + n f/W) / R + V_noise(R) / R.
 
-c f is the spread of a row by hashing (at most f̃ = Σ √k), f the chance of single records, n f/W that of clumps of
-strangers in the same bucket. Discrete Laplace noise has V/R = 2R/ε², so that more rows hash better and drown sooner:
+c² f² is the hashing variance of a row (c f is at most f̃ = Σ √k), f that of single records, n f/W that of clumped
+collisions in the same bucket. Discrete Laplace noise has V/R = 2R/ε², so more rows hash better and drown sooner:
 there is a best R. Discrete Gaussian noise has V/R independent of R: there rows cost only space.
 
 Before the data is seen, nobody knows f. The plan assumes a query of density 0.1 (at power 1), typical of a record's
@@ -37,7 +37,7 @@ MOST_COUNTERS = 2**22
 """Counters of a planned sketch: a released file of 32 MiB. Pure ε rarely wants more than a third of that."""
 
 _FLAT = 1.02
-"""Fewer rows are taken with pure ε if the error is as good as equal: the noise is known, the spread a guess."""
+"""Fewer rows are taken with pure ε if the error is nearly the same: the noise is known, the spread a guess."""
 
 _ROW_SPREAD = 0.6
 """c at power 1 for independent rows: 0.4 to 1.8 on the paper's sets and on Gaussian data; it grows with √power."""
@@ -46,14 +46,14 @@ _GAIN = {"iid": 1.0, "sobol": 0.6, "orthogonal": 0.75}
 _REFINED, _REFINED_ROWS = 0.4, 512
 """What refining (`scumble.learn.refine`) leaves of c, and at how many rows: its error falls faster, like R^-3/4."""
 MOST_REFINED_ROWS = 2048
-"""Beyond, what is left of the luck of hashing is not worth the time."""
+"""Beyond this, the hashing variance that is left is not worth the time."""
 _NANOSECONDS = 3.0
 """A hash and an increment on one core of a small server."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to build, and what to expect of it.
+    """What to build, and what to expect from it.
 
     `relative_error` is the expected standard error of a density, relative to it, for a query of the assumed density;
     `standard_error` the same in counts. `bytes` is the size of the released file, `seconds` the time to
@@ -285,7 +285,7 @@ def _good_rows(kernel: Kernel, dimensions: int) -> str:
 
 
 def _good_buckets(kernel: Kernel, budget: _Budget) -> int:
-    """Enough that strangers are rare: all codes where they are few; half as many where rows are free."""
+    """Enough that collisions are rare: all codes where they are few; half as many where rows are free."""
     radices = [factor.radix for factor in kernel.factors for _ in range(factor.power)]
     codes = np.prod([float(radix or np.inf) for radix in radices])
     if codes <= 4096:

@@ -25,7 +25,7 @@ COMBINE = {None: overlapping, False: overlapping, True: of_disjoint_records, "pe
 
 
 class Release(Answers):
-    """A private sketch, released: all that is known of the table, and nothing more.
+    """A private sketch, released: all that is made public about the table, and nothing more.
 
     A release is made by :meth:`Sketch.release` or :func:`scumble.load`. Whatever is computed from it is
     post-processing: it costs no privacy, however often it is asked.
@@ -127,20 +127,20 @@ class Release(Answers):
         """A new release of both tables together; `disjoint` declares what they have in common.
 
         ==============  ==============================================================================================
-        left out        a person may be in both: the costs add up, as little as can be proven
+        left out        a person may be in both: the costs add up, as tightly as can be proven
         ``True``        no *record* is in both: each costs the larger of the two. Where the promise is to persons with
                         several records, somebody may have records in both, and the costs add up all the same
-        ``"persons"``   no *person* is in both: the larger of the two, for persons too
+        ``"persons"``   no *person* is in both: the larger of the two, also for persons
         ==============  ==============================================================================================
 
-        It is your word: scumble cannot see who is in a release.
+        scumble takes your word for it: it cannot see who is in a release.
         """
         return merge_releases([self, other], disjoint=disjoint)
 
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, atomically. By custom its name ends in ``.scumble``."""
+        """Write the release to a file, atomically. By convention its name ends in ``.scumble``."""
         files.write(path, "release", self.metadata(), {"counts": self._counts})
 
     def to_bytes(self) -> bytes:

@@ -99,7 +99,7 @@ def begin_with_noise(
     dataset: str | None = None,
     part: str | None = None,
 ) -> None:
-    """`Sketch.start_with_noise` for sketches of disjoint records, one a class, for the price of one."""
+    """`Sketch.start_with_noise` for sketches of disjoint records, one per class, for the price of one."""
     with held(sketches):
         calibration = _calibration(sketches, epsilon, delta, neighbors, records_per_person, count_share, backend)
         for sketch in sketches:
@@ -209,10 +209,10 @@ def release_disjoint(
     keep: bool = False,
     prepaid: Prepaid | None = None,
 ) -> list[Release]:
-    """Release sketches of disjoint records, one a class, for the price of one (parallel composition).
+    """Release sketches of disjoint records, one per class, for the price of one (parallel composition).
 
     One person's records may be spread over several of the sketches: together there are at most `records_per_person`.
-    All sketches have equal specs, so that all releases have one claim, which is charged once: to a ledger, or to what
+    All sketches have equal specs, so all releases have one claim, which is charged once: to a ledger, or to what
     was `prepaid`. Other arguments as of `Sketch.release`.
     """
     if keep and ledger is None:

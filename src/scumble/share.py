@@ -31,8 +31,8 @@ class Share:
     vector of integers modulo 2^64, and `from_sum` makes the release from the sum of such vectors.
 
     **One sum.** With `dropouts`, several sets of shares would be enough for a release; but the difference of two sums
-    is a bare share. So a share goes into one sum only: `combine` remembers which, in the share's own file too, and
-    refuses another. Under secure aggregation it is the aggregator who must publish one sum and no more.
+    is a bare share. So a share goes into only one sum: `combine` records which, also in the share's own file, and
+    refuses another. Under secure aggregation, it is the aggregator who must publish only one sum.
 
     >>> import scumble
     >>> def share(records):
@@ -61,9 +61,9 @@ class Share:
         return np.append(self._counts.ravel(), np.array(extra, np.int64)).view(np.uint64)
 
     def from_sum(self, total: Any, *, arrived: int) -> Release:
-        """The release from the sum of `arrived` payloads modulo 2^64. This share only lends its parameters.
+        """The release from the sum of `arrived` payloads modulo 2^64. This share only supplies the parameters.
 
-        The aggregator's word for `arrived` sets the error bars; that there are enough is checked.
+        `arrived`, as the aggregator states it, sets the error bars; that there are enough is checked.
         """
         _require_enough(self._privacy, arrived)
         vector = np.asarray(total)
@@ -81,7 +81,7 @@ class Share:
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the share to a file of mode 0600: it is not yet fit for the public. By custom ``.share``.
+        """Write the share to a file of mode 0600: it is not yet fit for the public. By convention ``.share``.
 
         One file: a second one would be a second share with the same noise.
         """
@@ -179,7 +179,7 @@ def load_share(path: str | os.PathLike[str]) -> Share:
 
 
 def combine(shares: Iterable[Share]) -> Release:
-    """Add up shares to a release. All must have been made with the same parameters, and each goes into one sum only."""
+    """Add up shares to a release. All must have been made with the same parameters, and each goes into only one sum."""
     found = list(shares)
     if not found or not all(isinstance(share, Share) for share in found):
         raise parameter("shares", "at least one share", [type(share).__name__ for share in found])

@@ -1,4 +1,4 @@
-"""The secret state: exact counters, one increment a row for each record."""
+"""The secret state: exact counters, one increment per row for each record."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Sketch(Answers):
     rows, buckets : the size. None lets the plan choose. For a grid, `buckets` may be the cells along each axis.
     seed : of the hash functions. Public; sketches merge only if their seeds are equal.
     design : "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
-    bounds : (low, high), public, each a number or one a column. Only the grid needs them.
+    bounds : (low, high), public, each a number or one per column. Only the grid needs them.
     invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
     engine, threads : how to count. All engines give the same counters.
 
@@ -129,7 +129,7 @@ class Sketch(Answers):
         _LIVE.add(self)
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
-        spec.layout  # noqa: B018  make the hash functions now, so that bad parameters fail before the first record
+        spec.layout  # noqa: B018  make the hash functions now, so bad parameters fail before the first record
 
     @staticmethod
     def from_spec(spec: Spec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None) -> Sketch:
@@ -230,7 +230,7 @@ class Sketch(Answers):
             drawn; refused if too little is left. `part` names one of the dataset's disjoint parts.
         keep : keep the exact counters for a further release. Each needs its own budget, so this needs a ledger.
 
-        A sketch that was begun with `start_with_noise` has its noise and budget already: call `release()`.
+        A sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
         """
         if self._noise is not None:
             if epsilon is not None or ledger is not None or keep:
@@ -273,13 +273,13 @@ class Sketch(Answers):
         release and no more, *under the following conditions* (Dwork et al. 2010 call this pan-privacy):
 
         - **One look, not two.** Two snapshots of one sketch have the same noise: their difference is the exact count
-          of what came in between. A snapshot and the finished release are two looks, too. If one was stolen, do not
-          publish: begin anew.
+          of what came in between. A snapshot and the finished release are also two looks. If one was stolen, do not
+          publish: start over.
         - **One sketch, one release.** Such a sketch is kept in one file at most, and released once, by whichever
-          process does so first; a forked child cannot. A copy of the file is refused, for it is another look.
-        - A checkpoint says how far the source has been read, in clear. That is harmless if the number of records is
-          public (``neighbors="replace"``); otherwise it tells roughly how many there are.
-        - The batch at hand is in memory, of course, while it is counted.
+          process does so first; a forked child cannot. A copy of the file is refused: it is another look.
+        - A checkpoint says how far the source has been read, in the clear. That is harmless if the number of records is
+          public (``neighbors="replace"``); otherwise it reveals roughly how many there are.
+        - The current batch is, of course, in memory while it is counted.
 
         >>> import numpy as np
         >>> from scumble.kernels import EuclideanKernel
@@ -323,7 +323,7 @@ class Sketch(Answers):
     ) -> Share:
         """Add this custodian's share of the noise, and give up the exact counters.
 
-        The shares of all `custodians` (up to `dropouts` of them may be missing, or may betray their noise) add up to a
+        The shares of all `custodians` (up to `dropouts` of them may be missing, or may reveal their noise) add up to a
         release with the full noise: :func:`scumble.combine`. One share alone does not keep the promise; see
         :mod:`scumble.privacy.shares`. All custodians must use the same parameters. The budget is that of the sum, and
         is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's records
@@ -385,7 +385,7 @@ class Sketch(Answers):
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By custom ``.secret``."""
+        """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By convention ``.secret``."""
         with self._lock:
             home = os.path.realpath(path)
             if self._home not in (None, home):
@@ -466,7 +466,7 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
     """One sketch out of many, or one release out of many. The parts stay as they are.
 
     Sketches add up exactly, whatever they hold. For releases, `disjoint` declares what they have in common (see
-    :meth:`Release.merge`); without a word a person may be in all of them, and their costs add up.
+    :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up.
     """
     parts = list(parts)
     if not parts:

@@ -15,7 +15,7 @@ from scumble.layout import GridRow, HashedRows, Layout
 MOST = 2**30
 """No file may ask for more rows, buckets or numbers in its hash functions: 8 GiB."""
 MOST_HASHES = 2**12
-"""Hashes of a row: the powers of all factors together. Kernels of such a power tell nothing apart any more."""
+"""Hashes of a row: the powers of all factors together. Kernels of such a power no longer tell anything apart."""
 MOST_DIMENSIONS = 10**6
 MOST_IN_A_ROW = 2**20
 """Numbers in the hash functions of a row. They are drawn for all rows at once, one after the other."""
@@ -26,9 +26,9 @@ file costs, in memory and in work for each query, is bounded by what it weighs."
 
 @dataclass(frozen=True)
 class Spec:
-    """Two sketches with equal specs count every record in the same place, so that they can be merged.
+    """Two sketches with equal specs count every record in the same place, so they can be merged.
 
-    A spec is public. It is fixed before the first record and never read off the data.
+    A spec is public. It is fixed before the first record and never taken from the data.
     """
 
     kernel: Kernel
@@ -86,7 +86,7 @@ class Spec:
             raise CorruptFileError(f"The parameters of the sketch cannot be read: {problem}.") from problem
 
     def require_affordable(self) -> None:
-        """Refuse hash functions that are out of all proportion to the counters; the same when made and when loaded."""
+        """Refuse hash functions out of all proportion to the counters; the same when made and when loaded."""
         hashes = sum(factor.power for factor in self.kernel.factors)
         if hashes > MOST_HASHES:
             raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes)

@@ -1,9 +1,9 @@
 """Accuracy on a held-out fifth: nomao, occupancy, pulsar.
 
 All methods get the same columns, scaled by public bounds, and have the same guarantee, ε with δ = 0. scumble's defaults
-were developed on these three sets, so that its figures are those of a method tuned to them; its kernel and rows were
+were developed on these three sets, so its figures are those of a method tuned to them; its kernel and rows were
 chosen last, out of some fifty, by cross-validation within the training part of the first of these splits and on four
-made-up sets. The other splits deal out the same records again. The rivals have no parameter but the least ridge of the
+synthetic sets. The other splits redeal the same records. The rivals have no parameter but the least ridge of the
 logistic regression, which was tried on other splits.
 """
 

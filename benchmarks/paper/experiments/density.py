@@ -3,7 +3,7 @@
 `relative_error` is the mean of |estimate − truth|/truth, `l2_error` the root mean square of estimate − truth. All
 methods hide whether a record is there, with N unknown, and their answers are cut to [0, 1], where densities lie.
 LSQ by the fast Gauss transform knows the Gaussian kernel alone, exp(−c²/w²), and its errors are against the exact
-density of that kernel; all others release the LSH kernel of the paper. The Gaussian has lighter tails, so that remote
+density of that kernel; all others release the LSH kernel of the paper. The Gaussian has lighter tails, so remote
 queries have far smaller densities, and the same noise a far larger relative error there.
 
 scumble has nothing to choose: `plan` does, from public facts. For every other method the best of a list of parameters

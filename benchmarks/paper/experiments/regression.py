@@ -1,7 +1,7 @@
 """Test error of linear regression: airfoil, naval, gas; columns and target within [−1, 1].
 
 The rivals need records within the unit ball: [x, 1]/√(d + 1). All of them are (ε, δ)-private with δ = 1e-6, and so is
-scumble; scumble and the paper's method are shown with δ = 0, too. Predictions of all methods are clipped to the
+scumble; scumble and the paper's method are also shown with δ = 0. Predictions of all methods are clipped to the
 target's public bounds. scumble's rows, penalty and anchor were developed on these sets with other splits.
 """
 

@@ -1,7 +1,7 @@
 """How long a release takes to prepare, and a query to answer: all methods in one run, and how the time grows.
 
 On skin, and on nyc for the methods of one dimension: every method with the parameters that are best there at ε = 1
-(the search for them is not counted). Then the same with fewer records of skin, and on made-up records of 1 to 128
+(the search for them is not counted). Then the same with fewer records of skin, and on synthetic records of 1 to 128
 columns, where the method takes the middle one of its settings.
 
 `seconds_prepare` goes from the records to what is published, `seconds_open` is the analyst's first query (some methods

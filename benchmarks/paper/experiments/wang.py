@@ -1,7 +1,7 @@
 """The regression rivals in the scaling of Wang (2018), beside the figures that he published.
 
 Records have length 1, the target is centred and within [−1, 1], there is no constant, and the error is that of ten-fold
-cross-validation; a repetition is a fold. The paper compares in this scaling, too, as it runs Wang's code.
+cross-validation; a repetition is a fold. The paper also compares in this scaling, as it runs Wang's code.
 """
 
 from __future__ import annotations

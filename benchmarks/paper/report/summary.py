@@ -46,7 +46,7 @@ def _winners(rows: Rows) -> list[str]:
 WHAT_IT_MEANS = """\
 Below 1 (for accuracy: above 0) scumble is best, in bold; where a rival is better, it is named. scumble takes part with
 its defaults, rivals of densities with the best of their parameters in hindsight. Where a δ is allowed, a release that
-leaves it unused takes part, too. Methods without privacy, and those whose published noise does not keep its promise,
+leaves it unused also takes part. Methods without privacy, and those whose published noise does not keep its promise,
 are left out.
 """
 Contests = dict[tuple[str, float], Contest]

@@ -1,4 +1,4 @@
-"""The command line: one thin verb for each act, one verb a file.
+"""The command line: one thin verb for each act, one verb per file.
 
 A verb is a module of this package with the same name. It has
 
@@ -6,7 +6,7 @@ A verb is a module of this package with the same name. It has
 ``arguments(parser)``   its options;
 ``run(args)``           the act; what it returns is the exit code, None is 0.
 
-To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so that
+To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so
 ``scumble --help`` is quick.
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged or not to be
@@ -28,19 +28,19 @@ VERBS = {
     "plan": "rows, buckets and the error to expect, before any data is touched",
     "build": "a table to a released file, in one pass",
     "sketch": "a table to a secret part, to be merged with others",
-    "merge": "several parts or releases to one",
+    "merge": "several parts or releases into one",
     "release": "a secret part to a released file",
     "info": "the privacy card of a released file",
     "query": "densities with error bars at points of your choice",
-    "modes": "where the records crowd",
+    "modes": "where records are densest",
     "fit": "a table to a fitted model",
     "predict": "a fitted model's answers for the rows of a table",
     "sample": "synthetic records from a released file",
     "plot": "pictures of a released file",
-    "explore": "a web page to look at a released file and to ask it",
+    "explore": "a web page to view and query a released file",
     "ledger": "what has been spent on each dataset, and what is left",
-    "audit": "try to catch the release path, or a mechanism of your own, breaking its promise",
-    "demo": "all of it, on a made-up town",
+    "audit": "tries to catch the release path, or a mechanism of your own, breaking its promise",
+    "demo": "all of the above, on a synthetic town",
 }
 
 USAGE, REFUSED, BAD_DATA, DAMAGED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 141, 1
@@ -193,7 +193,7 @@ def _say(message: str, code: int) -> int:
 
 
 def _quiet_warnings() -> None:
-    """Warnings, too, are one line on standard error."""
+    """Warnings are also one line on standard error."""
     import warnings
 
     def show(message: object, *_: object, **__: object) -> None:

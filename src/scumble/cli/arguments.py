@@ -150,9 +150,7 @@ def source(parser: Parser) -> None:
 
 
 def reading(parser: Any) -> None:
-    parser.add_argument(
-        "--format", choices=["csv", "parquet", "arrow", "json"], help="if the file's name does not tell"
-    )
+    parser.add_argument("--format", choices=["csv", "parquet", "arrow", "json"], help="if the file's name does not say")
     parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
     parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")
 
@@ -172,7 +170,7 @@ def kernel(parser: Parser) -> None:
 def size(parser: Parser) -> None:
     group = parser.add_argument_group("size (left out: the plan chooses)")
     group.add_argument("--rows", type=Whole(), help="rows of counters")
-    group.add_argument("--buckets", type=Whole(), help="counters a row")
+    group.add_argument("--buckets", type=Whole(), help="counters per row")
     group.add_argument(
         "--design",
         choices=["auto", "iid", "sobol", "orthogonal", "grid"],
@@ -195,7 +193,7 @@ def budget(parser: Parser, *, hint: bool = False) -> None:
         help="hide whether a record is there (default), or only what it says",
     )
     group.add_argument(
-        "--records-per-person", type=Whole(), default=1, metavar="M", help="at most so many (default: 1)"
+        "--records-per-person", type=Whole(), default=1, metavar="M", help="at most this many (default: 1)"
     )
 
 
@@ -217,10 +215,10 @@ def people(parser: Parser) -> None:
 def running(parser: Parser) -> None:
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=Whole(1, 65_536), help="cores to count with (default: all)")
-    group.add_argument("--allow-empty", action="store_true", help="a table without rows is no mistake")
-    group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to go on from if the build is killed")
+    group.add_argument("--allow-empty", action="store_true", help="a table without rows is not a mistake")
+    group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to resume from if the build is killed")
     group.add_argument("--checkpoint-seconds", type=float, default=30.0, metavar="S", help="how often (default: 30)")
-    group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here win")
+    group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here take precedence")
 
 
 def cluster(parser: Parser) -> None:

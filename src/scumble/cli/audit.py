@@ -39,9 +39,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--canaries",
         action="store_true",
-        help="one release with made-up records in it: ε from how many of them can be told (with --mutant, too)",
+        help="one release with synthetic records in it: ε from how many of them can be told apart (also with --mutant)",
     )
-    parser.add_argument("--path", default="*", metavar="PATTERN", help="--grey-box: paths of such names, '*merge*'")
+    parser.add_argument("--path", default="*", metavar="PATTERN", help="--grey-box: paths with such names, '*merge*'")
     parser.add_argument("--count", type=int, default=1000, metavar="N", help="--canaries: how many (default: 1000)")
     group = parser.add_argument_group("the promise to test")
     group.add_argument("--epsilon", type=float, default=2.0, help="2 to 3 shows most in few releases (default: 2)")
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--pairs", type=int, default=300, metavar="N", help="of neighbouring tables to count (default: 300)"
     )
-    group.add_argument("--seed", type=int, default=0, help="of the made-up tables (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="of the synthetic tables (default: 0)")
     group.add_argument(
         "--false-alarm", type=float, default=1e-6, metavar="P", help="chance of accusing a correct mechanism"
     )

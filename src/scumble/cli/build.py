@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli import arguments as shared
 
     shared.source(parser)
-    parser.add_argument("--label", metavar="COLUMN", help="one release a class: the column that holds the class")
+    parser.add_argument("--label", metavar="COLUMN", help="one release per class: the column that holds the class")
     parser.add_argument("--classes", type=shared.names, metavar="X,Y", help="all classes; public")
     shared.kernel(parser)
     shared.budget(parser)

@@ -7,7 +7,7 @@
     epsilon = 1.0
     out = "people.scumble"
 
-    [[kernel]]                      # a product; one [kernel] table or a name will do, too
+    [[kernel]]                      # a product; one [kernel] table or a name will also do
     name = "euclidean"
     columns = ["age", "income"]
     bandwidth = 1.0

@@ -1,4 +1,4 @@
-"""``scumble demo``: all of it, on a made-up town. Reads as a story; every number in it is computed as you watch."""
+"""``scumble demo``: everything, on a synthetic town. Reads as a story; every number in it is computed as you watch."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def commuters(people: int) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    rng = np.random.default_rng(2020)  # made-up people: seeded, so that everybody sees the same town
+    rng = np.random.default_rng(2020)  # synthetic people: seeded, so everybody sees the same town
     shares = np.array([share for _, share, _ in TOWNS.values()])
     town = rng.choice(len(TOWNS) + 1, people, p=[*shares, 1.0 - shares.sum()])
     low, high = (np.array(side) for side in BOUNDS)

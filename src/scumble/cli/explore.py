@@ -12,8 +12,8 @@ scumble explore people.scumble --range age=0:100,income=0:120000 --export people
 def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli import arguments as shared
 
-    parser.add_argument("release", help="a released file, a bundle of classes, or a model of scumble fit")
-    parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that works by a double-click")
+    parser.add_argument("release", help="a released file, a bundle of classes, or a model from scumble fit")
+    parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that opens with a double-click")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
     group.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="of numbers")

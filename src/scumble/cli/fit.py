@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
     parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
     parser.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
-    parser.add_argument("--out", required=True, metavar="FILE", help="the model, by custom .scumble")
+    parser.add_argument("--out", required=True, metavar="FILE", help="the model, by convention .scumble")
     reading(parser)
     budget(parser)
     ledger(parser)

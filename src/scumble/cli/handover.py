@@ -1,4 +1,4 @@
-"""From counters to a release on disk, so that at every moment one of them exists whole.
+"""From counters to a release on disk: at every moment, one of them exists whole.
 
 The order, for every verb that draws noise (``pledges.proof.md`` has the argument)::
 
@@ -46,7 +46,7 @@ class Handover:
     ----------
     out : the file it will be, or "-" for standard output.
     size : how many bytes it has at most.
-    secret : the file whose counters it uses up.
+    secret : the file whose counters are released, and then gone.
     note : what takes that file's place.
     asked : the budget that was asked for.
     """
@@ -292,7 +292,7 @@ class Left:
         return None if found is None else Left(*found, metadata, secret, note)
 
     def take(self, out: str, *, done: Callable[[], object] = lambda: None) -> tuple[Any, int]:
-        """Bring it to its place, and use up its secret if that was not done yet; gives the release and its size."""
+        """Bring it to its place, and empty its secret if that was not yet done; gives the release and its size."""
         if places.alive(self.path):
             raise BudgetError(f"{self._secret!r} is being released by another process. Hint: wait for it.")
         with open(self.path, "rb") as file:

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     declared.add_argument(
         "--disjoint",
         choices=["records", "persons"],
-        help="releases: no record, or no person, is in two of them, so that the largest budget counts. Your word "
+        help="releases: no record, or no person, is in two of them, so the largest budget counts. You vouch for that "
         "(left out: the budgets add up)",
     )
     declared.add_argument("--overlapping", action="store_true", help="releases: the budgets add up, as by default")

@@ -1,4 +1,4 @@
-"""``scumble modes``: where the records crowd."""
+"""``scumble modes``: where records are densest."""
 
 from __future__ import annotations
 

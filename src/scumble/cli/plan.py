@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shared.budget(parser)
     shared.size(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the error against rows and epsilon: .png, .svg or .pdf")
-    parser.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here win")
+    parser.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here take precedence")
     shared.json_flag(parser)
 
 

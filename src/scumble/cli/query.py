@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli.arguments import json_flag, reading
 
     parser.add_argument("release", help="a released file")
-    parser.add_argument("points", help="a table with the release's columns, one point a row; '-' for standard input")
+    parser.add_argument("points", help="a table with the release's columns, one point per row; '-' for standard input")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
     parser.add_argument("--confidence", type=float, default=0.95, help="of lower and upper (default: 0.95)")
     reading(parser)

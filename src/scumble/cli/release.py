@@ -1,4 +1,4 @@
-"""``scumble release``: a secret part to a released file. The part is used up: a sketch is released once."""
+"""``scumble release``: a secret part to a released file. A part can be released only once, and is emptied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-secret",
         action="store_true",
-        help="do not empty the part; each further release of it is charged, so that this needs a --ledger",
+        help="do not empty the part; each further release of it is charged, so this needs a --ledger",
     )
     shared.json_flag(parser)
 

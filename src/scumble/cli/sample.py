@@ -13,7 +13,7 @@ scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 
 def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli.arguments import SEED, Whole, json_flag, ranges
 
-    parser.add_argument("release", help="a released file, with one release a class too; '-' for standard input")
+    parser.add_argument("release", help="a released file, or one with a release per class; '-' for standard input")
     parser.add_argument("--n", type=Whole(1, 10**9), default=1000, help="how many records (default: 1000)")
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="draw within these; a grid knows its own")
     parser.add_argument("--seed", type=SEED, help="of the draw (default: a fresh one)")

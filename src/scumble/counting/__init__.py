@@ -1,9 +1,9 @@
-"""The hot loop: from records to counters, one engine a file.
+"""The hot loop: from records to counters, one engine per file.
 
 ``reference`` is slow, obvious NumPy, the oracle that tests compare every other engine with; ``cpu`` is compiled and
 uses all cores; ``gpu`` is for CUDA devices. Every engine has the same two functions, on the same :class:`Hasher`:
 
-``count(hasher, records, counts, threads)``  adds one to one counter a row for each record;
+``count(hasher, records, counts, threads)``  adds one to one counter per row for each record;
 ``lookup(hasher, records, counts, threads)`` reads the counter of each row for each record, (rows, n).
 """
 
@@ -43,5 +43,5 @@ def engine(name: str, work: int = 0) -> ModuleType:
 
 
 def _driver_present() -> bool:
-    """Whether there may be a CUDA device at all: a look at the file system, so that CuPy is not imported in vain."""
+    """Whether there may be a CUDA device at all: a look at the file system, so CuPy is not imported in vain."""
     return os.path.exists("/dev/nvidiactl") or os.path.exists(r"C:\Windows\System32\nvcuda.dll")

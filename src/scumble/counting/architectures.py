@@ -18,7 +18,7 @@ not. In single precision they may, as may the libraries of matrix products, whic
 zero (MXCSR's FTZ and DAZ on x86-64, FPCR's FZ on ARM). Counting goes on then: that mode is no record's doing, and the
 same for neighbouring tables. A record with denormal values, or with a projection of nearly nothing, may be counted in
 another bucket than elsewhere, but in one, by a function of its own bytes, whatever else is in the batch: the bound in
-`guard` allows for flushing, too. Tests switch it on, and count.
+`guard` also allows for flushing. Tests switch it on, and count.
 
 **Widths.** C's `long` has 32 bits on Windows. Widths are always written out.
 
@@ -59,7 +59,7 @@ def _arm(value: float, bits: int) -> int:
 
 
 def _trap(value: float, bits: int) -> int:
-    """No processor's: refuses what they disagree about."""
+    """Of no processor: refuses what they disagree about."""
     if not _fits(value, bits):
         raise FloatingPointError(f"A float was converted to {bits} bits that do not hold it.")
     return int(value)

@@ -1,6 +1,6 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The rows are dealt out to the threads, so that each thread owns its rows' counters and nothing has to be merged. Large
+The rows are dealt out to the threads, so each thread owns its rows' counters and nothing has to be merged. Large
 batches of kernels that project go the quick way, in single precision with a guard (`quick`); everything else in double
 precision (`exact`). Both ways give the same counters, to the integer.
 """

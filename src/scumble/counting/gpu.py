@@ -188,7 +188,7 @@ class CudaDevice:
         self._kernels: dict[tuple[str, Shape, Division | None], Any] = {}
 
     def upload(self, X: np.ndarray) -> Any:
-        """Copy on a stream of its own, so that counting the chunk before goes on meanwhile."""
+        """Copy on a stream of its own, so counting the chunk before goes on meanwhile."""
         with self._device, self._copying:
             out = self._cupy.empty(X.shape, np.float64)
             out.set(np.ascontiguousarray(X, np.float64), self._copying)
@@ -329,7 +329,7 @@ def moments(
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """(rows, n): the counter that each record falls into. Few queries are the processor's business."""
+    """(rows, n): the counter that each record falls into. Small batches of queries are left to the CPU."""
     from scumble.counting import cpu
 
     return cpu.lookup(hasher, [Records(to_host(part.values), part.offsets) for part in records], counts, threads)

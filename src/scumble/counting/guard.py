@@ -4,7 +4,7 @@ A projection t = b + Σ aⱼ xⱼ is needed only as ⌊t⌋, or as its sign. Sin
 error that has a bound. Where t lies farther than that bound from the next edge, single precision decides as double
 precision would; the few others are computed again. The counters are those of double precision, to the integer.
 
-The bound. Columns are moved and stretched to [−1, 1] first: xⱼ = cⱼ + wⱼ yⱼ, so that t = (b + Σ aⱼ cⱼ) + Σ aⱼ wⱼ yⱼ.
+The bound. Columns are moved and stretched to [−1, 1] first: xⱼ = cⱼ + wⱼ yⱼ, so t = (b + Σ aⱼ cⱼ) + Σ aⱼ wⱼ yⱼ.
 With u = 2⁻²⁴ and S = |b + Σ aⱼ cⱼ − low| + Σ |aⱼ| wⱼ, rounding the d + 1 factors of each kind and adding the products
 in any order, fused or not, errs by at most ((1 + u)^(d + 3) − 1) S (Higham 2002, section 3.1): below (d + 4) u S, for
 there are fewer than 2¹² columns. Double precision, here and in the reference, errs by less than (d + 4) 2⁻⁵¹ times the
@@ -15,7 +15,7 @@ Floors come as fixed-point numbers with 16 fractional bits, counted from the row
 is in the upper bits, and the distance from the edges in the lower ones.
 
 Range. Conversion to whole numbers is the same everywhere only within the range of the result (see `architectures`).
-The columns are cut to [−1, 1], so that they are numbers whatever the records hold; the parameters are numbers, zero
+The columns are cut to [−1, 1], so they are numbers whatever the records hold; the parameters are numbers, zero
 where fixed point does not hold the codes; and where it does, the lowest code lies one below all projections and the
 span two above: 2¹⁶ (1 − ½) < t < 2¹⁶ · 2¹⁴, guards being at most WORST. Sides and steps are cut to their ends.
 
@@ -42,7 +42,7 @@ from scumble.kernels.column import within
 FRACTION = 16
 ONE = 1 << FRACTION
 SPAN = 1 << 14
-"""Most codes of one hash in fixed point, so that 31 bits hold them."""
+"""Most codes of one hash in fixed point, so 31 bits hold them."""
 WORST = ONE / 32
 """Widest guard worth its while: a sixteenth of all records would be computed again."""
 FEW = 256
@@ -93,7 +93,7 @@ class Batch(NamedTuple):
     direct: bool
     """Whether buckets are numbered by the codes."""
     projections: int
-    """How many projections a row has: one a hash, but for the folded kernel."""
+    """How many projections a row has: one per hash, but for the folded kernel."""
 
 
 @np.errstate(all="ignore")

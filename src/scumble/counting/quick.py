@@ -3,7 +3,7 @@
 A thread takes its records in tiles that stay in its cache and its rows four at a time. Every hash of a row becomes a
 line of fixed-point codes; where one lies too near an edge, it is computed again in double precision (`guard` says what
 is too near, and why the counters are then those of double precision). The codes become cells, and the cells of four
-rows are counted together, so that a counter is not written and read again at once.
+rows are counted together, so a counter is not written and read again at once.
 
 Where a row has few codes in this batch, its cells are the codes themselves: they are counted in a small table and
 rehashed into buckets once, when all records are in. Otherwise each record's codes are rehashed.
@@ -351,7 +351,7 @@ def _to_single(values: np.ndarray, batch: Batch, lines: np.ndarray, columns: np.
 def _moved(value, centre, stretch):
     """One value, moved and stretched: from −1 to 1, whatever it is."""
     y = (value - centre) * stretch
-    y = y if y > -1.0 else -1.0  # not a number, too
+    y = y if y > -1.0 else -1.0  # also where it is not a number
     return np.float32(y if y < 1.0 else 1.0)
 
 

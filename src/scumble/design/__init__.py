@@ -1,6 +1,6 @@
 """From a seed to the hash functions' random numbers.
 
-A kernel asks for what it needs, ``draws.normal(3)`` or ``draws.uniform(1)``, and gets one number a row for each.
+A kernel asks for what it needs, ``draws.normal(3)`` or ``draws.uniform(1)``, and gets one number per row for each.
 The design decides how the rows are related:
 
 ``iid``
@@ -68,7 +68,7 @@ class Design:
 
 
 class Draws:
-    """Reads a design's coordinates one after the other; each call returns one line a row."""
+    """Reads a design's coordinates one after the other; each call returns one line per row."""
 
     def __init__(self, design: Design) -> None:
         self._design = design
@@ -118,7 +118,7 @@ def _orthogonalised(gauss: np.ndarray) -> np.ndarray:
     """Make the rows of each block of d orthogonal, keeping each row's length (Yu et al. 2016).
 
     Gram–Schmidt, twice for accuracy. A Gaussian row's length is independent of its direction, and the directions of a
-    block alone decide the result, so that every row stays exactly N(0, I). Sums run in a fixed order: stable bits.
+    block alone decide the result, so every row stays exactly N(0, I). Sums run in a fixed order: stable bits.
     """
     rows, d = gauss.shape
     out = np.empty_like(gauss)

@@ -70,7 +70,7 @@ def _log(x: float) -> float:
     """Natural logarithm of a positive normal number, from basic arithmetic alone.
 
     With x = m·2^e and m in [√½, √2): ln m = 2 artanh(s), s = (m − 1)/(m + 1), |s| < 0.1716,
-    so that eleven terms of the series leave less than 10⁻¹⁷.
+    so eleven terms of the series leave less than 10⁻¹⁷.
     """
     e = 0
     m = x

@@ -41,7 +41,7 @@ class Exhibit:
 
     Parameters
     ----------
-    found : a Release, a Bundle with one release a class, or a fitted estimator.
+    found : a Release, a Bundle with one release per class, or a fitted estimator.
     title : how to call it.
     ranges, values, units : for columns by name: what to draw of numbers, the known categories, the units.
 
@@ -182,7 +182,7 @@ class Exhibit:
         }
 
     def predict(self, asked: Any) -> dict[str, Any]:
-        """A class or a number for each point, as `scumble predict` gives them; of classes the probabilities, too."""
+        """A class or a number for each point, as `scumble predict` gives them; for classes also the probabilities."""
         model = self.classifier or _nameless(self.model)
         if model is None or not hasattr(model, "predict"):
             raise DataError(
@@ -277,7 +277,7 @@ class Exhibit:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no infinities: they become None."""
+    """JSON has no infinities: they become None."""
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The page: one file of HTML with everything in it, so that it works by a double-click and asks nobody for anything.
+"""The page: one file of HTML with everything in it, so it opens with a double-click and makes no requests.
 
 The very same bytes are served and exported. Script and style stand in the file and are allowed by their digests alone;
 the release stands in it as data, which no browser runs. Whatever comes from the release is set as text by the script.

@@ -1,4 +1,4 @@
-"""Points as JSON brings them: lists in the order of the columns, or objects by name. JSON holds anything, so that no
+"""Points as JSON brings them: lists in the order of the columns, or objects by name. JSON holds anything, so no
 cell goes on before its type is known."""
 
 from __future__ import annotations

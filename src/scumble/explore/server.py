@@ -256,7 +256,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library finds wrong is told as JSON, too."""
+        """What the standard library finds wrong is also reported as JSON."""
         if not hasattr(self, "headers"):
             self.requestline, self.command = "", ""
             self.request_version = "HTTP/1.1"

@@ -265,7 +265,7 @@ def _add_budgets() -> None:
 
 
 def classes(source: Any, **options: Any) -> Bundle:
-    """One release a class."""
+    """One release per class."""
     return build_by(source, KERNEL, COLUMNS, label="label", classes=CLASSES, **{**OPTIONS, **options})
 
 

@@ -1,4 +1,4 @@
-"""Neighbouring tables, made up: harmless ones, and as spiteful as they come.
+"""Synthetic neighbouring tables: harmless ones, and as adversarial as they come.
 
 A table is a list of records, and a record is a dict of cells: two numbers `x` and `y`, a number `z` to be learnt, a
 `label`, a `thing` of some category, and `who` it belongs to. Each path turns it into what it reads.

@@ -147,7 +147,7 @@ def _same_identities() -> Iterator[None]:
 
 @contextmanager
 def _nothing_spent() -> Iterator[None]:
-    """What a run has spent is forgotten after it: the tables are made up."""
+    """What a run has spent is forgotten after it: the tables are synthetic."""
     with (
         mock.patch.dict(spending._SPENT, clear=True),
         mock.patch.dict(spending._PUBLISHED, clear=True),

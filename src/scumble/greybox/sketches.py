@@ -94,7 +94,7 @@ def gpu_is_there() -> bool:
 
 
 def _add_kernels() -> None:
-    """Every kernel that there is, on made-up tables of what it reads (:class:`scumble.auditing.TableMaker`)."""
+    """Every kernel that there is, on synthetic tables of what it reads (:class:`scumble.auditing.TableMaker`)."""
     for kind in Kernel.registry.values():
         if kind is ProductKernel or not kind.__module__.startswith("scumble."):
             continue

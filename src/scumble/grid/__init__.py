@@ -1,7 +1,7 @@
 """Few dimensions: one row whose buckets are the cells of a grid over public bounds.
 
 A grid is a sketch like any other: a record adds one to exactly one counter, so the sensitivity is 1 and merging is
-addition. Only the query differs. It reads every counter, weighed by the kernel, f(q) = Σ over cells S[c] k(q, c),
+addition. Only the query differs. It reads every counter, weighted by the kernel, f(q) = Σ over cells S[c] k(q, c),
 and one FFT does that for all queries. No hashing error is left, and far less noise.
 
 ``cells`` counts, ``field`` answers, ``shape`` chooses how many cells, ``profile`` is the kernel as they see it.

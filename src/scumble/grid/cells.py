@@ -20,7 +20,7 @@ class Grid:
     """One row of counters: a box of public bounds cut into equal cells.
 
     A record counts in exactly one cell; one outside the bounds counts in the edge cell next to it. The cell of a record
-    is a function of the record alone, so that parts counted anywhere merge by addition.
+    is a function of the record alone, so parts counted anywhere merge by addition.
 
     Whole numbers. If an axis has whole bounds, say 0 to 255, its data are often whole numbers too. Cells of 255/128
     would hold now one of them, now two, and never be centred on them. So wherever a whole step s fits such bounds with

@@ -1,7 +1,7 @@
 """Sums over all cells for a query outside the grid: the kernel is smooth there, and a few nodes stand for all cells.
 
 Seen from a q outside, k(q − c) is an analytic function of the cell's centre c. It is interpolated at m Chebyshev nodes
-along each axis, so that
+along each axis, so
 
     Σ_c S[c] k(q − c) ≈ Σ_nodes M[node] k(q − node),
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scumble.grid.cells import Grid
 
 SIZES = np.array([6, 9, 13, 19, 27, 38, 54, 76, 108])
-"""Numbers of nodes along an axis: few different ones, so that the moments are computed once."""
+"""Numbers of nodes along an axis: few different ones, so the moments are computed once."""
 DIGITS = 35.0
 """−ln of the error asked of ρ⁻ᵐ: e⁻³⁵ leaves room for how the kernel grows on its way to where it breaks."""
 WORTH = 8

@@ -1,4 +1,4 @@
-"""Queries on a grid: every counter, weighed by the kernel."""
+"""Queries on a grid: every counter, weighted by the kernel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Field:
 
     **Noise.** The counters' noise goes linearly into f̂, so f̂ is unbiased and the noise's variance is v Σ_c k̃², where
     k̃ = k − Σ_axes Δ²k/24. Kernels have heavy tails and most of a big grid lies far from q. There the weights hardly
-    differ, so that what is read is the sum of the counters, and N is often known far better than that: adding
+    differ, so what is read is the sum of the counters, and N is often known far better than that: adding
     β(N̂ − Σ S) with β = v Σk̃ / (v cells + Var N̂) keeps f̂ unbiased and gives the least variance, v (Σk̃² − β Σk̃).
 
     **Places.** What remains is the error from the places inside the cells, of variance Σ_c W[c] h²/12 |∇k|². Here W is
@@ -306,7 +306,7 @@ def _block(base: np.ndarray, offsets: Sequence[int] | range, shape: Sequence[int
 
 
 def _interpolation_table(small: np.ndarray, reach: int) -> np.ndarray:
-    """(4ᵈ, cells): the kernel between each node and each near cell, so that weights @ table interpolates it."""
+    """(4ᵈ, cells): the kernel between each node and each near cell, so weights @ table interpolates it."""
     d, centre = small.ndim, small.shape[0] // 2
     gap = np.array(NODES)[:, None] - np.arange(-reach, reach + 2) + centre  # (nodes, cells) along one axis
     index = np.ix_(*[gap.ravel()] * d)

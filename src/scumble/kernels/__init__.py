@@ -1,4 +1,4 @@
-"""What "near" means: one kernel a file; each knows its hash and its exact collision probability."""
+"""What "near" means: one kernel per file; each knows its hash and its exact collision probability."""
 
 from scumble.kernels.angular import AngularKernel
 from scumble.kernels.base import Kernel, Records

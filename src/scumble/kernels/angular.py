@@ -18,7 +18,7 @@ class AngularKernel(Kernel):
 
     The hash is the side of a random hyperplane, h(x) = [a·x ≥ 0] with a ~ N(0, I), and two records at an angle θ
     meet with probability k = 1 − θ/π (Goemans & Williamson 1995; Charikar 2002). The zero vector counts as
-    orthogonal to every other. With power p there are 2ᵖ codes; a sketch of at least so many buckets needs no rehash.
+    orthogonal to every other. With power p there are 2ᵖ codes; with at least that many buckets, no rehash is needed.
 
     >>> AngularKernel(power=2)([[1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
     array([[1.  , 0.25, 0.  ]])

@@ -7,10 +7,10 @@ those counts estimate.
 To add a kernel, write a class in a file of its own (or in your own program) with
 
 ``_draw_one(draws, dimensions)``
-    the numbers one hash needs, one line a row: ``draws.uniform(n)``, ``draws.normal(n)``, ``draws.cauchy(n)``;
+    the numbers one hash needs, one line per row: ``draws.uniform(n)``, ``draws.normal(n)``, ``draws.cauchy(n)``;
 ``code(record, parameters)``
-    the hash itself, one record at a time, returning a whole number. Plain Python that numba can compile: it is
-    counted at full speed;
+    the hash itself, one record at a time, returning a whole number. Plain Python that numba can compile: it
+    counts at full speed;
 ``collision(X, Y)``
     the exact collision probability of one hash, as a matrix.
 
@@ -38,7 +38,7 @@ Scale = float | Sequence[float] | Mapping[str, float] | None
 # A scaled value beyond this is as bad as infinity: products with it would overflow.
 LARGEST = 1e300
 FEW = 64
-"""Records that are checked at once, without a thought for memory."""
+"""Records that are checked at once, without concern for memory."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Records:
 
 
 class Kernel(ABC):
-    """The base of all kernels. See the module's text for how to write one."""
+    """The base of all kernels. See the module's documentation for how to write one."""
 
     name: ClassVar[str] = ""
     family: ClassVar[str] = "python"
@@ -83,7 +83,7 @@ class Kernel(ABC):
     radix: ClassVar[int | None] = None
     """How many values a code can take, where that is bounded; such codes need no rehash if they fit."""
     stationary: ClassVar[bool] = False
-    """Whether k(x, y) depends on x − y alone, so that a grid can serve it."""
+    """Whether k(x, y) depends on x − y alone, so a grid can serve it."""
 
     registry: ClassVar[dict[str, type[Kernel]]] = {}
 

@@ -23,7 +23,7 @@ class ColumnKernel(Kernel):
 
         k = mean over j of max(0, 1 − |xⱼ − yⱼ|/w),
 
-    the kernel of random binning features (Rahimi & Recht 2007) with one column a hash. Where columns mean something on
+    the kernel of random binning features (Rahimi & Recht 2007) with one column per hash. Where columns have meaning on
     their own, as in most tables, its rows tell classes apart far better than random directions do.
 
     With `origin` the columns are known to lie in [origin, origin + scale]. Values outside are moved to the edge; codes
@@ -33,8 +33,8 @@ class ColumnKernel(Kernel):
     ----------
     bandwidth : the step, in units of `scale`.
     power : how many columns one row looks at together.
-    scale : public divisors of the columns: a number, one a column, or a mapping from names.
-    origin : public lower ends, a number or one a column; None for columns without bounds.
+    scale : public divisors of the columns: a number, one per column, or a mapping from names.
+    origin : public lower ends, a number or one per column; None for columns without bounds.
 
     >>> ColumnKernel(bandwidth=2.0)([[0.0, 0.0]], [[0.0, 1.0], [1.0, 5.0]])
     array([[0.75, 0.25]])
@@ -67,7 +67,7 @@ class ColumnKernel(Kernel):
         return np.hstack([np.minimum(column, dimensions - 1), draws.uniform(1)])
 
     def draw(self, draws: Draws, which: Sequence[int], names: Sequence[str] | None = None) -> np.ndarray:
-        """Column, steps a unit, offset, lowest and highest code. Scale and origin go into them: records stay."""
+        """Column, steps per unit, offset, lowest and highest code. Scale and origin go into them: records stay."""
         drawn = super().draw(draws, which)
         column = drawn[:, :, 0].astype(int)
         steps = (self._inverse_scale(names, which) / self.bandwidth)[column]
@@ -101,7 +101,7 @@ class ColumnKernel(Kernel):
 
 
 def within(codes: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:
-    """Codes between their ends, the lowest where they are no numbers."""
+    """Codes between their ends, the lowest where they are not numbers."""
     return np.fmin(np.fmax(codes, lowest), highest)
 
 

@@ -25,7 +25,7 @@ class EuclideanKernel(ProjectionKernel):
     ----------
     bandwidth : distance at which k has fallen to 0.37 (for power 1).
     power : how many hashes are concatenated; the kernel becomes kᵖᵒʷᵉʳ.
-    scale : public divisors of the columns: a number, one a column, or a mapping from names.
+    scale : public divisors of the columns: a number, one per column, or a mapping from names.
     columns : the columns it reads, by name or position; None means all.
 
     >>> kernel = EuclideanKernel(bandwidth=1.0)

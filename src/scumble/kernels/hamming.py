@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class HammingKernel(Kernel):
     """Near means equal in many columns: the kernel for categories.
 
-    The hash picks one column at random and reads it, so that k is the share of equal columns (Indyk & Motwani 1998).
+    The hash picks one column at random and reads it, so k is the share of equal columns (Indyk & Motwani 1998).
     Values of any type are read as stable 53-bit hashes: no vocabulary has to be learnt from the data.
 
     >>> HammingKernel()([["red", "car"]], [["red", "car"], ["red", "bus"]])

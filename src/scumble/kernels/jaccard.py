@@ -21,7 +21,7 @@ EMPTY = -1.0
 class JaccardKernel(Kernel):
     """Near means many tokens in common: the kernel for sets, baskets, words.
 
-    The hash puts all tokens in a random order and reads the set's first one (MinHash, Broder 1997), so that
+    The hash puts all tokens in a random order and reads the set's first one (MinHash, Broder 1997), so
     k = |A ∩ B| / |A ∪ B|. A record is one column of lists, or of text split at white space, or several columns of
     zeros and ones.
 

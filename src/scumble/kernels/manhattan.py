@@ -20,7 +20,7 @@ class ManhattanKernel(ProjectionKernel):
 
         k = (2/π) arctan(t) − ln(1 + t²) / (π t).
 
-    Parameters: as of :class:`EuclideanKernel`.
+    Parameters: as for :class:`EuclideanKernel`.
 
     >>> ManhattanKernel(bandwidth=2.0)([[0.0, 0.0]], [[0.5, 0.5], [30.0, 1.0]]).round(4)
     array([[0.4487, 0.0205]])

@@ -29,7 +29,7 @@ class ProjectionKernel(Kernel):
 
     @abstractmethod
     def _direction(self, draws: Draws, dimensions: int) -> np.ndarray:
-        """(rows, dimensions): one random direction a row."""
+        """(rows, dimensions): one random direction per row."""
 
     @abstractmethod
     def profile(self, differences: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ class ProjectionKernel(Kernel):
         return np.hstack([offset, self._direction(draws, dimensions)])
 
     def draw(self, draws: Draws, which: Sequence[int], names: Sequence[str] | None = None) -> np.ndarray:
-        """Offset, then direction. Scale and bandwidth go into the direction, so that records stay as they are."""
+        """Offset, then direction. Scale and bandwidth go into the direction, so records stay as they are."""
         parameters = super().draw(draws, which)
         parameters[:, :, 1:] *= self._inverse_scale(names, which)
         return parameters

@@ -1,6 +1,6 @@
-"""Learning from a release: each task of the paper as a scikit-learn estimator, one a file.
+"""Learning from a release: each task of the paper as a scikit-learn estimator, one per file.
 
-An estimator's `fit` makes a release (its only touch of the data) and learns the rest from it. `from_release` starts
+An estimator's `fit` makes a release (its only contact with the data) and learns the rest from it. `from_release` starts
 from a released file instead, on a machine without the data. `save` and `load` keep fitted estimators in the container
 of releases.
 """

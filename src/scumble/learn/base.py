@@ -9,14 +9,14 @@ How an estimator is written
 
         account = charging(ledger, dataset, part)
         X = self._begin(X)                          # validate, find the public bounds, clip; sets `bounds_`, `clipped_`
-        self.release_ = self._release(X, account)   # the only touch of the data
+        self.release_ = self._release(X, account)   # the only contact with the data
         self._learn()                               # from `release_` and `bounds_` alone; sets names ending in `_`
         return self
 
-    With labels: ``X, y = self._begin(X, y)``. Who makes several releases announces what they will claim before the
-    first, ``paid = self._pay(claims, account)``, and passes `paid` to each; see :class:`scumble.spending.Prepaid`.
+    With labels: ``X, y = self._begin(X, y)``. To make several releases, announce what they will claim before the
+    first, ``paid = self._pay(claims, account)``, and pass `paid` to each; see :class:`scumble.spending.Prepaid`.
 ``_learn()``
-    is post-processing. ``from_release`` calls it too, so that a released file alone is enough.
+    is post-processing. ``from_release`` also calls it, so a released file alone is enough.
 ``_learnt``
     names the fitted attributes that ``save`` writes (beside `bounds_`, `n_features_in_` and `feature_names_in_`): JSON
     values, arrays, kernels, releases, bundles, and lists, tuples or dicts of these. Never a fact about the data that
@@ -25,9 +25,9 @@ How an estimator is written
 The parameters that all have in common, in order: `epsilon, delta, neighbors, kernel, rows, buckets, bounds, public,
 records_per_person, random_state`.
 
-Two rules hold everywhere. Nothing is read off the data unless the release pays for it or the caller declared it public:
+Two rules hold everywhere. Nothing is read from the data unless a release pays for it or the caller declares it public:
 where a fact is missing, `PrivacyError` says what to pass. And `random_state` is the public seed of the hash functions;
-no seed reaches the noise, so that two fits never agree exactly.
+no seed reaches the noise, so two fits never agree exactly.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ __all__ = [
 ]
 
 FACTS = ("bounds", "classes", "count", "target_bounds")
-"""What `public` may declare: that these facts about the table are public already and may be read off it."""
+"""What `public` may declare: that these facts about the table are already public and may be read from it."""
 
 BESIDE_COUNTERS = 1 << 20
 """Bytes of a model's file for everything but its counters."""
@@ -95,16 +95,16 @@ class RepeatedReleaseWarning(UserWarning):
 
 
 class PrivateEstimator(BaseEstimator):
-    """The base of all estimators. See the module's text for how to write one.
+    """The base of all estimators. See the module's documentation for how to write one.
 
     Parameters
     ----------
     epsilon, delta : the whole privacy budget of one `fit`.
     neighbors : "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
     kernel : what near means. None makes a Euclidean kernel from the public bounds.
-    rows, buckets : the sketch's size. None lets the plan choose, a grid too where it is better.
-    bounds : (low, high), public, each a number or one a column. Values outside are clipped.
-    public : facts that are public already and may be read off the data: "bounds", "count", ("classes",
+    rows, buckets : the sketch's size. None lets the plan choose, including a grid where it is better.
+    bounds : (low, high), public, each a number or one per column. Values outside are clipped.
+    public : facts that are already public and may be read from the data: "bounds", "count", ("classes",
     "target_bounds").
     records_per_person : the most records that one person may own.
     random_state : the public seed of the hash functions, a whole number; None is 0. It never reaches the noise.
@@ -123,7 +123,7 @@ class PrivateEstimator(BaseEstimator):
     """Told the most bytes that the model's file can have, before a budget is spent: to prove that it can be written."""
     release_: Release
     identity_: str
-    """The UUID of this fit: what stands in the ledger it was charged to."""
+    """The UUID of this fit, as it appears in the ledger it was charged to."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class PrivateEstimator(BaseEstimator):
         return self._spend([sketch.update(X)], budget, paid)[0]
 
     def _budget(self, **changes: Any) -> dict[str, Any]:
-        """The parameters' own budget, but for what is given."""
+        """The parameters' own budget, except for what is given."""
         whole = {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -230,7 +230,7 @@ class PrivateEstimator(BaseEstimator):
         return Sketch(kernel, d, columns=names, seed=self._seed() if seed is None else seed, **size)
 
     def _refines(self) -> bool:
-        """Whether answers are refined (`scumble.learn.refine`), so that fewer rows are enough."""
+        """Whether answers are refined (`scumble.learn.refine`), so fewer rows are enough."""
         return False
 
     def _learn(self) -> None:

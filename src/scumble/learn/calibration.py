@@ -1,12 +1,12 @@
 """From scores to probabilities, for a small share of the budget: a private Platt scaling.
 
-Sums of opinions of dependent rows rank well and are badly calibrated. One more sketch puts it right: the scores of the
-training records, of each class, in one row of about 24 counters. Each record adds one to one counter, so that its
+Sums of opinions of dependent rows rank well but are badly calibrated. One more sketch corrects this: the scores of the
+training records, of each class, in one row of about 24 counters. Each record adds one to one counter, so its
 noise is tiny beside what the calibration needs to see. Then
 
     P(class 1 | score s) = σ(a (s − t)),
 
-with a and t by maximum likelihood on the noisy histogram (Platt 1999). The likelihood is linear in the counts, so that
+with a and t by maximum likelihood on the noisy histogram (Platt 1999). The likelihood is linear in the counts, so
 noise of mean zero leaves it unbiased; a penalty of the noise's own size holds a and t at 1 and 0 where the histogram
 cannot tell. The scores come from a release and are public functions of a record: the histogram costs its own budget,
 no more.

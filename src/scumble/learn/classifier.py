@@ -1,4 +1,4 @@
-"""Classification: one sketch a class."""
+"""Classification: one sketch per class."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ BUCKETS, MOST_BUCKETS = 512, 4096
 TOGETHER = 4
 """Columns that a row looks at together."""
 COUNT_SHARE = Fraction(1, 10)
-"""Part of the budget for the classes' counts: the priors and the rows' totals hang on them."""
+"""Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
 
 
 class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
-    """Classes told apart by one private sketch for each, the paper's section 4.
+    """Classes told apart by one private sketch per class, the paper's section 4.
 
-    A record is in one class, so that its owner faces one class's release only: every class gets the whole budget
+    A record is in one class, so it affects only that class's release: every class gets the whole budget
     (parallel composition). Three rules turn the same releases into decisions:
 
     ``"ferns"`` (the default, the most accurate)
-        each row is a small naive-Bayes expert, heard in proportion to what it knows: see :mod:`scumble.learn.ferns`.
+        each row is a small naive-Bayes expert, weighted by what it knows: see :mod:`scumble.learn.ferns`.
     ``"ml"``
         the class with the largest density at the query, the paper's maximum likelihood.
     ``"map"``
-        the same times the class's prior: maximum a posteriori.
+        the same, times the class's prior: maximum a posteriori.
 
     Without a `kernel`, each row looks at four columns together, drawn at random, each cut into fifths of its bounds
-    (at ε = 1; into thirds at a tenth of that, where finer cells would drown). Columns as they are suit ferns far
+    (at ε = 1; into thirds at a tenth of that, where finer cells would drown). Plain columns suit ferns far
     better than random directions.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
@@ -181,7 +181,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         return self
 
     def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: dict[str, Any], place: int) -> Sketch:
-        """An empty sketch: what those of all classes will be like, for the kernel at that place of several."""
+        """An empty sketch: what those of all classes will be like, for the kernel at that place in the list."""
         return self._sketch(kernel, X, budget, **self._size(kernel, kernels), seed=self._seed() + place)
 
     def _bundle(
@@ -271,7 +271,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         self.priors_ = self._shares()
 
     def _ready(self) -> None:
-        """What can be made again from the releases at any time, and is not saved."""
+        """What can be recomputed from the releases at any time, and is not saved."""
         self._ferns = Ferns(self.releases_, self._counts(), self._shares()) if self.rule == "ferns" else None
         calibrated = getattr(self, "calibration_", None)
         self._platt = (1.0, 0.0) if calibrated is None else calibration.fitted(calibrated)
@@ -385,7 +385,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
 
 
 def ferns_kernel(bounds: Any, epsilon: float) -> Kernel:
-    """Four columns together, each in 5 steps at ε = 1; two more for ten times the budget, two less for a tenth."""
+    """Four columns together, each in 5 steps at ε = 1; two more for ten times the budget, two fewer for a tenth."""
     low, high = bounds
     steps = int(np.clip(np.round(5.0 + 2.0 * np.log10(epsilon)), 2, 7))
     return ColumnKernel(1.0 / steps, TOGETHER, scale=(high - low).tolist(), origin=low.tolist())

@@ -25,17 +25,17 @@ class DiversitySampler(PrivateEstimator):
     about τ of each crowd, however large. There are two uses, and only one of them is private.
 
     **From a release: private.** `fit` releases a sketch of the private table. `select(pool, n)` then chooses, out of a
-    *public* pool, the records that are under-represented in the private data, or such that are different from it and
-    from each other. All of that is post-processing: the choice tells no more than the release does.
+    *public* pool, the records that are under-represented in the private data, or ones that differ from it and
+    from each other. All of that is post-processing: the choice reveals no more than the release does.
 
     **From a stream: not private.** `keep(batch)` thins a stream as it passes: it counts each batch in a secret sketch,
-    exactly, and says which of its records to keep. *What is kept are records, as they are.* They are no more private
+    exactly, and says which of its records to keep. *What is kept are the records themselves.* They are no more private
     than the stream was, and rare records, the ones that need protection most, are the ones kept. Use it where thinning
     is the purpose, on data that you may hold.
 
     Parameters
     ----------
-    tau : how many like records are enough: τ.
+    tau : how many similar records are enough: τ.
     others : see :class:`~scumble.learn.base.PrivateEstimator`.
 
     Attributes

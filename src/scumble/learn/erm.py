@@ -1,12 +1,12 @@
-"""The general door: minimise any loss that is a collision probability, over a released sketch.
+"""The general case: minimise any loss that is a collision probability, over a released sketch.
 
 A sketch answers L(q) = Σₓ k(x, q) for every q. If a loss of a record x under a model θ can be written as
 ℓ(x, θ) = k(φ(x), ψ(θ)), then inserting φ(x) and asking at ψ(θ) gives the empirical risk of every model, for ever, at no
 further cost: empirical risk minimisation becomes the search for the least answer (the paper's section 4).
 
-The answers carry noise and are flat between hyperplanes, so that gradients are of no use. The search here keeps a
+The answers carry noise and are flat between hyperplanes, so gradients are useless. The search here keeps a
 cloud of models, asks for all of them, and moves the cloud to the mean of the better half: averages over many answers
-are what the noise respects (a (μ/μ, λ) evolution strategy with a diagonal cloud; Beyer & Schwefel 2002).
+suppress the noise (a (μ/μ, λ) evolution strategy with a diagonal cloud; Beyer & Schwefel 2002).
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def minimize(
     Parameters
     ----------
     release : of φ(x) for all records x.
-    loss : ψ, from an array of models, (n, parameters), to the queries that stand for them, (n, columns).
+    loss : ψ, from an array of models, (n, parameters), to the queries that represent them, (n, columns).
     start : the first model, or how many parameters there are.
-    penalty : from models to (n,) numbers, in records.
-    spread : how far from `start` to look at first.
-    rounds : how long to look.
+    penalty : from models to (n,) numbers, in units of records.
+    spread : how far from `start` to look initially.
+    rounds : how long to search.
     random_state : of the search alone.
 
     A worked example. *Where is the centre of a cloud?* Take ℓ(x, θ) = 1 − k(x, θ) with a wide kernel: the best θ is the
-    mode. The sketch answers Σ k, so that what is least is its negative; for a loss that falls with k, pass a release
+    mode. The sketch answers Σ k, so its negative is minimised; for a loss that falls with k, pass a release
     and a ψ, and let `penalty` turn it round:
 
     >>> import numpy as np, scumble
@@ -57,8 +57,8 @@ def minimize(
     >>> centre.shape                                  # near (2, −1): the noise is fresh each time
     (2,)
 
-    *A linear classifier*: insert y·x with the angular kernel of power p and ask at −θ. A record on the right side of
-    θ is far from −θ and seldom meets it, so that Σ k is the margin loss (1 − acos(−t)/π)^p:
+    *A linear classifier*: insert y·x with the angular kernel of power p and ask at −θ. A record on the correct side of
+    θ is far from −θ and seldom meets it, so Σ k is the margin loss (1 − acos(−t)/π)^p:
 
     >>> y = np.where(X[:, 0] > 2.0, 1.0, -1.0)
     >>> sketch = scumble.Sketch(scumble.AngularKernel(power=4), 2, rows=500, buckets=16, seed=1)

@@ -1,7 +1,7 @@
 """Ferns: every row of a sketch is a small naive-Bayes expert; their opinions are added up.
 
 A row sends the query to one bucket. There class c has a noisy count S_c, of noise of standard deviation s. Shrunk
-towards the classes' shares π_c, so that an empty or drowned bucket says nothing,
+towards the classes' shares π_c, so an empty or drowned bucket says nothing,
 
     P_c = (max(S_c, 0) + α π_c) / (Σ max(S, 0) + α),       α = 2 + s,
 
@@ -10,8 +10,8 @@ know little, some know nearly all. A row's own counters show how much it knows,
 
     I_r = Σ_buckets Σ_c S_c log(P_c / π_c)     (records times bits, as far as the noise lets it be seen),
 
-and it is heard in proportion to w_r = I_r². Independent opinions would add up; those of rows of one table are far
-from independent, so that the sum is divided by √Σ w². All this is post-processing.
+and it is weighted by w_r = I_r². Independent opinions would add up; those of rows of one table are far
+from independent, so the sum is divided by √Σ w². All of this is post-processing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scumble.layout import HashedRows
 from scumble.release import Release
 
 SHARPNESS = 2.0
-"""The power of the information in a row's weight: 0 hears all rows alike, 4 nearly the best row alone."""
+"""The power of the information in a row's weight: 0 weights all rows alike, 4 almost only the best row."""
 TILE = 2048
 
 

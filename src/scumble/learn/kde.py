@@ -26,12 +26,12 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     **Normalisation.** Kernels here are probabilities of meeting, 1 at distance 0; their mean is not a probability
     density and does not integrate to one. Where the integral C = ∫ k(x, q) dx exists, `normalize=True` divides by it.
-    It exists for Euclidean and Manhattan kernels with power > columns only: at a large distance c both fall like
+    It exists only for Euclidean and Manhattan kernels with power > columns: at a large distance c both fall like
     c⁻ᵖᵒʷᵉʳ, and at power 1 not even the integral over a line is finite. Ratios and ranks, which most uses need, do not
     depend on C.
 
     **Refining.** Where the release has hashed rows (many columns) and the bounds are known, answers are refined by a
-    synthetic companion: about half the error of hashing for some 0.2 ms a query (:func:`~scumble.learn.refine`). The
+    synthetic companion: about half the error of hashing for some 0.2 ms per query (:func:`~scumble.learn.refine`). The
     first query takes a few seconds more.
 
     **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, all in one `fit`. Each gets an
@@ -159,7 +159,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         return self._each(bandwidth, lambda release: self._answers(release).density(X) / self._scale_of(release))
 
     def score_samples(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
-        """The logarithm of the density. What is below half a record counts as half a record, so that it is finite."""
+        """The logarithm of the density. What is below half a record counts as half a record, so it is finite."""
         X = self._read(X)
 
         def score(release: Release) -> np.ndarray:
@@ -190,7 +190,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         return sample(self.release_, n_samples, random_state, bounds=self.bounds_)
 
     def _answers(self, release: Release) -> Answers:
-        """What answers for a release: itself, or its refined self, made once."""
+        """What answers queries to a release: itself, or its refined version, made once."""
         if not self._refines():
             return release
         made: dict[str, Answers] = self.__dict__.setdefault("_refined", {})

@@ -30,11 +30,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
 
     a loss that falls from 1 to 0 as the record's margin t goes from −1 to 1 (the paper's section 4). The search
     starts from the mean of all y [x, 1], which the signs give in closed form (:mod:`scumble.learn.moments`), and
-    minimises the loss without gradients (:func:`scumble.learn.minimize`). One sketch, one increment a record,
+    minimises the loss without gradients (:func:`scumble.learn.minimize`). One sketch, one increment per record,
     whatever its class.
 
     Two classes. For more, or where classes are not separated by a plane, take
-    :class:`~scumble.learn.PrivateKDEClassifier`, which is also the more accurate one in most tables.
+    :class:`~scumble.learn.PrivateKDEClassifier`, which is also more accurate on most tables.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         `y` are public.
     unknown : what to do with records of other labels: "error" or "drop".
     kernel : an AngularKernel; None takes power 4.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are needed always.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are always needed.
 
     Attributes
     ----------

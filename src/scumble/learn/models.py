@@ -1,7 +1,7 @@
 """Fitted estimators in files: the container of releases, kind "model". No pickle: what is written is listed here.
 
 The metadata hold the estimator's name, its parameters and what it learnt, as JSON. Values that JSON does not know
-stand in it as an object with one key, its kind::
+are written as an object with one key, their kind::
 
     {"@array": "a3"}            an array of numbers, in the container under that name
     {"@texts": [...]}           an array of texts
@@ -9,7 +9,7 @@ stand in it as an object with one key, its kind::
     {"@float": "nan"}           a number that is not finite
     {"@kernel": {...}}          a kernel
     {"@release": {...}}         a release: its metadata, and the name of its counters
-    {"@bundle": {...}}          several releases, one a class
+    {"@bundle": {...}}          several releases, one per class
     {"@pairs": [[key, value]]}  a dict whose keys are not texts
 """
 

@@ -1,4 +1,4 @@
-"""Where the records crowd: the modes of a released density."""
+"""Where records are densest: the modes of a released density."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class PrivateModes(PrivateEstimator):
     """The modes of the private density: places from which it falls in all directions.
 
     The paper's section 4 gives two ways, and both are here. A release has no gradient (its density is a sum of steps),
-    so that neither uses one.
+    so neither uses one.
 
     ``method="climb"``. Starts are records drawn from the release (they crowd where its buckets are heavy) and random
-    points within the bounds. Each start asks for the density at points around it and moves to their mean, weighed by
+    points within the bounds. Each start asks for the density at points around it and moves to their mean, weighted by
     rank (an evolution strategy with weighted recombination, Hansen & Ostermeier 2001). Steps shrink from half the
-    kernel's width to a tenth. Means over many points average the noise, and ranks do not care how large it is.
+    kernel's width to a tenth. Means over many points average out the noise, and ranks do not depend on how large it is.
 
     ``method="lp"``. Every hash cuts space into slabs v ≤ a·x + b < v + 1. From each start, the heaviest slab of every
-    row among its own and the neighbouring ones is taken, and the point sought that lies in as many of these, weighed
+    row among its own and the neighbouring ones is taken, and the point sought that lies in as many of these, weighted
     by their counts, as possible: with slacks sᵣ that is the linear program
 
         min Σ cᵣ sᵣ   subject to   vᵣ − sᵣ ≤ aᵣ·x + bᵣ ≤ vᵣ + 1 + sᵣ,   s ≥ 0,   low ≤ x ≤ high.
 
-    Then in both: ends are merged unless the density between them falls into a valley that is deeper than
-    `significance` standard errors, and must themselves stand out of the noise by as much. So a mode that is reported
+    Then, in both: end points are merged unless the density between them falls into a valley deeper than
+    `significance` standard errors, and must themselves stand out from the noise by as much. So a mode that is reported
     is there; a mode that the noise could have made is not reported.
 
     Parameters
@@ -216,11 +216,11 @@ class PrivateModes(PrivateEstimator):
     # ---- what is there, and what noise may have made ----
 
     def _significant(self, points: np.ndarray) -> np.ndarray:
-        """The highest points, each parted from all higher ones by a valley that noise does not explain.
+        """The highest points, each separated from all higher ones by a valley that noise does not explain.
 
-        A climber finds the highest of many noises: the greatest of n normal ones is about √(2 ln n) standard
-        deviations. The n here are the places within the bounds that the kernel can tell apart. So much is allowed for
-        on top.
+        A climber finds the highest of many noise values: the greatest of n normal ones is about √(2 ln n) standard
+        deviations. Here n is the number of places within the bounds that the kernel can tell apart. This much is added
+        as an allowance.
         """
         assert self.bounds_ is not None
         luck = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_, *self.bounds_))))
@@ -274,7 +274,7 @@ class _Slabs:
         hashes = self.offsets.shape[1]
         here = self.offsets + self.directions @ point
         near = np.floor(here)
-        # The slab itself, and across the nearest wall of one hash: p + 1 codes a row.
+        # The slab itself, and across the nearest wall of one hash: p + 1 codes per row.
         step = np.where(here - near < 0.5, -1.0, 1.0)
         moves = np.concatenate([np.zeros((1, hashes)), np.eye(hashes)])
         codes = near[:, None, :] + moves[None, :, :] * step[:, None, :]

@@ -6,7 +6,7 @@ For a unit vector z and a random unit direction u in d dimensions, E[sign(u·z) 
     E[sign(u·z) sign(v·z) u vᵀ] = κ² z zᵀ.
 
 A row of a folded sketch with m hyperplanes holds the sums D = Σ_z sign(uᵢ·z) sign(uⱼ·z) for all its m(m−1)/2 pairs:
-each is its 2^(m−1) counters added up with signs, so that its noise has the variance 2^(m−1) σ². Averages of D u vᵀ/κ²
+each is its 2^(m−1) counters added up with signs, so its noise has the variance 2^(m−1) σ². Averages of D u vᵀ/κ²
 over rows and pairs estimate Σ z zᵀ (for p = 2 and one pair: DESIGN's closed form). Four hyperplanes make the most of
 the noise: six pairs out of eight counters.
 
@@ -18,7 +18,7 @@ d(d+1)/2, and is left out otherwise. What remains in the residuals shows the err
 **A model.** Records of real tables lie near a few directions, and there D is far from linear. Records whose directions
 are those of normal vectors with the covariance Λ (the angular Gaussian law; Tyler 1987) have E D = N (2/π) asin(uᵀΛv /
 √(uᵀΛu vᵀΛv)) and second moments that are known. With Λ such that these are M̂, the residuals of D from this model are
-averaged in place of D, and the model's moments added: right on average whatever Λ is, and with far less left to chance.
+averaged in place of D, and the model's moments added: right on average whatever Λ is, and with far less variance left.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REFINEMENTS = 4
 LEAST, STEPS = 1e-5, 40
 """The least scale of the model's axes against the largest, and steps to find them."""
 ENOUGH = 3
-"""Sums for each of the d² products of directions from which on refining pays."""
+"""Sums for each of the d² products of directions above which refining pays."""
 
 
 def second_moments(release: Release) -> tuple[np.ndarray, float]:

@@ -17,14 +17,14 @@ from scumble.release import Release
 from scumble.sketch import Sketch
 
 SHARPNESS = 4
-"""The default kernel's power. Higher ones are sharper, and hash worse."""
+"""The default kernel's power. Higher ones are sharper, with more hashing variance."""
 ROWS, GAUSSIAN_ROWS, BUCKETS = 512, 2048, 256
-"""Of hashed rows. The plan's own sizes are for one broad table of 100,000 records; a group is smaller, so that noise
-weighs more, and tighter, so that hashing does: its records meet a query in a row all together or not at all."""
+"""Of hashed rows. The plan's own sizes are for one broad table of 100,000 records; a group is smaller, so noise
+weighs more, and tighter, so hashing does as well: in a row, its records meet a query all together or not at all."""
 
 
 class Counts(NamedTuple):
-    """Numbers of neighbours, one a query, with their interval."""
+    """Numbers of neighbours, one per query, with their interval."""
 
     value: np.ndarray
     lower: np.ndarray
@@ -34,13 +34,13 @@ class Counts(NamedTuple):
 class PrivateNeighbors(PrivateEstimator):
     """How many private records lie near a query, whether any crowd does, and what is nearest.
 
-    **Soft counts.** A neighbour at the query itself counts 1, one at the radius ½, one far away next to nothing: the
-    sum of a kernel that has fallen to ½ at the radius. No sharper edge comes out of hash collisions; this one has
+    **Soft counts.** A neighbour at the query itself counts as 1, one at the radius as ½, one far away as about nothing:
+    the sum of a kernel that has fallen to ½ at the radius. Hash collisions give no sharper edge; this one has
     error bars.
 
-    **Crowds.** A single record cannot be found, and must not: privacy is the promise that it cannot. What can be told
-    is whether a crowd is near. `is_near` with `crowd` = m decides between "at least m" and "at most m/2" neighbours
-    (soft counts), and is wrong in either case with probability `error_rate` at most:
+    **Crowds.** A single record cannot be found, and must not be: privacy is the promise that it cannot. What can be
+    told is whether a crowd is near. `is_near` with `crowd` = m decides between "at least m" and "at most m/2"
+    neighbours (soft counts), and is wrong in either case with probability at most `error_rate`:
 
         P(True | soft count ≤ m/2) ≤ error_rate,     P(False | soft count ≥ m) ≤ error_rate.
 
@@ -48,13 +48,13 @@ class PrivateNeighbors(PrivateEstimator):
     its error.
 
     **Nearest.** Over several releases (groups): the groups whose records are nearest on average, in the sense of the
-    kernel. Their releases must share the kernel; share the seed (`random_state`), too, so that all are hashed alike.
+    kernel. Their releases must share the kernel; let them share the seed (`random_state`) as well, to hash all alike.
     Over a public catalogue: the items nearest to the query around which there are private records.
 
     Parameters
     ----------
-    radius : the distance at which a neighbour counts ½, in the columns' own units (divided by the kernel's `scale`, if
-        a kernel is
+    radius : the distance at which a neighbour counts as ½, in the columns' own units (divided by the kernel's `scale`,
+        if a kernel is
         given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
     rows, buckets : the sketch's size where a grid cannot serve; None takes sizes that suit groups of some thousand
         records.
@@ -141,7 +141,7 @@ class PrivateNeighbors(PrivateEstimator):
     def count_within(self, Q: Any, radius: float | None = None, *, confidence: float = 0.95) -> Counts:
         """Soft counts of the private records within `radius` of each query, with their interval.
 
-        Hashed rows know one radius, that of their kernel. Releases with a grid answer for any radius: there the kernel
+        Hashed rows know one radius, that of their kernel. Releases with a grid serve any radius: there the kernel
         comes in with the query.
         """
         Q = self._read(Q)
@@ -150,16 +150,16 @@ class PrivateNeighbors(PrivateEstimator):
         return Counts(release.kernel_sum(Q), lower, upper)
 
     def smallest_crowd(self, Q: Any, radius: float | None = None, *, error_rate: float = 0.05) -> np.ndarray:
-        """For each query, the smallest crowd that `is_near` can tell from half as large a one."""
+        """For each query, the smallest crowd that `is_near` can tell from one half as large."""
         Q = self._read(Q)
         return 4.0 * self._half_interval(self._at(radius), Q, error_rate)
 
     def is_near(
         self, Q: Any, radius: float | None = None, *, crowd: float | None = None, error_rate: float = 0.05
     ) -> np.ndarray:
-        """Whether a crowd is within `radius` of each query, wrong with probability `error_rate` at most on either side.
+        """Whether a crowd is within `radius` of each query, wrong with probability at most `error_rate` on either side.
 
-        `crowd` = None takes the smallest that can be told, for each query.
+        `crowd` = None takes the smallest that can be distinguished, for each query.
         """
         return self._decide(self._read(Q), self._at(radius), crowd, error_rate)
 
@@ -204,7 +204,7 @@ class PrivateNeighbors(PrivateEstimator):
         ----------
         groups : a mapping or bundle, name → release, or a list of releases: groups are ranked by their own density at
             the query,
-            so that a small near group comes before a large far one.
+            so a small group nearby comes before a large distant one.
         catalogue : public records. Those around which the release has a crowd of private records are ranked by their
             distance from the query.
 

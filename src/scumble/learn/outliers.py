@@ -17,30 +17,30 @@ from scumble.release import Release
 
 
 class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
-    """Low density is an outlier (the paper's section 4; Luo & Shrivastava 2018).
+    """Records of low density are outliers (the paper's section 4; Luo & Shrivastava 2018).
 
     The signs are scikit-learn's: `score_samples` is high for usual records, `decision_function` = `score_samples` −
     `offset_` is negative for outliers, and `predict` says −1 for them and 1 for the others.
 
     **The threshold.** `offset_` should be the `contamination` quantile of the private records' own scores.
 
-    *Grids* tell it themselves: it costs nothing. The cells are ranked by the very scores that will judge, and the
-    counters summed down the ranks. At ε = 1 with 20,000 records in two and three columns, skewed, heavy-tailed and even
-    ones too, about 98 of 100 rates from 0.01 to 0.3 were kept within 0.02, the worst within 0.032. (Of records with
-    equal values, all or none are outliers, here as everywhere.)
+    *Grids* determine it themselves, at no cost. The cells are ranked by the scores that will be used to judge, and the
+    counters summed down the ranks. At ε = 1 with 20,000 records in two and three columns, skewed, heavy-tailed and
+    uniform ones included, about 98 of 100 rates from 0.01 to 0.3 were kept within 0.02, the worst within 0.032. (Of
+    records with equal values, all or none are outliers, here as everywhere.)
 
-    *Hashed rows* do not: their counters do not tell how a crowd is spread within a bandwidth. `threshold_share` of ε
+    *Hashed rows* do not: their counters do not show how a crowd is spread within a bandwidth. `threshold_share` of ε
     pays for one more release, of the records' scores in one row of counters; see :mod:`scumble.learn.quantiles`. With
     20,000 records of fourteen shapes in 5 to 25 columns the same rates were kept within 0.017, on five real tables
     within 0.009. With 5,000 records the noise takes 0.01 at one standard deviation.
 
     *From a release* of hashed rows alone (`from_release`, or `threshold_share=0`), records are drawn from it
     (:func:`scumble.learn.sample`) and their scores taken: a rough threshold, at no cost. On the same shapes rates were
-    off by up to 0.06 in 5 columns, 0.08 in 8 and 0.2 or more in 16 and 25; for records even over their bounds, whose
+    off by up to 0.06 in 5 columns, 0.08 in 8 and 0.2 or more in 16 and 25; for records uniform over their bounds, whose
     scores differ by little but noise, by 0.4 to 0.9.
 
     **What is private.** The release, the threshold and whatever `predict` says about records of the analyst's own. If
-    the curator publishes `predict(X)` of the private X itself, that says of each record whether it is an outlier: not
+    the curator publishes `predict(X)` for the private X itself, that reveals whether each record is an outlier: not
     private.
 
     Parameters
@@ -134,7 +134,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         self.offset_ = float(_score(self._threshold()))
 
     def _threshold(self) -> float:
-        """The kernel sum that the asked share of the private records falls below."""
+        """The kernel sum below which the requested share of the private records falls."""
         if self.scores_ is not None:
             return quantiles.of_counted(self.scores_, self.release_.count, self.contamination)
         if self.release_.design == "grid":
@@ -160,5 +160,5 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
 
 
 def _score(sums: Any) -> np.ndarray:
-    """The signed logarithm log(1 + |f|): in the order of the kernel sums, below zero too, and finite."""
+    """The signed logarithm log(1 + |f|): in the order of the kernel sums, also below zero, and finite."""
     return np.sign(sums) * np.log1p(np.abs(sums))

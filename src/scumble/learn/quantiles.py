@@ -1,17 +1,17 @@
-"""Which kernel sum does a share of the private records fall below? Three ways to tell, for thresholds.
+"""Below which kernel sum does a share of the private records fall? Three ways to tell, for thresholds.
 
 **Grids: from the release.** The cells are ranked by their kernel sums, the counters summed down the ranks.
 
-**Hashed rows: one more sketch.** Rows of hashes have no cells, and their counters do not tell how a crowd is spread
-within a bandwidth. But a kernel sum of a release is a public function of a record, so that the records' own kernel sums
+**Hashed rows: one more sketch.** Rows of hashes have no cells, and their counters do not show how a crowd is spread
+within a bandwidth. But a kernel sum of a release is a public function of a record, so the records' own kernel sums
 can be counted like any other column: in one row of counters, of which each record touches one. It costs its own
-budget, no more (sequential composition), and is itself a :class:`~scumble.Release`, so that its claim and its noise are
+budget, no more (sequential composition), and is itself a :class:`~scumble.Release`, so its claim and its noise are
 those of any release.
 
 *Cells.* The counters are even in the signed root of the kernel sum, from the noise's lowest to √N. Roots resolve sparse
-places and crowds alike. In more cells noise adds up, in fewer the quantile gets lost: 4 √(εN) of them were near the
-best on fourteen made-up shapes of 2,000 to 250,000 records. The column is made of the rows' counters added up in whole
-numbers, and so is a function of the record alone, to the last bit: no other record, by its mere presence, moves this
+places and crowds alike. With more cells noise adds up, with fewer the quantile gets lost: 4 √(εN) of them were near the
+best on fourteen synthetic shapes of 2,000 to 250,000 records. The column consists of the rows' counters, added up in
+whole numbers, and is a function of the record alone, to the last bit: no other record, by its mere presence, moves this
 one across an edge.
 
 *Reading.* The counters become masses as in :func:`scumble.learn.sample`, none negative, summing to the count; between
@@ -86,7 +86,7 @@ def sampled(release: Release, share: float, *, bounds: Any, seed: int) -> float:
 
 
 def root(sums: Any) -> np.ndarray:
-    """The signed root: in the order of the kernel sums, below zero too.
+    """The signed root: in the order of the kernel sums, also below zero.
 
     >>> root(np.array([-4.0, 9.0]))
     array([-2.,  3.])

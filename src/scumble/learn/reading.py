@@ -1,7 +1,7 @@
 """Records and targets for estimators, read by scumble's own tables.
 
-scikit-learn's readers convert a table or a list of labels as a whole, so that one cell decides what the others become,
-and their errors quote cells. Here each cell is read by itself, and an error tells columns and counts. The words that
+scikit-learn's readers convert a table or a list of labels as a whole, so one cell decides what the others become,
+and their errors quote cells. Here each cell is read by itself, and an error names columns and counts. The words that
 scikit-learn's own checks look for are kept.
 """
 
@@ -21,7 +21,7 @@ from scumble.tables.containers import objects, take_apart
 
 
 class BadCells(DataError, TypeError):
-    """Cells that are no finite numbers: scikit-learn expects a ValueError of some and a TypeError of others."""
+    """Cells that are not finite numbers: scikit-learn expects a ValueError for some and a TypeError for others."""
 
     def __init__(self, bad: np.ndarray, names: Any) -> None:
         hint = "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: mend them."

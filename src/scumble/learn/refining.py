@@ -1,4 +1,4 @@
-"""Sharper answers from hashed rows: a synthetic table takes the luck of hashing upon itself."""
+"""Sharper answers from hashed rows: a synthetic table absorbs the hashing variance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scumble.tables import Table
 COMPANIONS = 2000
 """Particles in each of the two companions: half as many cost a quarter of the gain, and half the time of a query."""
 SOME = 8
-"""Every eighth of them is enough to see how far they are to be trusted."""
+"""Every eighth of them is enough to see how far to trust them."""
 LEAST_ROWS = 64
 PAIRS = 1 << 20
 """Kernel values at a time: bounds the memory of queries."""
@@ -28,24 +28,24 @@ PAIRS = 1 << 20
 def refine(release: Release, bounds: Any = None) -> Release | Refined:
     """Answers from a release of hashed rows with about half the error of hashing. It costs no privacy.
 
-    Every row reads the table through one random hash, and an answer depends on the luck of that hash. A *companion*, a
-    cloud of weighted points z made from the release (see :func:`~scumble.learn.sample`), shares that luck: counted by
-    the same hash functions, its rows err in the same direction. But of the companion the truth is known. So
+    Every row reads the table through one random hash, and an answer has that hash's variance. A *companion*, a
+    cloud of weighted points z made from the release (see :func:`~scumble.learn.sample`), shares it: counted by
+    the same hash functions, its rows err in the same direction. But the companion's true answer is known. So
 
         f̂(q) = Σ w k(z, q) + mean over rows of (released − counted from the companion),
 
-    a control variate: right on average whatever the companion is, and the closer it comes to the table, the less is
-    left to chance. There are two companions: the rows of either half are compared with the one that was made from the
-    other half, so that none was fitted to the luck that it is to take away. How far it is trusted, a factor of its
+    a control variate: right on average whatever the companion is, and the closer it comes to the table, the less
+    variance is left. There are two companions: the rows of either half are compared with the one that was made from the
+    other half, so none was fitted to the variance that it is to remove. How far it is trusted, a factor of its
     weights between 0 and 1, is the slope of the rows of its half on its own.
 
-    A query costs the kernel of some 4,000 points. Beyond 2,048 rows little is left to chance, below 64 there is too
-    little to learn from, a grid knows no luck, and categories have no places: such releases are returned as they are.
+    A query costs the kernel of some 4,000 points. Beyond 2,048 rows little of it is left, below 64 there is too
+    little to learn from, a grid has none, and categories have no positions: such releases are returned as they are.
 
     Parameters
     ----------
     release : a release.
-    bounds : (low, high), public, each a number or one a column: where to look for the records.
+    bounds : (low, high), public, each a number or one per column: where to look for the records.
 
     >>> import numpy as np, scumble
     >>> X = np.random.default_rng(0).normal(0.0, 1.0, (20_000, 6))
@@ -139,7 +139,7 @@ class _Companion:
         self.counted = _counted(codes, self.weights, release.buckets).astype(np.int64)
 
     def _slope(self, codes: np.ndarray, counted: np.ndarray, shares: np.ndarray, some: np.ndarray) -> float:
-        """By how much the rows served deviate where the companion's do, at some of its points: 1 if it is a twin."""
+        """By how much the rows served deviate where the companion's do, at some of its points: 1 if they are equal."""
         theirs, mine = (
             np.take_along_axis(table - table.mean(axis=1, keepdims=True), codes[:, some], axis=1)
             for table in (self.release.counts[self.serve], counted)

@@ -24,18 +24,18 @@ MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
 ANCHOR = (0.15, 0.5)
 """a² over the number of columns, with δ > 0 and with δ = 0."""
 CAUTION = (2.0, 10.0)
-"""λ/(s √q), with δ > 0 and with δ = 0, where the model had better stay near the mean."""
+"""λ/(s √q), with δ > 0 and with δ = 0, where the model should stay near the mean."""
 DOUBT = 0.5
-"""How much of what noise would show on average is taken off the products of columns and target."""
+"""How much of what noise would show on average is subtracted from the products of columns and target."""
 GAUSSIAN_ROWS, WIDE_ROWS, LAPLACE_ROWS = 20_000, 10_000, 240
-"""Gaussian noise bears any number of rows, so that hashing can be made as exact as time allows (fewer for tables of
+"""Gaussian noise allows any number of rows, so hashing can be made as accurate as time allows (fewer for tables of
 more than 40 columns); Laplace noise does not."""
 LARGEST = 1.5
 """The longest θ, in units of the bounds, that the surrogate's lift has room for."""
 
 
 class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
-    """Linear regression by the folded sketch: one increment a record, a closed form, no search.
+    """Linear regression by the folded sketch: one increment per record, a closed form, no search.
 
     **Idea.** Columns and target are scaled to [−1, 1] by their public bounds. The record z = [x, 1, y] goes to the
     unit sphere by a factor that depends on x alone and a lift, z̃ = [x, a, ay, a√(1 − y²), 0]/√(|x|² + 2a²), with a²
@@ -46,15 +46,15 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         Σ z̃z̃ᵀ is estimated from the signs (:mod:`scumble.learn.moments`); its blocks are the normal equations of
         least squares with weights 1/(|x|² + 2a²), and ridge regression solves them. The penalty is λ = 2 s √q, with q
         columns and s the standard error of an entry: the largest eigenvalue that noise alone would show, the least
-        penalty that is safe. It costs nothing, as s is seen in the release.
+        penalty that is safe. It costs nothing, as s is read from the release.
     ``method="surrogate"``
-        the paper's way: ask the sketch at θ̃ = c[θ, −1/a, 0, rest]. The answer, Σ (1 − τ)ᵐ + τᵐ with τ =
-        acos(c·residual)/π, is convex in the residual and least where it is zero; a search that bears noise finds the
-        best θ. It reads one counter a row where the closed form uses them all: it needs many rows and stays behind.
+        the paper's method: ask the sketch at θ̃ = c[θ, −1/a, 0, rest]. The answer, Σ (1 − τ)ᵐ + τᵐ with τ =
+        acos(c·residual)/π, is convex in the residual and least where it is zero; a search that tolerates noise finds
+        the best θ. It reads one counter per row where the closed form uses them all: it needs many rows and does worse.
 
     With δ > 0 rows are free and their number is large. With δ = 0 noise grows with the rows: there are few, and
-    unless there are very many records the answer leans to the mean of the target, for which a fifth of ε then buys a
-    histogram of its own, `release_of_target_`.
+    unless there are very many records the answer is pulled to the mean of the target, for which a fifth of ε then buys
+    a separate histogram, `release_of_target_`.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         declares that
         the data's own are public.
     method : "closed" or "surrogate".
-    kernel : a FoldedKernel; None takes four hyperplanes a row.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are needed always.
+    kernel : a FoldedKernel; None takes four hyperplanes per row.
+    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are always needed.
 
     Attributes
     ----------
@@ -278,8 +278,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
 def _ridge(moments: np.ndarray, penalty: float, errors: tuple[float, float], mean: float | None = None) -> np.ndarray:
     """θ and intercept from the (weighted) moments of [x, 1, y]; the intercept is not penalised.
 
-    `errors` are those of an entry of x with y, and of 1 with y or 1. Columns are centred first, so that a penalty
-    beyond all measure gives the mean of the target; and where noise is all there is, nothing is learnt from it: the
+    `errors` are those of an entry of x with y, and of 1 with y or 1. Columns are centred first, so an infinite penalty
+    gives the mean of the target; and where noise is all there is, nothing is learnt from it: the
     products of x and y shrink by what noise alone would show (James & Stein 1961), and the mean to the middle.
     """
     q = len(moments) - 2

@@ -1,4 +1,4 @@
-"""Synthetic records: for people who want rows."""
+"""Synthetic records: for people who need rows."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any
 
     Parameters
     ----------
-    release : a Release, or a Bundle with one release a class. Then labels are drawn too, in proportion to the counts.
+    release : a Release, or a Bundle with one release per class: then labels are drawn too, in proportion to the counts.
     n : how many records.
-    random_state : the seed of the draw; None takes a fresh one. (The release's noise has been drawn long ago.)
-    bounds : (low, high), public, each a number or one a column. Releases with grids know theirs; hashed rows need them.
+    random_state : the seed of the draw; None takes a fresh one. (The release's noise was drawn long ago.)
+    bounds : (low, high), public, each a number or one per column. Grids know theirs; hashed rows need them.
 
     Returns
     -------
     An (n, columns) array; for a bundle the pair of such an array and the labels.
 
-    The records follow the counters themselves, not the density that `release.density` reads off them: that one is
+    The records follow the counters themselves, not the density that `release.density` computes from them: that one is
     blurred by the kernel, and drawing from it would blur the records once more.
 
     *Grids.* The cells are halved again and again, along one axis at a time. Half A of a node with mass m has the noisy
     count a, of variance s². Its mass is the mean of what is plausible: a normal law around a, cut to [0, m], with some
-    prior probability that all the mass, or none, lies in A. Noise is so averaged over wide empty regions before it can
+    prior probability that all the mass, or none, lies in A. So noise is averaged over wide empty regions before it can
     do harm, no mass is negative, and all masses sum to the count. Within a cell records are spread evenly.
 
-    *Hashed rows.* Each row is a histogram of the table along a random projection, so that finding records from rows is
-    tomography. A cloud of weighted particles is counted by the very hash functions of the release. The weights follow
+    *Hashed rows.* Each row is a histogram of the table along a random projection, so finding records from rows is
+    tomography. A cloud of weighted particles is counted by the release's own hash functions. The weights follow
     w ← w · exp(η · mean over rows of (released − counted) at the particle's own buckets),
     the exponentiated gradient (Kivinen & Warmuth 1997) of the squared distance between both tables; heavy particles
     multiply, light ones die, and all move a little, in steps that shrink from the bounds' width to a part of the
@@ -184,7 +184,7 @@ def _plausible(a: np.ndarray, s: np.ndarray, m: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         exact = np.clip(a, 0.0, m)
         z0, z1 = -a / s, (m - a) / s
-        # All three weights relative to the likelihood at the nearest possible mass, so that none of them vanishes.
+        # All three weights relative to the likelihood at the nearest possible mass, so none of them vanishes.
         peak = np.square((a - exact) / s)
         at_0, at_m, inner = (0.3989 * np.exp(-0.5 * (z * z - peak)) for z in (z0, z1, (a - exact) / s))
         area = _area(z0, z1) * np.exp(0.5 * peak)

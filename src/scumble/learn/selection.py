@@ -1,24 +1,24 @@
 """Choosing parameters privately: the best of a public list, for a small share of the budget.
 
 **Report noisy max.** Each candidate has a score, a whole number that one record changes by at most Δ. Independent
-discrete Laplace noise of scale b goes on every score; the candidate with the largest sum is named, ties to the first.
-Nothing else is published, so that the list may be long.
+discrete Laplace noise of scale b is added to every score; the one with the largest sum is named, ties to the first.
+Nothing else is published, so the list may be long.
 
 *Claim.* With b = 2Δ/ε the choice is ε-private; with b = Δ/ε if adding a record never lowers a score ("monotone").
 
 *Proof.* Fix a candidate i and the noise of all others. i is chosen if its own noise Z is at least some whole number
-t, the least one with which it wins (ties are settled by position, so that there is such a number). On a neighbouring
-table its score may fall by Δ while the others rise by Δ, so that there t′ ≤ t + 2Δ; if scores are monotone, either
+t, the least one with which it wins (ties are settled by position, so there is such a number). On a neighbouring
+table its score may fall by Δ while the others rise by Δ, so there t′ ≤ t + 2Δ; if scores are monotone, either
 all fall or all rise, by at most Δ each, and t′ ≤ t + Δ. The discrete Laplace law has P(Z ≥ t + c) ≥ e^(−c/b) P(Z ≥ t)
-for every t and c ≥ 0: its tail falls by the factor e^(−1/b) a step for t ≥ 1 and more slowly below. So P(i | table′)
+for every t and c ≥ 0: its tail falls by the factor e^(−1/b) per step for t ≥ 1 and more slowly below. So P(i | table′)
 ≥ e^(−ε) P(i | table), for any noise of the others, hence on average. ∎ (Dwork & Roth 2014, Claim 3.9, for the
 discrete law; Ding et al. 2021.)
 
 Noise is drawn by :mod:`scumble.privacy.noise`, exactly.
 
 **A score for kernels.** `credible_records` asks how many records the best single row of a sketch would classify
-rightly if it had to be read through the noise to come. A bucket's majority counts as far as it exceeds a margin τ of
-about two standard deviations; elsewhere one and the same class c₀ is guessed:
+correctly if it had to be read through the noise to come. A bucket's majority counts by as much as it exceeds a margin
+τ of about two standard deviations; elsewhere the same class c₀ is always guessed:
 
     score = max over c₀, r of Σ_buckets max(S_c₀, max_c S_c − τ).
 
@@ -47,9 +47,9 @@ from scumble.sketch import Sketch
 def noisy_best(
     scores: Sequence[int], epsilon: Any, *, sensitivity: int = 1, monotone: bool = False, handicaps: Sequence[int] = ()
 ) -> int:
-    """The position of the best score, chosen ε-privately; see the module's text for the proof.
+    """The position of the best score, chosen ε-privately; see the module's documentation for the proof.
 
-    `handicaps`, public whole numbers, are taken off the scores first: a way to prefer a candidate that is good in
+    `handicaps`, public whole numbers, are subtracted from the scores first: a way to prefer a candidate that is good in
     general.
 
     >>> noisy_best([10, 5000, 20], epsilon=1.0)         # any other with probability below exp(−1000)
@@ -79,7 +79,7 @@ def _whole(numbers: Sequence[int]) -> list[int]:
 
 
 def credible_records(sketches: Sequence[Sketch], margin: int) -> int:
-    """The score of a kernel, from the secret sketches of all classes; see the module's text."""
+    """The score of a kernel, from the secret sketches of all classes; see the module's documentation."""
     counts = np.stack([sketch._counts for sketch in sketches])
     credible = np.maximum(counts.max(axis=0) - int(margin), 0)
     return max(int(np.maximum(one, credible).sum(axis=1).max()) for one in counts)
@@ -103,7 +103,7 @@ def choose_kernel(
     ----------
     kernels : the candidates.
     parts : the records of each class, (n, columns).
-    epsilon : the price of the choice. It adds to that of the release.
+    epsilon : the cost of the choice. It is added to that of the release.
     release_epsilon, delta, rows : of the release to come: how much noise the rows will have to be read through.
 
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Labels and targets: what is public of them, and what to say if it is missing.
+"""Labels and targets: what about them is public, and what to say if it is missing.
 
 A label is compared with the classes cell by cell, by the one rule of :mod:`scumble.tables.hashing`: 1, 1.0 and "1" are
 the same class, and what one record's label is changes nobody else's.
@@ -17,7 +17,7 @@ from scumble.tables.cells import Column, categories, is_arrow
 from scumble.tables.hashing import stable_hash
 
 _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
-"""Where classes are numbers, a truth value stands for 0 or 1; and the other way round."""
+"""Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
 
 
 def require_target(model: Any, y: Any) -> None:

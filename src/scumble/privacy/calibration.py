@@ -1,10 +1,10 @@
 """Calibration: from a privacy budget to exact noise scales, and back to an honest claim.
 
-**Scales.** With the sensitivities L1, L2 of the R rows (`scumble.privacy.sensitivity`), m records a
+**Scales.** With the sensitivities L1, L2 of the R rows (`scumble.privacy.sensitivity`), m records per
 person, and a small share c of the budget (1/25) for the count:
 
-- δ = 0, discrete Laplace:   s = m·L1/((1 − c) ε) and s_N = m/(c ε), so that m·L1/s + m/s_N = ε;
-- δ > 0, discrete Gaussian:  σ² = m²·L2² σ₀²/(1 − c) and σ_N² = m² σ₀²/c, so that m²(L2²/σ² + 1/σ_N²) = 1/σ₀²,
+- δ = 0, discrete Laplace:   s = m·L1/((1 − c) ε) and s_N = m/(c ε), so m·L1/s + m/s_N = ε;
+- δ > 0, discrete Gaussian:  σ² = m²·L2² σ₀²/(1 − c) and σ_N² = m² σ₀²/c, so m²(L2²/σ² + 1/σ_N²) = 1/σ₀²,
   where σ₀ is the analytic σ for sensitivity 1 (Balle & Wang 2018), enlarged until the *discrete* law is
   certified (`scumble.privacy.gaussian`).
 

@@ -106,9 +106,9 @@ class PrivacyClaim:
     # -- reading ------------------------------------------------------------------------------
 
     def equivalent(self, delta: float = 1e-6) -> float:
-        """The ε′ for which this very release is also (ε′, delta)-private; an upper bound.
+        """The ε′ for which this same release is also (ε′, delta)-private; an upper bound.
 
-        A pure-ε release is at the same time approximately private with a far smaller ε′ if many rows
+        A pure-ε release is also approximately private with a far smaller ε′ if many rows
         share the budget: see `scumble.privacy.laplace`. For Gaussian noise this walks along its curve.
         """
         target = float_down(as_fraction("delta", delta))
@@ -274,7 +274,7 @@ _FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")
 
 
 def disjoint(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
-    """The claim of several releases of which each *person* is in at most one: the largest cost of them.
+    """The claim of several releases where each *person* is in at most one: the largest of their costs.
 
     Parallel composition (McSherry 2009). Under ``neighbors="replace"`` it holds only if the part to which
     a record belongs does not depend on the record's values: a record that changes must stay where it is.
@@ -302,7 +302,7 @@ def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
 def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     """The claim of several releases that have no *record* in common.
 
-    A record is in one of them: where a record is what is protected, the largest cost is the cost. A person may have
+    A record is in one of them: where records are protected, the cost is the largest of theirs. A person may have
     records in each of them, up to `records_per_person` every time: for a person the costs add up.
     """
     found = _compatible(claims)
@@ -362,7 +362,7 @@ def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str
 
 
 ROOM = 1e-7
-"""How much larger the claim is than what was found: whoever reads it may compute with other last digits."""
+"""How much larger the claim is than what was found: a reader's arithmetic may differ in the last digits."""
 
 _HOW = {"rho": "added up by ρ", "gaussian": "Gaussian noise added up exactly"}
 

@@ -8,7 +8,7 @@ are R + 1 independent randomized responses, so the total loss is
     L = (2B − R)/s + (2b − 1)/s_N,   B ~ Binomial(R, p(1/s)),  b ~ Bernoulli(p(1/s_N)),  p(x) = 1/(1 + e^−x),
 
 and δ(ε′) = E max(0, 1 − exp(ε′ − L)). The sum R/s + 1/s_N, the pure ε, is the worst case, met only if
-all coins fall alike; with some luck excluded (δ), the typical loss counts, and that is far smaller.
+all coins fall alike; with rare events excluded (δ), the typical loss counts, and that is far smaller.
 
 For a person with m records a row's move is dominated by randomized response with m/s, however it is
 spread over the row's counters: every ε-private law is (Kairouz, Oh & Viswanath 2015).

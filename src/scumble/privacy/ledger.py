@@ -11,17 +11,17 @@ What is charged is never given back: a crash after the charge loses budget, neve
 - ``"zcdp"``: Σρ ≤ ρ (Bun & Steinke 2016, Lemma 1.7), where ρ is the largest one that implies (ε, δ). For many releases
   this is far cheaper: √k instead of k.
 
-Releases of *disjoint parts* of the dataset (by year, by region; each person in one part only) cost the largest sum of
+Releases of *disjoint parts* of the dataset (by year, by region; each person in only one part) cost the largest sum of
 any one part (parallel composition, McSherry 2009). Parts must be named by the curator beforehand: a misspelt part would
 otherwise be a fresh budget.
 
 **Exactness.** Costs are computed from the exact noise scales and kept as fractions, in text: three times 0.1 is 0.3.
 
 **The file** is an SQLite database of mode 0600 with three tables that only grow; triggers refuse to change or delete a
-row, and each row carries a seal, a SHA-256 over its content and the seal before it, so that a damaged or edited row is
-found. (It is no signature: whoever can write the file can make new seals, or bring back an old copy. Keep the file as
-safe as the table.) Each operation opens the file anew: nothing is shared between threads or across a fork. What SQLite
-cannot protect by itself (several names, stray journals) is the business of :mod:`scumble.privacy.ledgerfile`. A charge
+row, and each row carries a seal, a SHA-256 over its content and the seal before it, so a damaged or edited row is
+found. (It is not a signature: whoever can write the file can make new seals, or restore an old copy. Keep the file as
+safe as the table.) Each operation reopens the file: nothing is shared between threads or across a fork. What SQLite
+cannot protect by itself (several names, stray journals) is handled by :mod:`scumble.privacy.ledgerfile`. A charge
 is one ``BEGIN IMMEDIATE`` transaction; with a rollback journal and ``synchronous=EXTRA`` it is on the disk, the
 folder's entry included, before the call returns. ``ledger.proof.md`` holds the argument.
 """
@@ -64,7 +64,7 @@ COMPOSITIONS = ("pure", "zcdp")
 
 _VERSION = 1
 _FINEST = 10**30
-"""Fractions with large denominators are rounded up to a multiple of 10⁻³⁰, so that sums stay short."""
+"""Fractions with large denominators are rounded up to a multiple of 10⁻³⁰, so sums stay short."""
 
 _TABLES = {
     "datasets": (
@@ -104,7 +104,7 @@ class Cost:
     def of(claim: PrivacyClaim, *, rounded: bool = True) -> Cost:
         """The cost of a claim, from its exact scales.
 
-        Scales were enlarged by up to 2⁻⁴⁰ to be short fractions, so that ε = 0.7 is exactly 0.69999999999936. `rounded`
+        Scales were enlarged by up to 2⁻⁴⁰ to be short fractions, so ε = 0.7 is exactly 0.69999999999936. `rounded`
         goes back up by as much, to the simplest fraction there is: 7/10.
 
         >>> from scumble.privacy import calibrate
@@ -259,7 +259,7 @@ class Account:
 
 
 class Ledger:
-    """A custodian's book of privacy budgets: one file, any number of datasets.
+    """A custodian's record of privacy budgets: one file, any number of datasets.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 60.0) -> None:
         self.path = os.path.realpath(os.fsdecode(path))
         self._timeout = timeout
-        self.accounts()  # so that a file that is no ledger is refused now
+        self.accounts()  # a file that is not a ledger is refused now
 
     @staticmethod
     def create(path: str | os.PathLike[str], *, timeout: float = 60.0) -> Ledger:
@@ -365,17 +365,17 @@ class Ledger:
         records_per_person: int = 1,
         parts: Iterable[str] = (),
     ) -> Account:
-        """Give a dataset its total budget. Once and for all: to open it again with other numbers is refused.
+        """Give a dataset its total budget, once and for all: opening it again with other numbers is refused.
 
         Parameters
         ----------
         dataset : a name of your choice for the records. All releases that a person of this dataset may be in
             must be charged to it, under this one name.
         epsilon, delta : the total. With ``composition="pure"`` every release's ε and δ count against them.
-        rho : for ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` then is what it is shown at.
+        rho : for ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` is then the δ at which it is shown.
         composition : how costs add up, ``"pure"`` (default) or ``"zcdp"`` (needs δ > 0; the default if `rho` is given).
         neighbors, records_per_person : what is protected. Releases must promise the same, or more records.
-        parts : names of disjoint parts, each person in one only. More may be added by opening the dataset again.
+        parts : names of disjoint parts, each person in only one. More may be added by opening the dataset again.
         """
         kind = composition or ("pure" if rho is None else "zcdp")
         budget = _budget(epsilon, delta, rho, kind)
@@ -405,10 +405,10 @@ class Ledger:
             return _read(connection, self.path)[dataset]
 
     def charge(self, dataset: str, claim: PrivacyClaim, *, identity: str, part: str | None = None) -> bool:
-        """Charge a release to a dataset, durably, or refuse with what is left. True if it is a new charge.
+        """Charge a release to a dataset, durably, or refuse and say what is left. True if it is a new charge.
 
-        `identity` is the release's UUID, fixed beforehand. Charging it again changes nothing and gives False: whoever
-        does not know whether a charge went through may repeat it. (Noise must be drawn once for each charge:
+        `identity` is the release's UUID, fixed beforehand. Charging it again changes nothing and gives False: if you
+        do not know whether a charge went through, you may repeat it. (Noise must be drawn once for each charge:
         `Sketch.release` takes a fresh identity each time.)
         """
         if str(uuid.UUID(identity)) != identity:
@@ -434,7 +434,7 @@ class Ledger:
     @contextlib.contextmanager
     def _connected(self, *, write: bool) -> Iterator[sqlite3.Connection]:
         """A connection for one operation. What raises inside is rolled back; else it is committed, to the disk."""
-        # A reader, too, may have to roll back what a killed process left behind.
+        # A reader may also have to roll back what a killed process left behind.
         mode = "rw" if write or os.access(self.path, os.W_OK) else "ro"
         try:
             with (
@@ -571,7 +571,7 @@ def _fits(account: Account, claim: PrivacyClaim, part: str | None) -> None:
 
 
 def _require_room(account: Account, costs: list[Cost], part: str | None) -> Cost:
-    """The first of the costs (all of them sound) that the account can bear."""
+    """The first of the costs (all of them sound) that the account can cover."""
     for cost in costs:
         if not account.refusal(cost, part):
             return cost

@@ -11,7 +11,7 @@ nothing, and rolling back would undo them. So before SQLite sees the file:
 - Only a file that is torn is rolled back, and only by a journal of its own last transaction: SQLite's counter of
   changes tells.
 
-All of it happens behind a lock of our own on the file (``flock``), so that no other operation is in its middle. A lock
+All of it happens behind a lock of our own on the file (``flock``), so no other operation is in its middle. A lock
 of that kind has nothing to do with SQLite's (``fcntl``). Those are dropped when *any* descriptor of the file is closed
 in the same process: ours is closed last, when no operation is left. ``ledger.proof.md`` holds the argument.
 """
@@ -86,7 +86,7 @@ def lock(descriptor: int) -> bool:
 
 
 def unlock(descriptor: int) -> None:
-    """Give the lock back, also where a forked child holds the descriptor, too."""
+    """Release the lock, even where a forked child also holds the descriptor."""
     if os.name == "posix":
         import fcntl
 
@@ -118,7 +118,7 @@ def _require_one_name(path: str, about: os.stat_result) -> None:
 
 
 def _require_no_log(path: str, header: bytes) -> None:
-    """A write-ahead log holds charges in a second file, and is replayed by its name, too."""
+    """A write-ahead log holds charges in a second file, and is likewise replayed by its name."""
     ours = int.from_bytes(header[68:72], "big") == APPLICATION
     if ours and (2 in header[18:20] or os.path.lexists(f"{path}-wal")):
         raise FileError(

@@ -13,10 +13,10 @@ millions of draws, more in decimal arithmetic of growing precision. ``noise.proo
 - discrete Laplace:  P(k) = (1 − q)/(1 + q) · q^|k| with q = exp(−1/scale),
 - discrete Gaussian: P(k) = exp(−k²/(2σ²)) / Σⱼ exp(−j²/(2σ²)).
 
-**Laplace.** P(|k| ≥ j) = 2q^j/(1 + q) for j ≥ 1, so that |k| = floor(scale · (c − ln U)) with
+**Laplace.** P(|k| ≥ j) = 2q^j/(1 + q) for j ≥ 1, so |k| = floor(scale · (c − ln U)) with
 c = ln(2/(1 + q)), and another bit is the sign. A word of random bits is its sign and the beginning of
 its U. If the scale is small, words of 8 or 16 bits decide most draws, and as there are so few of them, their
-answers stand in a table.
+answers are kept in a table.
 
 **Entropy** is the operating system's, fetched by each call for itself and never kept: a forked or
 copied process cannot repeat another's noise. There is no seed: noise that can be replayed can be
@@ -248,7 +248,7 @@ def _laplace_kernel(
 
 @njit(cache=True, nogil=True)
 def _laplace_lookup(words: Words, table: npt.NDArray[np.int16], out: Integers, waiting: Integers) -> int:
-    """The same for short words, whose answers stand in a table."""
+    """The same for short words, whose answers are kept in a table."""
     undecided = 0
     for slot in range(len(words)):
         value = table[words[slot]]
@@ -332,7 +332,7 @@ def _context(digits: int) -> Context:
     return Context(digits, ROUND_HALF_EVEN, MIN_EMIN, MAX_EMAX)
 
 
-_WIDE = _context(1_000_000)  # so that scaleb does not round
+_WIDE = _context(1_000_000)  # wide enough that scaleb does not round
 
 
 @lru_cache(maxsize=256)
@@ -405,7 +405,7 @@ def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def require_backend(name: str) -> str:
-    """The backend's name, if there is such a one and it is installed: asked before a budget is spent on it."""
+    """The backend's name, if it exists and is installed: checked before a budget is spent on it."""
     if name not in ("exact", "opendp"):
         raise parameter("backend", "'exact' or 'opendp'", name)
     if name == "opendp" and importlib.util.find_spec("opendp") is None:

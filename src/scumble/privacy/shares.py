@@ -2,7 +2,7 @@
 
 Hospitals that may not show each other their counters can still publish one sketch of all their patients: each adds a
 *share* of the noise to its own counters, and an aggregator adds up the shares. With n custodians of whom t may drop out
-(or may tell the aggregator their noise), every share is made for k = n − t: any k honest shares carry the noise that
+(or reveal their noise to the aggregator), every share is made for k = n − t: any k honest shares carry the noise that
 the promise needs, further ones only add to it.
 
 - δ = 0: a share is a difference of two Pólya(1/k) variables, and k of them add up to *exactly* a discrete Laplace

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Build:
-    """A pass over a source, ready to run: everything that can be refused has been looked at.
+    """A pass over a source, ready to run: everything that can be refused has been checked.
 
     `count` runs it, then `release` (or `bundle`, with classes) adds the noise. `tally` holds the secret sketches.
     """
@@ -182,7 +182,7 @@ class Build:
             self.checkpoint.discard()
 
     def release(self) -> Release | Bundle:
-        """Add the noise, once: a release, or a bundle of one release a class."""
+        """Add the noise, once: a release, or a bundle of one release per class."""
         if self._noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
@@ -214,19 +214,19 @@ def build(
     columns : the columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : the budget; see :meth:`scumble.Sketch.release`.
     rows, buckets, design : the size. None and "auto" let the plan choose, for the given budget.
-    n : roughly how many records there are, if that is public: it makes the plan better.
+    n : roughly how many records there are, if that is public: it improves the plan.
     bounds : (low, high), public, for `design="grid"`.
     seed : of the hash functions; public.
     invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
     threads : how many cores count.
-    checkpoint : a secret file that a killed build goes on from, when called again in the same way; deleted in the end.
+    checkpoint : a secret file from which a killed build resumes, when called again in the same way; deleted at the end.
     checkpoint_seconds : how often it is written.
     person_column : the column that says whose record it is: of each person only `records_per_person` are counted.
     person_memory : bytes for the table of persons; see :class:`scumble.PersonLimit`.
     noise_first : draw the noise before the first record is read; see :meth:`scumble.Sketch.start_with_noise`.
     ledger, dataset, part : charge the release to a :class:`scumble.Ledger` before noise is drawn.
     progress : a function that is told, after every batch, a :class:`Progress`.
-    allow_empty : release a table without rows, too. (A refusal tells whoever learns of it that the table is empty.)
+    allow_empty : also release a table without rows. (A refusal tells whoever learns of it that the table is empty.)
     format, delimiter, encoding : where a file's name and content do not tell.
 
     >>> import pyarrow as pa, scumble
@@ -261,10 +261,10 @@ def build_by(
     progress: Report | None = None,
     **options: Any,
 ) -> Bundle:
-    """One release a class, in one pass: like `build`, with the column `label` telling each record's class.
+    """One release per class, in one pass: like `build`, with the column `label` telling each record's class.
 
-    `classes` is public: all of them get a release, empty ones too. Each record is in one class, so that the whole
-    bundle costs one budget. A record of no class is refused or dropped, as `invalid` says.
+    `classes` is public: all of them get a release, even empty ones. Each record is in one class, so the whole
+    bundle costs one budget. A record in none of them is refused or dropped, as `invalid` says.
     """
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
     job.count(progress)

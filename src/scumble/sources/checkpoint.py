@@ -2,13 +2,13 @@
 
 Counters and position are written in one atomic step. Whenever the process dies, the file holds a state that was true:
 all rows before the position are counted once, all rows after it not at all. A build that is started again with the same
-command goes on from there and ends with the identical sketch.
+command continues from there and ends with the identical sketch.
 
-A checkpoint is used up before the release that it leads to is given out: the same counters are never released twice.
-(:mod:`scumble.pledges` tells how, when the release goes to a file.) What a killed run was writing when it died, exact
-counters too, is removed by the next run with the same checkpoint.
+A checkpoint's counters are gone before the release made from them is given out: none are released twice.
+(:mod:`scumble.pledges` says how, when the release goes to a file.) What a killed run was writing when it died, exact
+counters included, is removed by the next run with the same checkpoint.
 
-With noise first, the counters in the file are a release already, and numbers that would tell more than the position
+With noise first, the counters in the file are a release already, and numbers that would reveal more than the position
 does (rows, dropped rows) are left out. One look is harmless, two are not: see `Sketch.start_with_noise`.
 """
 

@@ -195,7 +195,7 @@ class DatabaseSource(Source):
         return (about.st_dev, about.st_ino), about.st_size
 
     def require_unchanged(self) -> None:
-        """A query sees one state of the database, whoever writes to it in the meantime: that is SQLite's business.
+        """A query sees one state of the database, whoever writes to it in the meantime: SQLite sees to that.
 
         Whoever replaces the file or cuts it short goes past SQLite.
         """

@@ -30,7 +30,7 @@ _MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
 
 
 class Delimited(Format):
-    """CSV: a header line, then one line a row. UTF-8 with or without a mark, any line ends, quoted cells."""
+    """CSV: a header line, then one line per row. UTF-8 with or without a mark, any line ends, quoted cells."""
 
     title = "CSV"
 
@@ -210,4 +210,4 @@ def _quick_types(roles: Roles) -> dict[str, pa.DataType]:
 
 
 class _Unreadable(Exception):
-    """A cell in a column of numbers is no number, or a line is no row, or a byte is no text."""
+    """A cell in a column of numbers is not a number, a line is not a row, or a byte is not text."""

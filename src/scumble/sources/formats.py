@@ -55,7 +55,7 @@ class Format(ABC):
         """The names of the columns that the file declares."""
 
     def keys(self, file: File) -> tuple[str, ...]:
-        """The names of all its columns, be they read off its records: for public points, never for a private table."""
+        """The names of all its columns, even if read from its records: for public points, never for a private table."""
         return self.columns(file)
 
     @abstractmethod

@@ -1,7 +1,7 @@
-"""JSON lines: one object a line.
+"""JSON lines: one object per line.
 
 **No header.** Which keys the records have is a fact about the records: one stray key would publish its name. So the
-columns of a private table are named by whoever asks for them, and a field that a record has not is a missing cell.
+columns of a private table are named by whoever asks for them, and a field that a record lacks is a missing cell.
 
 **Two ways, one outcome.** pyarrow reads a block of lines at once if every cell has the type that the role needs. A
 block with one of another type (a number where text was expected, a word where a number was) is read line by line in
@@ -154,7 +154,7 @@ def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes,
 def _plain(block: bytes) -> bool:
     """Whether pyarrow and Python cannot but understand each line of a block in the same way, if pyarrow does.
 
-    It is UTF-8. Each line begins with "{" and ends with "}", so that no object goes over a line's end: after the last
+    It is UTF-8. Each line begins with "{" and ends with "}", so no object goes over a line's end: after the last
     "}" of an unfinished object no "{" may follow. There is no NaN and no Inf, which the two spell differently, and
     nothing so deeply nested that Python gives up.
     """

@@ -43,7 +43,7 @@ def one_pass(
 ) -> None:
     """Count every row of the source once.
 
-    Ctrl-C (SIGTERM, SIGHUP) waits for the batch at hand, writes a last checkpoint, and then acts as usual. A source
+    Ctrl-C (SIGTERM, SIGHUP) waits for the current batch, writes a last checkpoint, and then acts as usual. A source
     that has changed meanwhile is refused, before noise is drawn. (Noise that came first has been paid for.)
     """
     start = position = checkpoint.resume(tally) if checkpoint is not None else (0, 0)

@@ -1,4 +1,4 @@
-"""Parquet: row groups by columns, so that only what is needed is read, and any row can be entered."""
+"""Parquet: row groups by columns, so only what is needed is read, and any row can be entered."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 class _Probe(Table):
-    """An empty table that notes how its columns are asked for, so that kernels of any make can tell what they need."""
+    """An empty table that notes how its columns are asked for, so kernels of any make can tell what they need."""
 
     __slots__ = ("asked",)
 

@@ -72,7 +72,7 @@ class Source(ABC):
         return [name for name in self.names if name not in besides]
 
     def keys(self) -> tuple[str, ...]:
-        """All columns, be they read off the records: for public points, never for a private table."""
+        """All columns, even if read from the records: for public points, never for a private table."""
         return self.names
 
     def require(self, wanted: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a pass over a source fills: one sketch, or one sketch a class."""
+"""What a pass over a source fills: one sketch, or one sketch per class."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Tally:
         self.over = 0
         """Records dropped because their person has had enough."""
         self.skipped: dict[int, int] = {}
-        """Lines dropped because they are no rows, by file."""
+        """Lines dropped because they are not rows, by file."""
 
     @property
     def dropped_rows(self) -> int:

@@ -5,7 +5,7 @@ through ``to_numpy``: the latter would import pandas where it is installed, half
 
 **Each cell for itself.** What a cell becomes depends on that cell and on the column's declared type, never on the other
 cells. A declared type that does not fit (text where numbers are needed) is refused: it is public, like the column's
-name. A column of Python objects declares nothing, so that there each cell that does not fit is a bad cell of its own
+name. A column of Python objects declares nothing, so there each cell that does not fit is a bad cell of its own
 record, to be refused or dropped like a missing one.
 """
 
@@ -219,7 +219,7 @@ def _time_texts(times: np.ndarray, zone: str = "") -> list[bytes | None]:
 
 
 def _encoded(column: Column) -> Iterable[pa.Array]:
-    """Pieces that share one dictionary where Arrow can arrange it, so that nothing is hashed twice."""
+    """Pieces that share one dictionary where Arrow can arrange it, so nothing is hashed twice."""
     kind = column.type
     if isinstance(column, pa.ChunkedArray) and pt.is_dictionary(kind) and column.num_chunks > 1:
         try:

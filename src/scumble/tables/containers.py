@@ -1,9 +1,9 @@
 """Columns and names out of whatever people keep tables in.
 
 pandas and polars are recognised by the names of their classes and spoken to through their own objects and
-Arrow's C interface; they are never imported here, so that neither is needed.
+Arrow's C interface; they are never imported here, so neither is needed.
 
-How a column comes over hangs on its declared type alone. Nothing here asks what its cells are: no inference, no
+How a column is converted depends on its declared type alone. Nothing here asks what its cells are: no inference, no
 conversion that succeeds or fails with one of them.
 """
 

@@ -1,4 +1,4 @@
-"""Sets of tokens, one set a record, as one flat array and offsets (CSR).
+"""Sets of tokens, one set per record, as one flat array and offsets (CSR).
 
 >>> import numpy as np
 >>> values, offsets, gone = tokens_of(np.array([{"a", "b"}, set(), None], dtype=object), "column 0")

@@ -4,7 +4,7 @@
 
     spark.sketch(df, kernel, columns=["age", "income"])                   a secret Sketch, like any other
     spark.build(df, kernel, columns=["age", "income"], epsilon=1.0)       a Release
-    spark.build_by(df, "town", kernel, classes=[...], epsilon=1.0)        a Bundle, one release a key
+    spark.build_by(df, "town", kernel, classes=[...], epsilon=1.0)        a Bundle, one release per key
     spark.register(session, kernel, columns=["age", "income"])            scumble_sketch and scumble_merge in SQL
     spark.Stream(kernel, columns=["age"], checkpoint="state.secret")      for foreachBatch
     spark.session("local[4]")                                             a session, where there is none yet

@@ -1,4 +1,4 @@
-"""From a DataFrame to a sketch, a release, or one release a key."""
+"""From a DataFrame to a sketch, a release, or one release per key."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def build_by(
     progress: Report | None = None,
     **options: Any,
 ) -> Bundle:
-    """One release a key, in one pass: like `build`, with the column `key` telling each record's class.
+    """One release per key, in one pass: like `build`, with the column `key` telling each record's class.
 
-    `classes` lists all keys and is public: each gets a release, empty ones too. Each record has one key, so that the
+    `classes` lists all keys and is public: each gets a release, even empty ones. Each record has one key, so the
     whole bundle costs one budget. A record of no such key is refused or dropped, as `invalid` says.
     """
     job = ClusterBuild(df, kernel, columns, label=key, classes=classes, **options)

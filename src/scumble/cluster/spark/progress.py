@@ -26,7 +26,7 @@ EVERY = 0.5
 def watched(context: Any, report: Report | None) -> Iterator[None]:
     """Tell `report` of the jobs that this thread starts meanwhile.
 
-    Jobs are known by their group, so that a group that was set before is put aside; without `report` nothing changes.
+    Jobs are known by their group, so a group that was set before is put aside; without `report` nothing changes.
     """
     if report is None or context is None:
         yield

@@ -52,7 +52,7 @@ class Stream:
     ----------
     kernel, columns, invalid : as of :func:`sketch`.
     checkpoint : a SECRET file on the driver's disk, mode 0600. A stream that is started again goes on from it.
-    key, classes : one sketch a class, as of :func:`build_by`; `release` then gives a bundle.
+    key, classes : one sketch per class, as of :func:`build_by`; `release` then gives a bundle.
     size : `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
     """
 

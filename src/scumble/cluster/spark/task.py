@@ -2,7 +2,7 @@
 
 The task is told the public parameters and the seed, a few hundred bytes; it makes the hash functions itself, once a
 worker process. It opens the sketch of a class when the first record of that class comes. If there is no room for
-one more, it hands on all that are open and begins anew: where classes are many, rows come sorted by class.
+one more, it hands on all that are open and starts again: where classes are many, rows come sorted by class.
 """
 
 from __future__ import annotations

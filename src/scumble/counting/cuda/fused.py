@@ -1,6 +1,6 @@
 """All short records that have no faster program: products, categories, wide tables.
 
-The text of the hashes is written out for the kernel's factors, so that the compiler sees every size. See ``fused.cu``;
+The text of the hashes is written out for the kernel's factors, so the compiler sees every size. See ``fused.cu``;
 ``lookup.cu`` reads counters for queries in the same way.
 """
 
@@ -55,7 +55,7 @@ def source(shape: Shape, division: Division) -> str:
 
 
 def lookup(shape: Shape) -> str:
-    """The program that answers queries, one a thread."""
+    """The program that answers queries, one per thread."""
     program = shapes.source("lookup.cu", shape, NUMBERS=max(1, _numbers(shape)), THREADS=0)
     return _fill(program, shape, 1, "first", "sum += row[bucket_of(total{q})];")
 

@@ -7,11 +7,11 @@ where numbers are tiny. The sum of the products is then off by at most
 
 the 4 for what the halves leave of either number, the 2 for terms cut off where the tensor cores align them, and k for
 the additions of large terms in single precision, which are rounded towards zero: one for each sixteen halves. (Small
-terms come first, so that their additions do not count.) A projection farther than e from the nearest edge is decided;
+terms come first, so their additions do not count.) A projection farther than e from the nearest edge is decided;
 the others, about one in ten thousand, are computed again in double precision, as the reference does. Values beyond half
 precision leave no number, and go that way too.
 
-Columns are scaled by powers of two first, so that the directions are near 1 whatever the columns' units.
+Columns are scaled by powers of two first, so the directions are near 1 whatever the columns' units.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _aside(hasher: Hasher, rows: int) -> np.ndarray:
     shape = Shape.of(hasher)
     offsets = np.zeros((rows, shape.hashes), np.float32)
     if shape.floor:
-        offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # so that the nearest whole number is the step
+        offsets[: hasher.rows] = hasher.parameters[0][:, :, 0] - 0.5  # the nearest whole number is then the step
     two = _by_pair(offsets).view(np.uint32)
     pairs = _by_pair(_padded(words(hasher)[1], offsets.shape))
     return np.concatenate([two, two, pairs, np.zeros_like(pairs)], axis=-1).reshape(rows // 8, shape.hashes, -1)
@@ -125,7 +125,7 @@ def bands(shape: Shape, length: np.ndarray, additions: int) -> tuple[np.ndarray,
     beta = BETA * shape.columns**0.5
     near = UNIT * (6 + additions) * length + beta
     limit = (ONE_HALF if shape.floor else 0.0) - beta * length
-    more = 1.0001  # lengths are rounded, too
+    more = 1.0001  # lengths are also rounded
     return (more * near).astype(np.float32), limit.astype(np.float32), (more * length).astype(np.float32)
 
 
@@ -136,14 +136,14 @@ def _padded(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _by_lane(half: np.ndarray) -> np.ndarray:
-    """(rows, hashes, columns) → (sets, hashes, steps, 32): two columns a lane, four lanes a row."""
+    """(rows, hashes, columns) → (sets, hashes, steps, 32): two columns per lane, four lanes per row."""
     rows, hashes, columns = half.shape
     order = half.reshape(rows // 8, 8, hashes, columns // 8, 4, 2).transpose(0, 2, 3, 1, 4, 5)
     return np.ascontiguousarray(order).view(np.uint32).reshape(rows // 8, hashes, columns // 8, 32)
 
 
 def _by_pair(array: np.ndarray) -> np.ndarray:
-    """(rows, hashes) → (sets, hashes, 4, 2): two rows a lane."""
+    """(rows, hashes) → (sets, hashes, 4, 2): two rows per lane."""
     return np.ascontiguousarray(array.reshape(-1, 4, 2, array.shape[1]).transpose(0, 3, 1, 2))
 
 

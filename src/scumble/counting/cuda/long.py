@@ -1,7 +1,7 @@
 """Long records: projected by large matrix products in half precision, counted from the projections. See ``long.cu``.
 
 The same two halves as in :mod:`halves`, side by side in one product three times as long, and a wider band around the
-edges, since there are more additions. Small terms come first here, too, and a library that divides the product among
+edges, since there are more additions. Small terms also come first here, and a library that divides the product among
 processors adds up a few sums more.
 """
 
@@ -34,7 +34,7 @@ def tile(shape: Shape, rows: int, n: int) -> tuple[int, int]:
 
 
 def stripes(rows: int, n: int, processors: int) -> int:
-    """Stripes of records, so that every processor has a few blocks but none too short."""
+    """Stripes of records, so every processor has a few blocks but none too short."""
     return max(1, min(4 * processors // rows, n // (16 * THREADS)))
 
 

@@ -75,7 +75,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Division:
-    """How the work of a launch is divided: rows a block, threads, records, bytes of shared memory."""
+    """How the work of a launch is divided: rows per block, threads, records, bytes of shared memory."""
 
     group: int
     threads: int

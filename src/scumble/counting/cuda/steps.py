@@ -1,4 +1,4 @@
-"""One projection a row and few columns: the common case, and the fastest. See ``steps.cu``."""
+"""One projection per row and few columns: the common case, and the fastest. See ``steps.cu``."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ pairs are tested by one release.
 
     P(at least v right) <= P(W >= v) + 2 m δ · max over i = 1 … v of P(v > W >= v − i)/i.
 
-The bound holds given *which* canaries were guessed at, so that the guesser may choose them by the release. So if the
+The bound holds given *which* canaries were guessed at, so the guesser may choose them by the release. So if the
 right side at the claimed ε is below α, the claim is refuted, and an honest mechanism is accused with probability at
 most α: that is the inequality itself. The largest ε whose right side is below α is a lower bound on the true one, with
 confidence 1 − α.

@@ -1,7 +1,7 @@
 """What to look for: events that would be likely with one table and unlikely with its neighbour.
 
-The promise holds for *every* event, so that events may be chosen freely, as long as they are chosen before the releases
-in which they are counted: from the two exact tables, which the auditor made up himself, and from a pilot sample, which
+The promise holds for *every* event, so events may be chosen freely, as long as they are chosen before the releases
+in which they are counted: from the two exact tables, which the auditor generated, and from a pilot sample, which
 is then thrown away. Each event is there for a kind of mistake:
 
 ==============================  ==========================================================================

@@ -99,7 +99,7 @@ def law_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str, full_
 
 
 def count_findings(noise: np.ndarray, law: Law, *, alpha: float, where: str) -> list[Finding]:
-    """Tests of the count's noise, one number a release."""
+    """Tests of the count's noise, one number per release."""
     line = noise[:, None, None]
     tests = [
         ("the count: absolute mean", _absolute_mean(line, law)),
@@ -184,7 +184,7 @@ def _signs(noise: np.ndarray, law: Law, full_size: bool) -> float:
         return min(1.0, len(pairs) * min(_agreement(lines, law) for lines in pairs))
     flat = up.reshape(len(up), -1)[:, :MOST_COLUMNS]
     # A cell with itself in the next release: what a generator with a short memory would betray. Every second pair
-    # only, so that they are independent.
+    # only, so they are independent.
     even = 2 * (len(flat) // 2)
     again = np.sum(flat[0:even:2] == flat[1:even:2], axis=0)
     p = law.positive

@@ -133,7 +133,7 @@ def scale_of_one_row(s: Setting, table: np.ndarray, n: int) -> Samples:
 
 @_mutant
 def scale_over_n(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """R/(Nε): the error of the paper's published code. Counts are not means; and N is secret, too."""
+    """R/(Nε): the error of the paper's published code. Counts are not means; and N is also secret."""
     total = max(1, int(table[0].sum()))
     return s.samples(table + s.noise(n, s.scale / total), total)
 
@@ -204,7 +204,7 @@ def fixed_seed(s: Setting, table: np.ndarray, n: int) -> Samples:
 
 @_mutant
 def clipped_counters(s: Setting, table: np.ndarray, n: int) -> Samples:
-    """Counters clipped before noise is added, at a bound that is read off the data: the largest counter but one."""
+    """Counters clipped before noise is added, at a bound taken from the data: the largest counter but one."""
     cap = max(1, int(np.sort(table, axis=None)[-2] // 2))
     return s.samples(np.minimum(table, cap) + s.noise(n), int(table[0].sum()))
 

@@ -43,7 +43,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found. That is no proof: a small enough flaw escapes every audit."""
+        """Whether nothing was found. That is not a proof: a small enough flaw escapes every audit."""
         return all(finding.passed for finding in self.findings)
 
     @property

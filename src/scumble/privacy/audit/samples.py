@@ -17,7 +17,7 @@ an array and a noisy count. An optional method ``many(data, n)`` gives a `Sample
 
 @dataclass(frozen=True)
 class Samples:
-    """n releases: `counts` has the axes (release, row, bucket), `count` one number a release, or is None."""
+    """n releases: `counts` has the axes (release, row, bucket), `count` one number per release, or is None."""
 
     counts: np.ndarray
     count: np.ndarray | None = None
