@@ -110,6 +110,41 @@ def test_a_test_that_fails_anyway_kills_nothing(tiny: Path) -> None:
     assert "killed" not in text
 
 
+LOOP = """
+from functools import lru_cache
+from scumble.compiling import njit
+
+
+@njit(cache=True)
+def steps(n):
+    out = 0
+    for _ in range(n):
+        out += 3
+    return out
+
+
+@lru_cache
+def double(n):
+    return 2 * n
+"""
+LOOP_TESTS = """
+from tiny import grading
+
+ASKED = grading.double(5)
+
+def test_steps():
+    assert grading.steps(2) == 6 and grading.double(5) == 10
+"""
+
+
+def test_what_is_compiled_or_remembered_is_changed_too(tiny: Path) -> None:
+    """The loop's constant is no part of the key under which numba keeps it, and its lines cannot be traced."""
+    (tiny / "tiny" / "grading.py").write_text(LOOP)
+    (tiny / "test_grading.py").write_text(LOOP_TESTS)
+    code, text = run(tiny)
+    assert code == 0 and "5 mutants    5 killed    0 survived" in text, text
+
+
 def test_the_list_of_the_library_fits_its_source() -> None:
     """Nothing is run: a sample of none."""
     assert LIST.is_file() and main(["--sample", "0"]) == 0

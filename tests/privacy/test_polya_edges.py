@@ -93,15 +93,15 @@ def test_after_32_groups_a_fresh_word_goes_on(monkeypatch: pytest.MonkeyPatch) -
     assert polya._thin(Fraction(2**45), 2, 2, 1, 2**63, 5, 0b110000) == -(2**4) - 5
 
 
-@pytest.mark.parametrize("extra", [0, 1, 2])
+@pytest.mark.parametrize("extra", [0, 1, 2, 3, 5])
 def test_a_candidate_of_the_last_block_stays_with_its_weight(monkeypatch: pytest.MonkeyPatch, extra: int) -> None:
     """¾·4^−i · U < e^(−j/s)."""
     fresh(monkeypatch)
-    size = 2**extra
-    edge = math.exp(-3) / (0.75 / 4**extra)
+    size, gamma = 2**extra, Fraction(6 + 3 * extra, 2)
+    edge = math.exp(-gamma) / (0.75 / 4**extra)
     for factor, stays in ((0.99, True), (1.01, False)):
         second = int(edge * factor * 2**64)
-        assert polya._thin(Fraction(size, 3), 0, 0, 0, second, 0, 1 << 2 * extra) == (size if stays else 0)
+        assert polya._thin(size / gamma, 0, 0, 0, second, 0, 1 << 2 * extra) == (size if stays else 0)
 
 
 @pytest.mark.parametrize(("block", "words"), [(10, 0), (64, 0), (65, 1), (100, 1), (128, 1), (129, 2), (192, 2)])
