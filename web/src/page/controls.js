@@ -2,12 +2,8 @@
 
 import { choice, h, labelled, segments } from "./dom.js";
 import { rangeField, stillField, valuesField } from "./fields.js";
-import { CHOICES } from "./state.js";
+import { CHOICES, SHOWS } from "./state.js";
 
-const SHOWS = [
-  ["classes", "Classes"],
-  ["density", "Densities"],
-];
 const CONFIDENCES = [
   [0.9, "90 %"],
   [0.95, "95 %"],

@@ -20,19 +20,7 @@ const state = firstState(exhibit, rememberedTheme());
 wearTheme(state);
 document
   .getElementById("app")
-  .append(
-    header(exhibit, state),
-    h("main", {}, exhibit.drawable ? sections() : noPicture()),
-    h(
-      "footer",
-      {},
-      h(
-        "p",
-        {},
-        "This page holds the whole release and computes every answer by itself. It sends nothing anywhere. Made with scumble.",
-      ),
-    ),
-  );
+  .append(header(exhibit, state), h("main", {}, exhibit.drawable ? sections() : noPicture()), footer());
 window.scumble = consoleOf(exhibit, state);
 
 function sections() {
@@ -53,4 +41,10 @@ function noPicture() {
     h("h2", {}, "No picture"),
     h("p", {}, reason, "Programs can ask it over HTTP: scumble explore --api."),
   );
+}
+
+function footer() {
+  const promise =
+    "This page holds the whole release and computes every answer by itself. It sends nothing anywhere. Made with scumble.";
+  return h("footer", {}, h("p", {}, promise));
 }

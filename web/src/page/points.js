@@ -3,13 +3,10 @@
 import { answered } from "./answered.js";
 import { parse, write } from "./csv.js";
 import { button, download, h, labelled, segments, tableOf } from "./dom.js";
+import { SHOWS } from "./state.js";
 import { number } from "./words.js";
 
 const SHOWN = 8;
-const KINDS = [
-  ["classes", "Classes"],
-  ["density", "Densities"],
-];
 
 export function points(exhibit, state) {
   const { classifier, usableNames } = exhibit;
@@ -42,7 +39,7 @@ export function points(exhibit, state) {
       { class: "hint", id: "csv-hint" },
       `Paste here or drop a file: a first line with the columns ${usableNames.join(", ")}, then one point a line. It stays on this page.`,
     ),
-    classifier ? segments("csv-kind", "Answer with", KINDS, kind, (value) => (kind = value)) : null,
+    classifier ? segments("csv-kind", "Answer with", SHOWS, kind, (value) => (kind = value)) : null,
     h("div", { class: "buttons" }, button("Answer", ask, { class: "main" }), labelled("or a file", file)),
   );
   return h("section", { "aria-labelledby": "many" }, h("h2", { id: "many" }, "Ask for many points"), zone, result);

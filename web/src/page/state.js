@@ -25,6 +25,12 @@ export const CHOICES = ["x", "y", "release", "show", "confidence"];
 // What a reader types or drags: another picture, but the controls stay as they are, under the reader's hand.
 export const VALUES = ["at", "ranges", "categories"];
 
+// What a release of classes can answer with.
+export const SHOWS = [
+  ["classes", "Classes"],
+  ["density", "Densities"],
+];
+
 export function firstState(exhibit, theme) {
   const { columns, classifier, modes, usable } = exhibit;
   const numeric = usable.filter((j) => exhibit.isNumber(j));
