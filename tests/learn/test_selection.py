@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 from itertools import product
 from math import ceil, sqrt
@@ -160,3 +161,20 @@ def test_a_kernel_that_sees_something_is_chosen(rng) -> None:
 def test_bad_input_is_refused(options: dict) -> None:
     with pytest.raises(scumble.ParameterError):
         noisy_best(**options)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatch, epsilon: Fraction) -> None:
+    assert scale_of(monkeypatch, epsilon=epsilon) == 2 / Fraction(epsilon)
+    named = inspect.signature(choose_kernel).parameters
+    assert {name: named[name].default for name in ("records_per_person", "rows", "buckets", "seed")} == {
+        "records_per_person": 1,
+        "rows": 20,
+        "buckets": 256,
+        "seed": 0,
+    }
+
+
+def test_empty_counters_add_nothing_to_the_score() -> None:
+    one, other = (SimpleNamespace(_counts=np.array([counts])) for counts in ([3, 0, 0, 0], [0, 1, 0, 0]))
+    assert [credible_records([one, other], margin) for margin in (0, 1, 2, 9)] == [4, 3, 3, 3]
