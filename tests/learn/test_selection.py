@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from fractions import Fraction
 from itertools import product
 from math import ceil, sqrt
@@ -170,3 +171,20 @@ def test_bad_input_is_refused(options: dict) -> None:
     with pytest.raises(scumble.ParameterError) as caught:
         noisy_best(**options)
     assert "4171" not in f"{caught.value} {caught.value.__cause__}", "scores are as secret as the records"
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatch, epsilon: Fraction) -> None:
+    assert scale_of(monkeypatch, epsilon=epsilon) == 2 / Fraction(epsilon)
+    named = inspect.signature(choose_kernel).parameters
+    assert {name: named[name].default for name in ("records_per_person", "rows", "buckets", "seed")} == {
+        "records_per_person": 1,
+        "rows": 20,
+        "buckets": 256,
+        "seed": 0,
+    }
+
+
+def test_empty_counters_add_nothing_to_the_score() -> None:
+    one, other = (SimpleNamespace(_counts=np.array([counts])) for counts in ([3, 0, 0, 0], [0, 1, 0, 0]))
+    assert [credible_records([one, other], margin) for margin in (0, 1, 2, 9)] == [4, 3, 3, 3]
