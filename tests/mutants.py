@@ -163,7 +163,8 @@ def _walk(node: ast.AST, function: str, statement: range) -> Iterator[tuple[ast.
     """Each node that may be changed, with the function or class and the lines of the statement around it."""
     if isinstance(node, ast.stmt):
         body = getattr(node, "body", None)
-        statement = range(node.lineno, body[0].lineno if body else node.end_lineno + 1)
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])  # as a call is traced
+        statement = range(first, body[0].lineno if body else node.end_lineno + 1)
     elif isinstance(node, ast.ExceptHandler):
         statement = range(node.lineno, node.body[0].lineno)
     yield node, function, statement

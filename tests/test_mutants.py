@@ -72,6 +72,12 @@ def test_every_place_that_may_be_changed_is() -> None:
         compile(changed, "grading.py", "exec")
 
 
+def test_a_call_is_traced_to_the_decorator() -> None:
+    """Else no test would seem to come by a default of a decorated function."""
+    (mutant,) = mutants_of("m.py", b"@staticmethod\n@other\ndef f(x=1):\n    return x\n")
+    assert mutant.change == "1 to 2" and mutant.statement == range(1, 4)
+
+
 def test_a_missing_test_is_named_and_a_new_one_kills(tiny: Path) -> None:
     code, text = run(tiny)
     assert code == 1, text
