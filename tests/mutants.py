@@ -366,8 +366,14 @@ def _forked(work: Any, limit: float) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    options = _options(arguments)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        return _main(_options(arguments))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _main(options: argparse.Namespace) -> int:
     listed = tomllib.loads(options.list.read_text())
     names = options.module or list(listed["tests"])
     mutants = {name: mutants_of(name, (options.package / name).read_bytes()) for name in names}

@@ -85,7 +85,7 @@ class Share:
 
         One file: a second one would be a second share with the same noise.
         """
-        home = os.path.realpath(path)
+        home = places.home_of(path)
         if self._path not in (None, home):
             raise PrivacyError(
                 f"This share is kept in {self._path!r} already: a second file could go into a second sum. "

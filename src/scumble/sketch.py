@@ -19,6 +19,7 @@ from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterE
 from scumble.headroom import fits
 from scumble.kernels import Kernel
 from scumble.layout import Estimate, Reader
+from scumble.places import home_of
 from scumble.planning import Bounds, choose
 from scumble.pledges import require_free
 from scumble.privacy.exact import Number
@@ -387,7 +388,7 @@ class Sketch(Answers):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By convention ``.secret``."""
         with self._lock:
-            home = os.path.realpath(path)
+            home = home_of(path)
             if self._home not in (None, home):
                 raise PrivacyError(
                     f"The noise of this sketch was drawn first, and it is kept in {self._home!r} already: a second "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from fractions import Fraction
 from itertools import product
 from math import ceil, sqrt
@@ -176,13 +175,17 @@ def test_bad_input_is_refused(options: dict) -> None:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatch, epsilon: Fraction) -> None:
     assert scale_of(monkeypatch, epsilon=epsilon) == 2 / Fraction(epsilon)
-    named = inspect.signature(choose_kernel).parameters
-    assert {name: named[name].default for name in ("records_per_person", "rows", "buckets", "seed")} == {
-        "records_per_person": 1,
-        "rows": 20,
-        "buckets": 256,
-        "seed": 0,
-    }
+    made, chosen = [], []
+
+    def spy(*given: object, **named: object) -> scumble.Sketch:
+        made.append({name: named[name] for name in ("rows", "buckets", "seed")})
+        return scumble.Sketch(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(selection, "Sketch", spy)
+    monkeypatch.setattr(selection, "noisy_best", lambda scores, epsilon, **named: chosen.append(named) or 0)
+    choose_kernel([ColumnKernel(1.0)], [np.zeros((2, 1))], epsilon=epsilon, release_epsilon=1)
+    assert made == [{"rows": 20, "buckets": 256, "seed": 0}]
+    assert chosen == [{"sensitivity": 1, "monotone": True}]
 
 
 def test_empty_counters_add_nothing_to_the_score() -> None:

@@ -79,6 +79,19 @@ def test_logarithms_are_enclosed_ever_more_narrowly(bits: int, weight: Fraction)
     assert log.high is not None and log.high - log.low < before / 2**60 + Fraction(1, 10**35)
 
 
+@pytest.mark.parametrize("word", [0, 12345, 2**63 + 7, 2**64 - 1])
+def test_fresh_bits_are_put_behind_the_known_ones(monkeypatch: pytest.MonkeyPatch, word: int) -> None:
+    monkeypatch.setattr(noise, "_fresh_word", lambda: word)
+    for bits in (1, 5, 2**62 + 1):
+        log = noise._MinusLog(bits)
+        log.refine()
+        assert log.high is not None
+        with mpmath.workdps(60):
+            truth = -mpmath.log(mpmath.mpf(bits * 2**64 + word) / 2**127)
+            low, high = (mpmath.mpf(end.numerator) / end.denominator for end in (log.low, log.high))
+            assert low < truth <= high and high - low < mpmath.mpf(2) ** -63
+
+
 def test_of_nothing_there_is_no_upper_end() -> None:
     log = noise._MinusLog(0)
     assert log.low == 0 and log.high is None
