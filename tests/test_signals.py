@@ -373,6 +373,12 @@ def test_handlers_come_back_and_ignored_signals_stay_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+def test_a_command_leaves_the_signals_as_it_found_them() -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    assert main(["--version"]) == 0
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
 def test_a_handler_that_outlives_its_block_passes_signals_on() -> None:
     """As when another signal cuts the restoring short: the late handler must not swallow anything."""
     late = interrupts.Unbroken()

@@ -72,8 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with Unbroken():
             for draft in unfinished() - others:  # wherever a signal struck
                 draft.close()
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        for number, handler in before.items():  # after the block, which puts back what it found
+            signal.signal(number, handler)
 
 
 def _main(words: list[str]) -> int:
