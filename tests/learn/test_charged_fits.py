@@ -28,7 +28,7 @@ def estimators() -> list[type[PrivateEstimator]]:
 def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
     """Every way that makes another number of releases."""
     names = kind._get_param_names()
-    plain: dict[str, Any] = {"bounds": (0.0, 1.0), "epsilon": 0.7}
+    plain: dict[str, Any] = {"bounds": (0.0, 1.0), "epsilon": 0.7, "rows": 20}
     if "classes" in names:
         plain["classes"] = ["a", "b"]
     if "target_bounds" in names:
