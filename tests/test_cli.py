@@ -167,8 +167,9 @@ def test_merging_releases(capsys: pytest.CaptureFixture[str]) -> None:
     same = shlex.split("--columns age --bandwidth 10 --rows 16 --buckets 32 --epsilon 1")
     assert main(["build", "north.csv", *same, "--out", "n.scumble"]) == 0
     assert main(["build", "south.csv", *same, "--out", "s.scumble"]) == 0
-    assert run("merge n.scumble s.scumble --out both.scumble") == 0
-    assert run("merge n.scumble s.scumble --overlapping --out twice.scumble") == 0
+    assert run("merge n.scumble s.scumble --disjoint records --out both.scumble") == 0
+    assert run("merge n.scumble s.scumble --out twice.scumble") == 0
+    assert run("merge n.scumble s.scumble --overlapping --disjoint persons --out x.scumble") == 2
     both, twice = scumble.load("both.scumble"), scumble.load("twice.scumble")
     assert both.privacy.epsilon == 1.0 and twice.privacy.epsilon == 2.0
     assert np.array_equal(both.counts, twice.counts)

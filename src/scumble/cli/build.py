@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
-    from scumble.cli.handover import Handover, Left, room
+    from scumble.cli.handover import Handover, Left, finished, room
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.cli.preparing import count, prepare
     from scumble.display import facts
@@ -60,8 +60,15 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     job = prepare(args, label=args.label, classes=args.classes)
     kept = job.checkpoint
-    left = None if kept is None else Left.of(kept.left() or {}, kept.path, kept.note)
-    if left is not None:
+    said = (None if kept is None else kept.left()) or {}
+    left = None if kept is None else Left.of(said, kept.path, kept.note)
+    there = finished(said, args.out)
+    if there is not None:
+        job.source.close()
+        release, size = there
+        job.discard_checkpoint()
+        say(args, "A run that was killed had written this release; nothing was counted, drawn or charged again.")
+    elif left is not None:
         job.source.close()
         release, size = left.take(args.out, done=job.discard_checkpoint)
         say(args, "A run that was killed had made this release; nothing was counted, drawn or charged again.")

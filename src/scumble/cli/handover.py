@@ -175,6 +175,20 @@ def _identity(release: Any) -> str:
     return str(one.identity)
 
 
+def finished(metadata: dict[str, Any], out: str) -> tuple[Any, int] | None:
+    """The release at `out` and its size, if a note says that its counters became this very one."""
+    if "released" not in metadata or out == "-":
+        return None
+    try:
+        container = files.read(out, expect=("release", "bundle"))
+    except FileError:
+        return None
+    if identity_of(container) != metadata["released"]:
+        return None
+    kind = Release if container.kind == "release" else Bundle
+    return kind.from_container(container), os.path.getsize(out)
+
+
 class Part:
     """A secret part that this process alone may release, by whatever name it is called.
 
