@@ -198,6 +198,13 @@ def test_a_file_that_is_read_with_drop_does_not_publish_its_number(tmp_path: Pat
         loaded.release()
 
 
+def test_noise_may_be_given_out_again_in_the_same_thing_only() -> None:
+    spending.publish_once("a noise", "one thing")
+    spending.publish_once("a noise", "one thing")
+    with pytest.raises(scumble.BudgetError, match="difference of the two"):
+        spending.publish_once("a noise", "another")
+
+
 # ---- shares ----
 
 
@@ -381,6 +388,24 @@ def test_three_releases_of_one_table_cost_three() -> None:
     assert scumble.merge(parts, disjoint=True).privacy.epsilon == 1.0
     with pytest.raises(scumble.ParameterError, match="no person is"):
         scumble.merge(parts, disjoint="people")  # type: ignore[call-overload]
+
+
+def test_a_count_is_merged_only_where_every_part_has_one() -> None:
+    with_count, without = released(), released(count_share=0)
+    assert with_count._noisy_count is not None and without._noisy_count is None
+    assert scumble.merge([with_count, without])._noisy_count is None
+    both = scumble.merge([with_count, released()])
+    assert both._noisy_count is not None
+    public = [released(neighbors="replace") for _ in range(2)]
+    assert scumble.merge(public).count == 2.0 and scumble.merge(public).count_standard_error == 0.0
+    assert len({one.identity for one in (with_count, without, both, *public)}) == 5
+
+
+def test_what_is_merged_is_all_sketches_or_all_releases() -> None:
+    with pytest.raises(scumble.ParameterError, match="at least one sketch or release"):
+        scumble.merge([])
+    with pytest.raises(scumble.ParameterError, match="all sketches or all releases"):
+        scumble.merge([released(), sketch()])  # type: ignore[list-item]
 
 
 def test_a_person_may_have_records_in_each_of_two_tables() -> None:
