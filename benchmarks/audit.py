@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 
-from scumble.privacy.audit.mutants import CHANGES, RELEASES, audit_mutant
+from scumble.audit.mutants import CHANGES, RELEASES, audit_mutant
 
 SETTINGS = {"δ = 0": {"delta": 0.0}, "δ = 1e-6": {"delta": 1e-6}}
 

@@ -11,8 +11,8 @@ import pytest
 
 import scumble
 from entropy import noise_named, rate_of
-from scumble import spending
 from scumble.kernels import Kernel, ProductKernel
+from scumble.releasing import spending
 from windows import NOT_ON_WINDOWS, reason
 
 # Some of these files could not even be imported there.

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scumble.audit import mutants
 from scumble.privacy import noise
-from scumble.privacy.audit import mutants
 
 HIGHEST_RATE = 1e-6
 """No check may raise a false alarm more often than this."""

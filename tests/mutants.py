@@ -235,7 +235,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
 
 def _loops() -> tuple[type, ...]:
     """The type of what is compiled on first use, if anything of the kind has been loaded."""
-    compiling = sys.modules.get("scumble.compiling")
+    compiling = sys.modules.get("scumble.machine.compiling")
     return (compiling.Loop,) if compiling else ()
 
 

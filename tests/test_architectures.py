@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import compiling
 from scumble.counting import Hasher, architectures, cpu, reference
 from scumble.counting.architectures import CONVERSIONS, Conversion, whole
 from scumble.design import Design
 from scumble.grid import Grid, cells
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel, Records
+from scumble.machine import compiling
 
 LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
 WIDTHS = {"int32": 32, "int64": 64, "intp": 64, "uint32": 33, "uint64": 65}  # unsigned: as signed with one bit more

@@ -17,15 +17,15 @@ from scipy import stats
 
 import scumble
 from conftest import KERNELS
-from scumble.auditing import TableMaker, audit_kernel, audit_mechanism, exact_counters, neighbouring_tables
+from scumble.audit import Law, Samples, audit, broken_bound, collect, promises_of, sensitivity_finding
+from scumble.audit.bounds import excess, lower, upper
+from scumble.audit.mechanisms import TableMaker, audit_kernel, audit_mechanism, exact_counters, neighbouring_tables
+from scumble.audit.mutants import CHANGES, Mutant, audit_mutant, example_tables
 from scumble.cli import main
 from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel
 from scumble.privacy import calibrate, discrete_gaussian, discrete_laplace, gaussian_variance, laplace_variance
-from scumble.privacy.audit import Law, Samples, audit, broken_bound, collect, promises_of, sensitivity_finding
-from scumble.privacy.audit.bounds import excess, lower, upper
-from scumble.privacy.audit.mutants import CHANGES, Mutant, audit_mutant, example_tables
-from scumble.share import combine
+from scumble.releasing.share import combine
 from scumble.spec import Spec
 
 MODULES = ["", *(f".{name}" for name in ("bounds", "epsilon", "law", "mutants", "report", "samples", "sensitivity"))]
@@ -113,7 +113,7 @@ def test_a_release_path_with_a_flaw_is_caught(monkeypatch: pytest.MonkeyPatch) -
     def halved(rows: int, **budget: object) -> object:
         return calibrate(rows, **{**budget, "epsilon": 2 * budget["epsilon"]})
 
-    monkeypatch.setattr("scumble.releasing.calibrate", halved)
+    monkeypatch.setattr("scumble.releasing.gate.calibrate", halved)
     report = audit_kernel(releases=1500, pairs=5)
     assert {1, 2} <= {finding.layer for finding in report.violations}
 
@@ -189,7 +189,7 @@ def test_the_law_is_the_one_of_the_sampler(scale: float) -> None:
 @pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("shape", [(40, 1, 1), (5000, 1, 2), (2, 300, 3), (1, 20, 900)], ids=str)
 def test_right_noise_of_any_shape_passes(draw: object, shape: tuple[int, ...]) -> None:
-    from scumble.privacy.audit import law_findings
+    from scumble.audit import law_findings
 
     name = "discrete-laplace" if draw is discrete_laplace else "discrete-gaussian"
     for scale in (0.3, 3.0, 50.0):
@@ -306,7 +306,7 @@ def test_other_ways_to_a_release_keep_the_promise(way: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [scumble.auditing, *(import_module(f"scumble.privacy.audit{name}") for name in MODULES)], ids=str
+    "module", [scumble.audit.mechanisms, *(import_module(f"scumble.audit{name}") for name in MODULES)], ids=str
 )
 def test_the_examples_of_the_docstrings_run(module: object) -> None:
     assert doctest.testmod(module).failed == 0

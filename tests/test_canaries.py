@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.auditing import audit_canaries
+from scumble.audit.canaries import least_epsilon, p_value
+from scumble.audit.mechanisms import audit_canaries
+from scumble.audit.mutants import CHANGES
 from scumble.cli import REFUSED, USAGE, main
-from scumble.privacy.audit.canaries import least_epsilon, p_value
-from scumble.privacy.audit.mutants import CHANGES
 
 
 def values(report):

@@ -1,4 +1,4 @@
-"""What composition rests on: the lines of counting/sensitivity.proof.md and release.proof.md that a test can hold."""
+"""What composition rests on: the lines of counting/sensitivity.proof.md and gate.proof.md that a test can hold."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 import scumble
 from conftest import KERNELS
+from scumble.audit import broken_bound
 from scumble.bundle import Bundle
 from scumble.counting import Hasher, cpu, reference
 from scumble.design import Design
 from scumble.kernels import Kernel
 from scumble.privacy import PrivacyClaim, calibrate
-from scumble.privacy.audit import broken_bound
 from scumble.tables import Table
 
 KERNEL = scumble.EuclideanKernel(1.0)

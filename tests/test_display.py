@@ -10,7 +10,7 @@ import pytest
 
 import scumble
 from scumble import learn
-from scumble.display import facts, lines
+from scumble.show.cards import facts, lines
 
 HOSTILE = "<script>alert('x')</script>"
 

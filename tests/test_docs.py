@@ -36,7 +36,7 @@ import polars as pl
 import pytest
 
 import scumble
-from scumble.cli import VERBS, main
+from scumble.cli import VERBS, home, main
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
@@ -213,7 +213,7 @@ def test_the_harness_tells_right_from_wrong(folder: Path) -> None:
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "demo"])
 def test_the_helps_examples_run(verb: str, folder: Path) -> None:
-    module = importlib.import_module(f"scumble.cli.{verb}")
+    module = importlib.import_module(home(verb))
     for line in module.EXAMPLE.strip().splitlines():
         run(line)
 

@@ -31,9 +31,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
-from scumble import files, sketch, spending
+from scumble import files, sketch
 from scumble.cli import main
 from scumble.privacy import ledger
+from scumble.releasing import spending
 from scumble.sources import Build, building, checkpoint, onepass
 
 pytestmark = [

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scumble import errors, files, places
+from scumble import errors, files
+from scumble.machine import places
 from test_files import about, entry, sealed
 
 

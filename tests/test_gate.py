@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import releasing
 from scumble.privacy import calibrate, noise
+from scumble.releasing import gate
 
 ROWS, BUCKETS, RECORDS = 6, 16, 37
 BUDGETS = list(product([Fraction(1, 10), 0.5, 1, 3], [0, 1e-6]))
@@ -95,16 +95,16 @@ def test_one_draw_for_every_counter_and_one_for_the_count(
 def test_every_class_has_noise_of_its_own(drawn: list) -> None:
     parts = [sketch().update(X[:10]), sketch(), sketch().update(X[10:])]
     exact = [part._counts.copy() for part in parts]
-    releases = releasing.release_disjoint(parts, 0.5)
+    releases = gate.release_disjoint(parts, 0.5)
     assert len(drawn) == 6 and len({release.identity for release in releases}) == 3
     for k, release in enumerate(releases):
         np.testing.assert_array_equal(release.counts, exact[k] + drawn_value(drawn, k))
     assert {scale for _, scale, shape in drawn if shape == (1,)} == {Fraction(50)}
 
 
-@pytest.mark.parametrize("gate", ["release_disjoint", "begin_with_noise"])
-def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, gate: str) -> None:
-    open_gate = getattr(releasing, gate)
+@pytest.mark.parametrize("way", ["release_disjoint", "begin_with_noise"])
+def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, way: str) -> None:
+    open_gate = getattr(gate, way)
     other = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=ROWS, buckets=BUCKETS, design="iid", seed=3)
     one = sketch()
     for parts, problem in (
@@ -118,10 +118,10 @@ def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, g
     assert drawn == []
 
 
-@pytest.mark.parametrize("gate", ["release_disjoint", "begin_with_noise"])
-def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, gate: str) -> None:
+@pytest.mark.parametrize("way", ["release_disjoint", "begin_with_noise"])
+def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, way: str) -> None:
     part = sketch()
-    made = getattr(releasing, gate)([part], 0.5)
+    made = getattr(gate, way)([part], 0.5)
     claim = made[0].privacy if made else part._noise.claim  # type: ignore[union-attr]
     assert claim == calibrate(ROWS, epsilon=0.5).claim
 

@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.audit.greybox import all_paths, audit_path, building, clusters, coverage, estimators
+from scumble.audit.greybox.neighbors import Pair, base
+from scumble.audit.greybox.paths import Path
+from scumble.audit.greybox.running import run
+from scumble.audit.greybox.sketches import numbers, sketch_of
+from scumble.audit.replay import BEST, Call, Session, compare, used
 from scumble.cli import REFUSED, USAGE, main
-from scumble.greybox import all_paths, audit_path, building, clusters, coverage, estimators
-from scumble.greybox.neighbors import Pair, base
-from scumble.greybox.paths import Path
-from scumble.greybox.running import run
-from scumble.greybox.sketches import numbers, sketch_of
 from scumble.learn import PrivateKDE, PrivateKDEClassifier
 from scumble.learn import kde as kde_module
 from scumble.privacy import calibrate, disjoint, seam
-from scumble.privacy.audit.replay import BEST, Call, Session, compare, used
 from scumble.privacy.calibration import Calibration
-from scumble.privacy.shares import calibrate_shares, draw_counters_share
+from scumble.privacy.splitting import calibrate_shares, draw_counters_share
 
 PATHS = all_paths()
 ALONE = [name for name in PATHS if not name.startswith("spark")]
@@ -81,7 +81,7 @@ def test_places_are_found_in_the_source():
     places = coverage.places()
     assert ("releasing.py", "release_disjoint") in places
     assert ("privacy/calibration.py", "Calibration._draw") in places
-    assert ("learn/selection.py", "noisy_best") in places
+    assert ("releasing/selection.py", "noisy_best") in places
     assert ("sources/parquet.py", "Parquet.read") in places
 
 
@@ -350,9 +350,9 @@ def test_pairs_are_neighbours(name):
 
 
 def test_runs_leave_nothing_behind():
-    before = dict(scumble.spending._SPENT)
+    before = dict(scumble.releasing.spending._SPENT)
     outcome = run(good, base())
-    assert dict(scumble.spending._SPENT) == before and seam._watching is None
+    assert dict(scumble.releasing.spending._SPENT) == before and seam._watching is None
     assert outcome.published and outcome.claim.epsilon == 1.0
     again = run(good, base(), before=outcome.session)
     assert again.published == outcome.published

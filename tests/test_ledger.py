@@ -26,8 +26,8 @@ from scumble.cli import main
 from scumble.privacy import calibrate, ledger
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.ledger import Cost, Ledger
+from scumble.releasing.spending import charging
 from scumble.sources import build_by
-from scumble.spending import charging
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 

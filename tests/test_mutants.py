@@ -118,7 +118,7 @@ def test_a_test_that_fails_anyway_kills_nothing(tiny: Path) -> None:
 
 LOOP = """
 from functools import lru_cache
-from scumble.compiling import njit
+from scumble.machine.compiling import njit
 
 
 @njit(cache=True)

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import places, spending
+from scumble.machine import places
 from scumble.privacy import calibrate
+from scumble.releasing import spending
 
 KERNEL = scumble.EuclideanKernel(1.0)
 

@@ -19,12 +19,14 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import files, places, spending
-from scumble.cli import VERBS, main
+from scumble import files
+from scumble.cli import VERBS, home, main
 from scumble.cli.arguments import parser_of
 from scumble.cli.guard import INPUTS, OUTPUTS, paths_of
 from scumble.cli.handover import Handover, room
 from scumble.errors import ParameterError
+from scumble.machine import places
+from scumble.releasing import spending
 from scumble.sources.apart import require_apart
 
 SIZE = ["--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "16", "--design", "iid", "--quiet"]
@@ -67,7 +69,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def parser(verb: str) -> argparse.ArgumentParser:
-    return parser_of(verb, VERBS[verb], import_module(f"scumble.cli.{verb}"))
+    return parser_of(verb, VERBS[verb], import_module(home(verb)))
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -11,8 +11,8 @@ import pytest
 import scumble
 from scumble import files
 from scumble.errors import CorruptFileError
-from scumble.releasing import NoiseFirst
-from scumble.share import Share
+from scumble.releasing.gate import NoiseFirst
+from scumble.releasing.share import Share
 from scumble.sketch import Sketch
 
 

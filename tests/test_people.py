@@ -18,9 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble import people
 from scumble.cli import main
-from scumble.sources import Build, build
+from scumble.sources import Build, build, people
 
 KERNEL = scumble.EuclideanKernel(1.0)
 NAMES = st.lists(st.sampled_from([f"person {k}" for k in range(12)]), max_size=60)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scumble import PersonLimit, people
+from scumble import PersonLimit
+from scumble.sources import people
 
 find, passing = people._find.__wrapped__, people._pass.__wrapped__  # not compiled
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import people
+from scumble.sources import people
 
 
 @pytest.mark.parametrize("memory", [1024, 1920, 30 * 2**10 - 1, 30 * 2**10, 100_000, people.DEFAULT_MEMORY])

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from scumble import places
 from scumble.errors import FileError, MissingFileError
-from scumble.places import DRAFT, READY, Owned, Place
+from scumble.machine import places
+from scumble.machine.places import DRAFT, READY, Owned, Place
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="modes and locks of POSIX"),

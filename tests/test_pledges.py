@@ -9,7 +9,7 @@ import pytest
 
 import scumble
 from scumble import files
-from scumble.pledges import identity_of, left_release, pledge, require_free
+from scumble.releasing.pledges import identity_of, left_release, pledge, require_free
 
 NAME = ".scumble-0123456789ab-0123456789ab.ready"
 

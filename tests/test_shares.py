@@ -19,7 +19,7 @@ from scipy import stats
 import scumble
 from rates import laplace
 from scumble.errors import ParameterError
-from scumble.privacy import noise, polya, shares
+from scumble.privacy import noise, polya, splitting
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.gaussian import gaussian_delta
 
@@ -158,10 +158,10 @@ def test_entropy_is_fresh_in_every_call() -> None:
 
 
 def test_gaussian_shares_have_the_right_scale_and_sum() -> None:
-    claim = shares.calibrate_shares(16, custodians=5, dropouts=1, epsilon=1.0, delta=1e-6)
-    sigma, full = shares.share_scale(claim), Fraction(claim.exact_scale or "")
+    claim = splitting.calibrate_shares(16, custodians=5, dropouts=1, epsilon=1.0, delta=1e-6)
+    sigma, full = splitting.share_scale(claim), Fraction(claim.exact_scale or "")
     assert 0 <= 4 * sigma**2 - full**2 < Fraction(1, 10**15)
-    total = sum(shares.draw_counters_share(claim, 100_000) for _ in range(4))
+    total = sum(splitting.draw_counters_share(claim, 100_000) for _ in range(4))
     assert p_value(np.asarray(total), gaussian_law(float(full), math.ceil(8 * full))) > FALSE_ALARM
 
 
@@ -176,16 +176,16 @@ def test_gaussian_distance_bounds_the_true_one() -> None:
         ideal = gaussian_law(sigma * math.sqrt(count), len(total) // 2)
         near = np.abs(np.arange(len(total)) - len(total) // 2) < 5 * sigma * math.sqrt(count)
         distance = np.abs(np.log(total[near] / ideal[near])).max()
-        assert 0 < distance <= shares._distance_of_one(sigma, count)
+        assert 0 < distance <= splitting._distance_of_one(sigma, count)
 
 
 def test_a_share_with_too_little_noise_is_refused() -> None:
     with pytest.raises(ParameterError, match="σ is at least 2 or so"):
-        shares.calibrate_shares(1, custodians=1000, epsilon=5.0, delta=1e-3)
+        splitting.calibrate_shares(1, custodians=1000, epsilon=5.0, delta=1e-3)
 
 
 def test_the_gaussian_claim_covers_the_sum() -> None:
-    claim = shares.calibrate_shares(4, custodians=3, epsilon=1.0, delta=1e-6)
+    claim = splitting.calibrate_shares(4, custodians=3, epsilon=1.0, delta=1e-6)
     assert claim.scale is not None and claim.count_scale is not None
     mu = math.sqrt(4 / claim.scale**2 + 1 / claim.count_scale**2)
     assert gaussian_delta(1.0, mu) < 1e-6

@@ -29,13 +29,15 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble import files, interrupts, places, pledges, releasing, sketch, spending
-from scumble.cli import VERBS, guard, handover, main, output, preparing
+from scumble import files, sketch
+from scumble.cli import VERBS, guard, handover, home, main, output, preparing
 from scumble.cli import build as build_verb
 from scumble.cli import release as release_verb
 from scumble.cli import sketch as sketch_verb
 from scumble.errors import ScumbleError
-from scumble.interrupts import Stopped
+from scumble.machine import interrupts, places
+from scumble.machine.interrupts import Stopped
+from scumble.releasing import gate, pledges, spending
 from scumble.sources import building, checkpoint, onepass
 
 pytestmark = [
@@ -45,7 +47,7 @@ pytestmark = [
 
 STORING = [places, files, pledges, handover, interrupts, output]
 """The files that write."""
-DRAWING = [spending, releasing, sketch, release_verb, sketch_verb, build_verb, building, checkpoint, preparing, guard]
+DRAWING = [spending, gate, sketch, release_verb, sketch_verb, build_verb, building, checkpoint, preparing, guard]
 
 SIZE = ["--columns", "x", "--bandwidth", "1", "--rows", "4", "--buckets", "16", "--design", "iid", "--quiet"]
 CHARGED = ["--epsilon", "1", "--ledger", "book", "--dataset", "people"]
@@ -339,10 +341,7 @@ def test_every_verb_that_writes_is_here() -> None:
     writing = {
         verb
         for verb, summary in VERBS.items()
-        if any(
-            name in guard.OUTPUTS
-            for name in guard.paths_of(parser_of(verb, summary, import_module(f"scumble.cli.{verb}")))
-        )
+        if any(name in guard.OUTPUTS for name in guard.paths_of(parser_of(verb, summary, import_module(home(verb)))))
     }
     assert writing == COVERED
     assert sum(LEAST.values()) >= 1000

@@ -18,7 +18,7 @@ import scumble
 from scumble.cli import VERBS
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("scumble", "scumble.learn", "scumble.kernels", "scumble.privacy", "scumble.privacy.audit", "scumble.sources")
+MODULES = ("scumble", "scumble.learn", "scumble.kernels", "scumble.privacy", "scumble.audit", "scumble.sources")
 FETCHES = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
 
 

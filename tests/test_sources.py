@@ -24,7 +24,7 @@ import scumble
 from rates import laplace
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
 from scumble.sources import Build, build, build_by, formats, open_source
-from scumble.sources.roles import roles_of
+from scumble.tables.roles import roles_of
 
 ROWS = 5_000
 COLUMNS = ["age", "income", "member", "town", "words"]

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 import scumble
-from scumble import learn, plots
+from scumble import learn
 from scumble.counting import reference
 from scumble.kernels import Records
-from scumble.plots import FAINT, INK, LINES, SECOND, new_figure, plain, thousands
+from scumble.show import plots
+from scumble.show.plots import FAINT, INK, LINES, SECOND, new_figure, plain, thousands
 
 PALE = "#f3d9dc"
 PICTURES: dict[str, Callable[[], Any]] = {}

@@ -103,9 +103,9 @@ class Bundle(Mapping[Label, Release]):
         return f"<Bundle of {len(self)} releases: {', '.join(map(repr, self.classes[:10]))}; {self._one.privacy}>"
 
     def _repr_html_(self) -> str:
-        from scumble import display
+        from scumble.show import cards
 
-        return display.release_html(self)
+        return cards.release_html(self)
 
     @property
     def _one(self) -> Release:

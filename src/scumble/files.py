@@ -43,7 +43,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from scumble import places
 from scumble._version import __version__
 from scumble.errors import (
     CorruptFileError,
@@ -54,7 +53,8 @@ from scumble.errors import (
     SecretFileError,
     parameter,
 )
-from scumble.filemark import mark_of
+from scumble.machine import places
+from scumble.machine.mark import mark_of
 
 FORMAT_VERSION = 1
 
@@ -372,12 +372,12 @@ def write(
 ) -> None:
     """Writes a file whole or not at all.
 
-    The bytes go to a draft in the same folder, to the disk, and only then take the name (see :mod:`scumble.places`);
-    a crash, a signal or a full disk leaves the old file as it was. Secret kinds (and ``secret=True``) are readable
-    by their owner only, from the first byte on. A symbolic link at ``path`` is replaced by the file:
-    what it points to is not touched, so nobody can lead a secret elsewhere.
+    The bytes go to a draft in the same folder, to the disk, and only then take the name (see
+    :mod:`scumble.machine.places`); a crash, a signal or a full disk leaves the old file as it was. Secret
+    kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
+    replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
-    A ``bound`` file says which file it is (:mod:`scumble.filemark`). It may be moved within its file system; a copy
+    A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
     is refused when it is read.
     """
     data = bytes_of(kind, metadata, arrays, bound=bound)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble import grid
+from scumble import checks, grid
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
@@ -126,7 +126,7 @@ def plan(
     if not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
     budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
-    sides = None if bounds is None else _per_column(bounds, dimensions)
+    sides = None if bounds is None else _plain(checks.sides(bounds, dimensions))
     _require_design(design)
     shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
     hashed = _plan_rows(*shape, refined)
@@ -207,8 +207,13 @@ def _given_grid(
         )
     if len(shape) != len(kernel.which(dimensions, columns)):
         raise parameter("buckets", "one number of cells for each column that the kernel reads", shape)
-    sides = _per_column(bounds, dimensions)
+    sides = _plain(checks.sides(bounds, dimensions))
     return {"rows": 1, "buckets": prod(shape), "design": "grid", "bounds": sides, "shape": shape}
+
+
+def _plain(sides: checks.Sides) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Bounds as a spec holds them."""
+    return tuple(sides[0].tolist()), tuple(sides[1].tolist())
 
 
 @dataclass(frozen=True)
@@ -332,15 +337,3 @@ def _plan_grid(
         seconds=n * _NANOSECONDS * 1e-9,
         bounds=sides,
     )
-
-
-def _per_column(bounds: Any, dimensions: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Bounds as one (low, high) pair of tuples, a number for each column."""
-    try:
-        low, high = bounds
-        sides = tuple(tuple(np.broadcast_to(np.asarray(s, float), (dimensions,)).tolist()) for s in (low, high))
-    except (TypeError, ValueError):
-        raise parameter("bounds", f"a pair (low, high), each a number or {dimensions} numbers", bounds) from None
-    if not all(np.isfinite(sides).ravel()) or not all(a < b for a, b in zip(*sides, strict=True)):
-        raise parameter("bounds", "finite, with low below high in every column", bounds)
-    return sides[0], sides[1]

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from scumble import files
-from scumble.answers import Answers
+from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
-from scumble.headroom import fits
-from scumble.layout import Reader
 from scumble.privacy.claim import PrivacyClaim, of_disjoint_records, overlapping
 from scumble.privacy.claim import disjoint as of_disjoint_persons
+from scumble.reading.answers import Answers
+from scumble.reading.layout import Reader
 from scumble.spec import Spec
 
 Disjoint = bool | Literal["persons"] | None
@@ -212,16 +212,16 @@ class Release(Answers):
         """A picture of the density, a matplotlib Figure: a curve with its band, a map, or all pairs of columns.
 
         Options: `ranges={"age": (0, 100)}` says what to draw (the bounds by default), `at={"town": "Ulm"}` fixes
-        columns; see :func:`scumble.plots.density`. Needs ``pip install 'scumble[plot]'``.
+        columns; see :func:`scumble.show.plots.density`. Needs ``pip install 'scumble[plot]'``.
         """
-        from scumble import plots
+        from scumble.show import plots
 
         return plots.density(self, **options)
 
     def _repr_html_(self) -> str:
-        from scumble import display
+        from scumble.show import cards
 
-        return display.release_html(self)
+        return cards.release_html(self)
 
     def __repr__(self) -> str:
         spec = self._spec

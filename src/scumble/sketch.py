@@ -12,22 +12,30 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
-from scumble import files
-from scumble.answers import Answers
+from scumble import checks, files
 from scumble.counting import ENGINES
+from scumble.counting.headroom import fits
 from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
-from scumble.headroom import fits
 from scumble.kernels import Kernel
-from scumble.layout import Estimate, Reader
-from scumble.places import home_of
+from scumble.machine.places import home_of
 from scumble.planning import Bounds, choose
-from scumble.pledges import require_free
 from scumble.privacy.exact import Number
+from scumble.reading.answers import Answers
+from scumble.reading.layout import Estimate, Reader
 from scumble.release import Disjoint, Release, merge_releases
-from scumble.releasing import NoiseFirst, begin_with_noise, finish, held, keep_noise, release_disjoint, release_share
-from scumble.share import Share
+from scumble.releasing.gate import (
+    NoiseFirst,
+    begin_with_noise,
+    finish,
+    held,
+    keep_noise,
+    release_disjoint,
+    release_share,
+)
+from scumble.releasing.pledges import require_free
+from scumble.releasing.share import Share
+from scumble.releasing.spending import may_lack_records
 from scumble.spec import Spec
-from scumble.spending import may_lack_records
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -94,22 +102,21 @@ class Sketch(Answers):
         if engine not in ENGINES:
             raise parameter("engine", f"one of {', '.join(ENGINES)}", engine)
         if threads is not None:
-            _whole("threads", threads, 1)
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-            raise parameter("seed", "a whole number from 0 to 2**64 - 1", seed)
+            checks.whole("threads", threads)
+        seed = checks.seed(seed)
         names = None if columns is None else _names(columns)
         if dimensions is None:
             if names is None:
                 raise ParameterError("Give `dimensions`, the number of columns, or `columns`, their names.")
             dimensions = len(names)
-        _whole("dimensions", dimensions, 1)
+        checks.whole("dimensions", dimensions)
         if names is not None and len(names) != dimensions:
             raise parameter("dimensions", f"{len(names)}, the number of `columns`", dimensions)
         chosen = choose(
             kernel,
             dimensions=int(dimensions),
             columns=names,
-            rows=None if rows is None else _whole("rows", rows, 1),
+            rows=None if rows is None else checks.whole("rows", rows),
             buckets=_buckets(buckets),
             design=design,
             bounds=bounds,
@@ -326,9 +333,9 @@ class Sketch(Answers):
 
         The shares of all `custodians` (up to `dropouts` of them may be missing, or may reveal their noise) add up to a
         release with the full noise: :func:`scumble.combine`. One share alone does not keep the promise; see
-        :mod:`scumble.privacy.shares`. All custodians must use the same parameters. The budget is that of the sum, and
-        is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's records
-        with all custodians together.
+        :mod:`scumble.privacy.splitting`. All custodians must use the same parameters. The budget is that of the sum,
+        and is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's
+        records with all custodians together.
         """
         return release_share(
             self,
@@ -493,18 +500,12 @@ def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:
     return sketch
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise parameter(name, f"a whole number of at least {least}", value)
-    return int(value)
-
-
 def _buckets(value: Any) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     if isinstance(value, (tuple, list)):
-        return tuple(_whole("buckets", cells, 1) for cells in value)
-    return _whole("buckets", value, 1)
+        return tuple(checks.whole("buckets", cells) for cells in value)
+    return checks.whole("buckets", value)
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from scumble.design import DESIGNS
 from scumble.errors import CorruptFileError, MergeError, parameter
 from scumble.kernels import Kernel
-from scumble.layout import GridRow, HashedRows, Layout
+from scumble.reading.layout import GridRow, HashedRows, Layout
 
 MOST = 2**30
 """No file may ask for more rows, buckets or numbers in its hash functions: 8 GiB."""

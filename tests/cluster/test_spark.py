@@ -279,7 +279,7 @@ def test_one_sketch_a_key(df, table: pa.Table, room: int, monkeypatch: pytest.Mo
         "scumble.sources.building.release_disjoint",
         lambda sketches, **budget: (
             counted.extend(counters(one).copy() for one in sketches),
-            scumble.releasing.release_disjoint(sketches, **budget),
+            scumble.releasing.gate.release_disjoint(sketches, **budget),
         )[1],
     )
     bundle = spark.build_by(

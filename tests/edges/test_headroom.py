@@ -9,7 +9,7 @@ import scumble
 from scumble import files
 from scumble.errors import CorruptFileError, MergeError
 from scumble.release import Release
-from scumble.share import Share
+from scumble.releasing.share import Share
 from scumble.sketch import Sketch
 
 LARGE = [2**62, 2**63 - 1, -(2**62), -(2**63)]

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import scumble
-from scumble.compiling import Loop, njit
+from scumble.machine.compiling import Loop, njit
 
 SOURCES = pathlib.Path(scumble.__file__).parent
 
@@ -91,7 +91,7 @@ def test_verbs_that_count_nothing_load_no_compiler(words: str, release: str, tmp
 
 def test_a_damaged_cache_costs_time_and_nothing_else(tmp_path: pathlib.Path) -> None:
     (tmp_path / "loops.py").write_text(
-        "from scumble.compiling import njit\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
+        "from scumble.machine.compiling import njit\n\n@njit(cache=True)\ndef twice(x):\n    return 2 * x\n"
     )
     code = "import loops; print(loops.twice(21)); print(loops.twice.stats.cache_hits)"
     environment = {**os.environ, "PYTHONPATH": f"{SOURCES.parent}:{tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path / "c")}

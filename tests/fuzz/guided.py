@@ -27,7 +27,7 @@ COMPILED = [
     "scumble.design.random",
     "scumble.design.sobol",
     "scumble.learn.sampling",
-    "scumble.people",
+    "scumble.sources.people",
     "scumble.privacy.noise",
     "scumble.privacy.polya",
 ]

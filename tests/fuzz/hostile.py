@@ -31,7 +31,7 @@ from scumble.errors import ScumbleError
 from scumble.learn import models
 from scumble.learn.base import PrivateEstimator
 from scumble.release import Release
-from scumble.share import Share
+from scumble.releasing.share import Share
 from scumble.sketch import Sketch
 
 SECONDS, BYTES = 0.1, 50 * 10**6

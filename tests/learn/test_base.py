@@ -17,7 +17,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import scumble
 from scumble import learn
-from scumble.learn.base import PrivateEstimator, RepeatedReleaseWarning, default_kernel, per_column
+from scumble.checks import sides
+from scumble.learn.base import PrivateEstimator, RepeatedReleaseWarning, default_kernel
 
 MINE = ("DiversitySampler", "PrivateKDE", "PrivateModes", "PrivateNeighbors", "PrivateOutlierDetector")
 KINDS = [getattr(learn, name) for name in MINE]
@@ -279,7 +280,7 @@ def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) 
 
 
 def test_bounds_and_default_kernel() -> None:
-    low, high = per_column((0, [1.0, 10.0]), 2)
+    low, high = sides((0, [1.0, 10.0]), 2)
     kernel = default_kernel((low, high))
     assert kernel.scale == (1.0, 10.0) and kernel.power == 2
     near, far = kernel([[0.5, 5.0]], [[0.55, 5.5], [0.9, 9.0]])[0]

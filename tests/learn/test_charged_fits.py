@@ -14,7 +14,7 @@ from scumble import learn
 from scumble.kernels import ColumnKernel
 from scumble.learn.base import PrivateEstimator
 from scumble.privacy.ledger import Cost
-from scumble.spending import Prepaid
+from scumble.releasing.spending import Prepaid
 
 X = np.random.default_rng(0).uniform(0.0, 1.0, (300, 2))
 WIDE = np.random.default_rng(1).uniform(0.0, 1.0, (300, 6))
@@ -104,7 +104,7 @@ def test_what_was_not_announced_is_refused() -> None:
 
 def test_what_was_announced_is_charged_once_and_at_once(tmp_path: Path) -> None:
     from scumble.privacy import calibrate, overlapping
-    from scumble.spending import charging
+    from scumble.releasing.spending import charging
 
     book = scumble.Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=1)

@@ -13,9 +13,10 @@ from scipy import stats
 
 import scumble
 from scumble.kernels import ColumnKernel
-from scumble.learn import selection
-from scumble.learn.selection import choose_kernel, credible_records, noisy_best
+from scumble.learn.kernel_choice import choose_kernel
 from scumble.privacy import calibrate
+from scumble.releasing import selection
+from scumble.releasing.selection import credible_records, noisy_best
 
 EPSILONS = [Fraction(1, 10), 0.5, 1, 3]
 

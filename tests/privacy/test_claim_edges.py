@@ -11,7 +11,7 @@ import pytest
 from scumble.errors import ParameterError
 from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
 from scumble.privacy.claim import _stored_fraction
-from scumble.privacy.shares import calibrate_shares
+from scumble.privacy.splitting import calibrate_shares
 
 BUDGETS = [(Fraction(1, 10), 0), (0.5, 0), (1, 0), (3, 0), (Fraction(1, 10), 1e-6), (0.5, 1e-9), (1, 1e-6), (3, 1e-3)]
 CLAIMS = {

@@ -15,7 +15,7 @@ from scumble.privacy import claim as claims
 from scumble.privacy.claim import ROOM, of_disjoint_records
 from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.sensitivity import GAUSSIAN, LAPLACE, SHARE_SLACK, costs, unit_of
-from scumble.privacy.shares import calibrate_shares
+from scumble.privacy.splitting import calibrate_shares
 
 
 def one(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scumble.privacy import calibrate, disjoint, ledger, overlapping
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.ledger import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show
-from scumble.privacy.shares import calibrate_shares
+from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), 1, 3]
 SETTINGS = [

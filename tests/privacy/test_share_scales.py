@@ -12,12 +12,12 @@ import pytest
 
 import scumble
 from scumble.errors import ParameterError, PrivacyError
-from scumble.privacy import calibrate, noise, shares
+from scumble.privacy import calibrate, noise, splitting
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.gaussian import certified_delta
 from scumble.privacy.sensitivity import costs, gaussian_shift
-from scumble.privacy.shares import calibrate_shares
+from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), 0.5, 1, 3]
 SETTINGS = [
@@ -33,21 +33,21 @@ def test_laplace_shares_are_made_for_the_scale_of_a_whole_release(epsilon: Fract
     for custodians, dropouts in ((1, 0), (5, 0), (5, 2)):
         claim = calibrate_shares(7, custodians=custodians, dropouts=dropouts, epsilon=epsilon, **setting)
         assert claim == dataclasses.replace(whole, custodians=custodians, dropouts=dropouts)
-        assert shares.enough(claim) == custodians - dropouts
+        assert splitting.enough(claim) == custodians - dropouts
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_what_is_drawn_for_laplace_shares(monkeypatch: pytest.MonkeyPatch, setting: dict) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(shares, "laplace_share", lambda *given: asked.append(given) or np.array([5, 6]))
+    monkeypatch.setattr(splitting, "laplace_share", lambda *given: asked.append(given) or np.array([5, 6]))
     claim = calibrate_shares(7, custodians=6, dropouts=2, epsilon=0.5, **setting)
-    shares.draw_counters_share(claim, (7, 9))
+    splitting.draw_counters_share(claim, (7, 9))
     assert asked == [(Fraction(str(claim.exact_scale)), 4, (7, 9))]
     if claim.exact_count_scale is None:
         with pytest.raises(PrivacyError, match="without a noisy count"):
-            shares.draw_count_share(claim)
+            splitting.draw_count_share(claim)
     else:
-        assert shares.draw_count_share(claim) == 5
+        assert splitting.draw_count_share(claim) == 5
         assert asked[1] == (Fraction(claim.exact_count_scale), 4, 1)
 
 
@@ -57,10 +57,10 @@ def test_what_is_drawn_for_gaussian_shares(monkeypatch: pytest.MonkeyPatch, sett
     asked: list[tuple[Fraction, object]] = []
     monkeypatch.setattr(noise, "discrete_gaussian", lambda *given: asked.append(given) or np.array([5, 6]))
     claim = calibrate_shares(7, custodians=6, dropouts=1, epsilon=0.5, delta=1e-6, **setting)
-    shares.draw_counters_share(claim, (7, 9))
+    splitting.draw_counters_share(claim, (7, 9))
     full = [Fraction(str(claim.exact_scale))]
     if claim.exact_count_scale is not None:
-        assert shares.draw_count_share(claim) == 5
+        assert splitting.draw_count_share(claim) == 5
         full.append(Fraction(claim.exact_count_scale))
     assert [size for _, size in asked] == [(7, 9), 1][: len(full)]
     for (sigma, _), whole in zip(asked, full, strict=True):
@@ -115,23 +115,23 @@ def true_distance(sigma: float, custodians: int) -> float:
 @pytest.mark.parametrize("sigma", [0.6, 1.0, 1.7, 2.5])
 @pytest.mark.parametrize("custodians", [2, 3, 40])
 def test_the_distance_is_the_formula_s(sigma: float, custodians: int) -> None:
-    assert shares._distance_of_one(sigma, 1) == 0.0
+    assert splitting._distance_of_one(sigma, 1) == 0.0
     truth = true_distance(sigma, custodians)
-    assert truth <= shares._distance_of_one(sigma, custodians) <= truth * (1 + 2e-6)
+    assert truth <= splitting._distance_of_one(sigma, custodians) <= truth * (1 + 2e-6)
 
 
 def test_the_distance_of_a_share_that_is_too_narrow_has_no_bound() -> None:
     edge = math.sqrt(math.log(10) / math.pi**2)  # x = 1/10 for the first sum of two
-    assert shares._distance_of_one(edge * 0.999, 2) == math.inf
-    assert shares._distance_of_one(edge * 1.001, 2) < 1
+    assert splitting._distance_of_one(edge * 0.999, 2) == math.inf
+    assert splitting._distance_of_one(edge * 1.001, 2) < 1
 
 
 def test_the_distance_of_millions_is_not_cut_off() -> None:
     """Beyond a million the first million's terms stand for as many of the others, which are smaller."""
-    million = shares._distance_of_one(1.7, 10**6)
+    million = splitting._distance_of_one(1.7, 10**6)
     assert million == pytest.approx(true_distance(1.7, 300), rel=1e-5)  # the first terms are all of it
-    assert shares._distance_of_one(1.7, 10**6 - 1) <= million
-    assert shares._distance_of_one(1.7, 2 * 10**6) == 2 * million
+    assert splitting._distance_of_one(1.7, 10**6 - 1) <= million
+    assert splitting._distance_of_one(1.7, 2 * 10**6) == 2 * million
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -140,11 +140,11 @@ def test_the_distance_of_millions_is_not_cut_off() -> None:
 def test_the_sum_has_the_variance_of_its_shares(delta: float, epsilon: Fraction, arrived: int) -> None:
     law = noise.gaussian_variance if delta else noise.laplace_variance
     claim = calibrate_shares(7, custodians=5, dropouts=2, epsilon=epsilon, delta=delta)
-    counter, count = shares.variances(claim, arrived)
+    counter, count = splitting.variances(claim, arrived)
     assert counter == pytest.approx(arrived / 3 * law(Fraction(str(claim.exact_scale))), rel=1e-12)
     assert count == pytest.approx(arrived / 3 * law(Fraction(str(claim.exact_count_scale))), rel=1e-12)
     silent = calibrate_shares(7, custodians=5, dropouts=2, epsilon=epsilon, delta=delta, count_share=0)
-    counter, count = shares.variances(silent, arrived)
+    counter, count = splitting.variances(silent, arrived)
     assert counter == pytest.approx(arrived / 3 * law(Fraction(str(silent.exact_scale))), rel=1e-12)
     assert count == 0.0
 
@@ -179,7 +179,7 @@ def test_somebody_must_stay(bad: int) -> None:
 def test_a_claim_without_custodians_has_no_shares() -> None:
     whole: PrivacyClaim = calibrate(3, epsilon=1).claim
     with pytest.raises(PrivacyError, match="not about shares"):
-        shares.enough(whole)
+        splitting.enough(whole)
 
 
 # ---- what a share publishes about N ----
@@ -191,7 +191,7 @@ def test_only_replace_makes_the_number_of_records_public(monkeypatch, delta: flo
     """N itself under replace-one; N and noise of the count's own scale under add-remove; nothing without a share of
     the budget. The noise is made recognisable: the draw of a count is 10⁶."""
     drawn = []
-    monkeypatch.setattr("scumble.releasing.draw_count_share", lambda claim: drawn.append(claim) or 10**6)
+    monkeypatch.setattr("scumble.releasing.gate.draw_count_share", lambda claim: drawn.append(claim) or 10**6)
     published = {}
     for name, setting in {
         "replace": {"neighbors": "replace"},

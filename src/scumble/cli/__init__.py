@@ -43,16 +43,24 @@ VERBS = {
     "demo": "all of the above, on a synthetic town",
 }
 
+_ELSEWHERE = {"audit": "scumble.audit.verb"}
+"""Verbs that live above the command line: the auditor runs all the others."""
+
 USAGE, REFUSED, BAD_DATA, DAMAGED, BROKEN_PIPE, BUG = 2, 3, 4, 5, 141, 1
 SIGNALLED = 128
 """And the signal's number: 130 is Ctrl-C."""
 
 
+def home(verb: str) -> str:
+    """The module that a verb is in."""
+    return _ELSEWHERE.get(verb, f"scumble.cli.{verb}")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code back."""
     from scumble.cli import streams
-    from scumble.interrupts import Unbroken
-    from scumble.places import unfinished
+    from scumble.machine.interrupts import Unbroken
+    from scumble.machine.places import unfinished
 
     others, before = unfinished(), _stops_as_ctrl_c()
     try:
@@ -118,7 +126,7 @@ def _run(verb: str, words: list[str]) -> int:
         from scumble.cli.arguments import parse
         from scumble.cli.guard import guard
 
-        module = import_module(f"scumble.cli.{verb}")
+        module = import_module(home(verb))
         args, parser = parse(verb, VERBS[verb], module, words)
         _quiet_warnings()
         guard(args, parser)
@@ -142,7 +150,7 @@ def _stops_as_ctrl_c() -> dict[int, Any]:
     """SIGTERM and SIGHUP end a command as Ctrl-C does; gives what they did before."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    from scumble.interrupts import STOPS, Stopped
+    from scumble.machine.interrupts import STOPS, Stopped
 
     before = {}
     for number in STOPS:

@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.handover import Handover, Left, finished, room
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.cli.preparing import count, prepare
-    from scumble.display import facts
     from scumble.errors import ParameterError
+    from scumble.show.cards import facts
 
     if args.engine != "spark" or not (args.table or args.query):
         require(args, source="the table to read, such as people.parquet")

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
 
     import scumble
     from scumble.cli.output import human_bytes
-    from scumble.display import card
+    from scumble.show.cards import card
 
     began = time.monotonic()
     os.makedirs(args.out, exist_ok=True)
@@ -182,8 +182,8 @@ def _draw(folder: str, release: Any, kernel: Any, homes: Any, peaks: Any, plan: 
     except ImportError:
         _say("   (none: pip install 'scumble[plot]' for pictures)")
         return
-    from scumble import plots
     from scumble.planning import plan as make_plan
+    from scumble.show import plots
 
     units = {"home_east": "km", "home_north": "km"}
     names = {name: place for name, (place, _, _) in TOWNS.items()}

@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
-    from scumble.interrupts import Unbroken
     from scumble.learn import models
-    from scumble.places import Place
-    from scumble.spending import charging
+    from scumble.machine.interrupts import Unbroken
+    from scumble.machine.places import Place
+    from scumble.releasing.spending import charging
 
     require(args, epsilon="the privacy budget of this fit, such as 1", bounds="the columns' public bounds")
     if args.out == "-":
@@ -96,7 +96,7 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
 
     from scumble.errors import DataError
     from scumble.sources import open_source
-    from scumble.sources.roles import converted
+    from scumble.tables.roles import converted
 
     source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
     columns = source.columns(columns or None, besides=[target])

@@ -50,8 +50,9 @@ def guard(args: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
 
 def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
     """Clear what killed runs have left for a file; says what. `takes`: the verb will look after whole releases."""
-    from scumble import files, places
+    from scumble import files
     from scumble.errors import FileError
+    from scumble.machine import places
 
     removed = 0
     for left in places.leftovers(target):

@@ -21,13 +21,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from scumble import files, places
+from scumble import files
 from scumble.bundle import Bundle
 from scumble.errors import BudgetError, FileError, PrivacyError
-from scumble.interrupts import Unbroken
-from scumble.places import READY, Place
-from scumble.pledges import identity_of, left_release, pledge
+from scumble.machine import places
+from scumble.machine.interrupts import Unbroken
+from scumble.machine.places import READY, Place
 from scumble.release import Release
+from scumble.releasing.pledges import identity_of, left_release, pledge
 
 Note = Callable[[str, dict[str, Any]], bytes]
 """What takes a secret file's place: made of the release's identity and the pledge."""

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import load_release, print_json
-    from scumble.display import card, facts
+    from scumble.show.cards import card, facts
 
     found = load_release(args.release)
     if args.json:

@@ -15,8 +15,8 @@ import numpy as np
 
 from scumble.cli.streams import tell
 from scumble.errors import CorruptFileError, FileError, MissingFileError, ParameterError, PrivacyError
-from scumble.interrupts import Unbroken
-from scumble.places import Place, write_error, write_whole
+from scumble.machine.interrupts import Unbroken
+from scumble.machine.places import Place, write_error, write_whole
 
 TABLES = {
     ".csv": "csv",

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
-    from scumble.sources.roles import roles_of
+    from scumble.tables.roles import roles_of
 
     require(
         args,
@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _draw(path: str, chosen: Any, settings: dict[str, Any]) -> None:
-    from scumble import plots
     from scumble.planning import plan
+    from scumble.show import plots
 
     hashed = settings | {"design": "sobol" if settings["design"] in ("auto", "grid") else settings["design"]}
     budgets = sorted({0.1, 0.3, 1.0, 3.0, settings["epsilon"]})

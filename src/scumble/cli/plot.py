@@ -26,8 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble import plots
     from scumble.cli.output import check_out, one_release, say
+    from scumble.show import plots
 
     check_out(args.out, like=plots.FORMATS)
     release = one_release(args.release, args.label)

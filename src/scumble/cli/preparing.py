@@ -14,7 +14,7 @@ from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
 from scumble.sources import Build, Source, open_source
-from scumble.sources.roles import roles_of
+from scumble.tables.roles import roles_of
 
 
 def prepare(args: argparse.Namespace, **options: Any) -> Build:

@@ -51,7 +51,7 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     """The points' own columns as they are, and the release's columns among them as numbers or text."""
     from scumble.errors import DataError
     from scumble.sources import open_source
-    from scumble.sources.roles import converted, roles_of
+    from scumble.tables.roles import converted, roles_of
 
     source = open_source(args.points, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
     names = list(source.names if source.declared else source.keys())  # points are public, and so are their keys

@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
     from scumble.cli.output import check_out, human_bytes, print_json, say
-    from scumble.display import facts
     from scumble.errors import BudgetError, ParameterError
+    from scumble.show.cards import facts
     from scumble.sketch import Sketch, load_secret
 
     require(

@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.handover import room
     from scumble.cli.output import check_out, say, secret_out
     from scumble.cli.preparing import count, prepare
-    from scumble.interrupts import Unbroken
-    from scumble.places import Place
+    from scumble.machine.interrupts import Unbroken
+    from scumble.machine.places import Place
 
     require(
         args,

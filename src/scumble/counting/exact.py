@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from scumble.compiling import njit
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Kernel, Records
+from scumble.machine.compiling import njit
 
 TILE, ROWS = 4096, 8
 """Records and rows a tile: the accumulators take 256 KiB, a column 32 KiB. Few records go through more rows at once."""

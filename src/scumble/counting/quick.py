@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scumble.compiling import njit
 from scumble.counting.architectures import whole
 from scumble.counting.exact import _bucket, _within, _word, loop, options
 from scumble.counting.guard import (
@@ -43,6 +42,7 @@ from scumble.counting.guard import (
     WIDTH,
     Batch,
 )
+from scumble.machine.compiling import njit
 
 TILE = 2048
 """Records at a time: a line of codes takes 8 KiB."""

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from scumble.compiling import njit
 from scumble.design import random, sobol
 from scumble.errors import parameter
+from scumble.machine.compiling import njit
 
 DESIGNS = ("iid", "sobol", "orthogonal")
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scumble.compiling import njit
+from scumble.machine.compiling import njit
 
 
 @njit(cache=True)

@@ -17,8 +17,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from scumble.compiling import njit
 from scumble.design import random
+from scumble.machine.compiling import njit
 
 COORDINATES = 1024
 BITS = 32

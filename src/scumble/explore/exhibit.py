@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from scumble import display, files
+from scumble import files
 from scumble.bundle import Bundle, Label
 from scumble.errors import CorruptFileError, DataError, ParameterError, parameter
 from scumble.explore import points
 from scumble.explore import ranges as ranging
 from scumble.explore.payload import Content, drawable
 from scumble.release import Release
+from scumble.show import cards
 
 STARTS = 40
 """Of the search for modes: people wait for the page."""
@@ -131,7 +132,7 @@ class Exhibit:
     @cached_property
     def info(self) -> dict[str, Any]:
         """The facts on the privacy card."""
-        out = display.facts(self.shown)
+        out = cards.facts(self.shown)
         if self.model is not None:
             claim = self.model.privacy_
             out |= {"kind": "model", "estimator": type(self.model).__name__, "meaning": claim.sentence()}
@@ -142,7 +143,7 @@ class Exhibit:
 
     def card(self) -> list[tuple[str, str]]:
         """The privacy card, line by line."""
-        lines = display.lines(self.shown)
+        lines = cards.lines(self.shown)
         if self.model is None:
             return lines
         claim = self.model.privacy_

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from scumble.explore.exhibit import Exhibit
-from scumble.places import write_whole
+from scumble.machine.places import write_whole
 
 PARTS = ("page.html", "page.css", "engine.js", "page.js")
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from scumble.counting import Hasher
 from scumble.errors import ParameterError
-from scumble.layout import CAUTION, GridReader, HashedReader, HashedRows
+from scumble.reading.layout import CAUTION, GridReader, HashedReader, HashedRows
 from scumble.release import Release
 
 FAMILIES = ("floor", "sign", "folded", "column", "pick", "minimum")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scumble.release import Release
-from scumble.sources.roles import roles_of
+from scumble.tables.roles import roles_of
 
 Range = tuple[float, float]
 

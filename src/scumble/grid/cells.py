@@ -7,11 +7,11 @@ from math import ceil, prod
 
 import numpy as np
 
-from scumble.compiling import njit
 from scumble.errors import ParameterError, parameter
 from scumble.grid.field import Field
 from scumble.grid.profile import Profile
 from scumble.kernels import Kernel
+from scumble.machine.compiling import njit
 
 TILE = 1 << 16
 

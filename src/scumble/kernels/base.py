@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from scumble.checks import whole
 from scumble.errors import DataError, ForeignFileError, ParameterError, parameter
 from scumble.tables import Table
 
@@ -93,9 +94,7 @@ class Kernel(ABC):
             Kernel.registry[cls.name] = cls
 
     def __init__(self, *, power: int = 1, scale: Scale = None, columns: Columns = None) -> None:
-        if isinstance(power, bool) or not isinstance(power, (int, np.integer)) or power < 1:
-            raise parameter("power", "a whole number of at least 1", power)
-        self.power = int(power)
+        self.power = whole("power", power)
         self.columns = None if columns is None else tuple(columns)
         if self.columns is not None and not self.columns:
             raise parameter("columns", "at least one column, or None for all", columns)
@@ -217,11 +216,9 @@ class Kernel(ABC):
         return 1.0 / self._scales(names, which)
 
     def __mul__(self, other: object) -> Kernel:
-        from scumble.kernels.product import ProductKernel
-
         if not isinstance(other, Kernel):
             return NotImplemented
-        return ProductKernel(*self.factors, *other.factors)
+        return Kernel.registry["product"](*self.factors, *other.factors)
 
     def to_dict(self) -> dict[str, Any]:
         """The kernel as JSON values; `Kernel.from_dict` turns it back."""

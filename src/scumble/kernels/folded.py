@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.errors import parameter
+from scumble.checks import whole
 from scumble.kernels.angular import AngularKernel
 from scumble.kernels.base import Columns, Kernel, Records, Scale
 
@@ -39,13 +39,7 @@ class FoldedKernel(Kernel):
 
     def __init__(self, projections: int = 2, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
         super().__init__(power=power, scale=scale, columns=columns)
-        if (
-            isinstance(projections, bool)
-            or not isinstance(projections, (int, np.integer))
-            or not 2 <= projections <= 12
-        ):
-            raise parameter("projections", "a whole number from 2 to 12", projections)
-        self.projections = int(projections)
+        self.projections = whole("projections", projections, 2, 12)
         self.radix = 2 ** (self.projections - 1)  # type: ignore[misc]  # a fact of this one, not of all
 
     def settings(self) -> dict[str, Any]:

@@ -27,7 +27,8 @@ _HOMES = {
     "scumble.learn.regression": ("PrivateLinearRegression",),
     "scumble.learn.linear": ("PrivateLinearClassifier",),
     "scumble.learn.erm": ("minimize",),
-    "scumble.learn.selection": ("choose_kernel", "noisy_best"),
+    "scumble.learn.kernel_choice": ("choose_kernel",),
+    "scumble.releasing.selection": ("noisy_best",),
 }
 _HOME = {name: home for home, names in _HOMES.items() if find_spec(home) is not None for name in names}
 

@@ -14,7 +14,8 @@ How an estimator is written
         return self
 
     With labels: ``X, y = self._begin(X, y)``. To make several releases, announce what they will claim before the
-    first, ``paid = self._pay(claims, account)``, and pass `paid` to each; see :class:`scumble.spending.Prepaid`.
+    first, ``paid = self._pay(claims, account)``, and pass `paid` to each; see
+    :class:`scumble.releasing.spending.Prepaid`.
 ``_learn()``
     is post-processing. ``from_release`` also calls it, so a released file alone is enough.
 ``_learnt``
@@ -39,15 +40,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.planning import DEFAULT_RECORDS, plan
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release, load
-from scumble.releasing import release_disjoint
+from scumble.releasing.gate import release_disjoint
+from scumble.releasing.spending import Charging, Prepaid, charging
 from scumble.sketch import Sketch
-from scumble.spending import Charging, Prepaid, charging
 
 try:
     from sklearn.base import (
@@ -78,7 +80,6 @@ __all__ = [
     "charging",
     "check_is_fitted",
     "default_kernel",
-    "per_column",
 ]
 
 FACTS = ("bounds", "classes", "count", "target_bounds")
@@ -242,7 +243,7 @@ class PrivateEstimator(BaseEstimator):
         """The bounds that were given, or those of the data if the caller declared them public."""
         public = self._public()
         if self.bounds is not None:
-            return per_column(self.bounds, X.shape[1])
+            return checks.sides(self.bounds, X.shape[1])
         if "bounds" in public:
             low, high = X.min(axis=0), X.max(axis=0)
             # A constant column needs some width; it tells the kernel nothing either way.
@@ -280,15 +281,10 @@ class PrivateEstimator(BaseEstimator):
         return default_kernel(self.bounds_)
 
     def _seed(self) -> int:
-        seed = 0 if self.random_state is None else self.random_state
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise parameter(
-                "random_state",
-                "a whole number or None",
-                seed,
-                "it is the hash seed, which is published with the release.",
-            )
-        return int(seed)
+        if self.random_state is None:
+            return 0
+        hint = "it is the hash seed, which is published with the release."
+        return checks.whole("random_state", self.random_state, 0, must="a whole number or None", hint=hint)
 
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -335,9 +331,9 @@ class PrivateEstimator(BaseEstimator):
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns, dtype=object)
         if self.bounds is not None:
-            self.bounds_ = per_column(self.bounds, release.dimensions)
+            self.bounds_ = checks.sides(self.bounds, release.dimensions)
         elif release.bounds is not None:
-            self.bounds_ = per_column(release.bounds, release.dimensions)
+            self.bounds_ = checks.sides(release.bounds, release.dimensions)
         elif self._always_needs_bounds:
             raise ParameterError(
                 f"{type(self).__name__} needs public bounds, and a release of hashed rows has none. "
@@ -367,10 +363,10 @@ class PrivateEstimator(BaseEstimator):
     def plot(self, **options: Any) -> Any:
         """A picture of what was learnt, a matplotlib Figure: densities, classes or predictions over the columns.
 
-        Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.learn.pictures.draw`. Needs
+        Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.show.pictures.draw`. Needs
         ``pip install 'scumble[plot]'``.
         """
-        from scumble.learn import pictures
+        from scumble.show import pictures
 
         check_is_fitted(self)
         return pictures.draw(self, **options)
@@ -385,9 +381,9 @@ class PrivateEstimator(BaseEstimator):
         return out
 
     def _card(self) -> str:
-        from scumble import display
+        from scumble.show import cards
 
-        return display.estimator_html(self) if self.__sklearn_is_fitted__() else ""
+        return cards.estimator_html(self) if self.__sklearn_is_fitted__() else ""
 
     def __getstate__(self) -> dict[str, Any]:
         # What only the curator may know does not travel; what can be made again need not.
@@ -452,20 +448,6 @@ def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int
     low, high = bounds
     d = len(low)
     return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
-
-
-def per_column(bounds: Any, dimensions: int) -> Bounds:
-    """Bounds as two arrays, a number for each column."""
-    try:
-        low, high = bounds
-        sides = [np.array(np.broadcast_to(np.asarray(side, float), (dimensions,))) for side in (low, high)]
-    except (TypeError, ValueError):
-        raise parameter("bounds", f"a pair (low, high), each a number or {dimensions} numbers", bounds) from None
-    with np.errstate(over="ignore", invalid="ignore"):
-        good = np.isfinite(sides[1] - sides[0]) & (sides[0] < sides[1])
-    if not good.all():
-        raise parameter("bounds", "finite, with low below high in every column", bounds)
-    return sides[0], sides[1]
 
 
 def require_kernel(kernel: Kernel, kinds: tuple[type[Kernel], ...], task: str) -> None:

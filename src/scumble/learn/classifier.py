@@ -18,14 +18,14 @@ from scumble.kernels import ColumnKernel, Kernel
 from scumble.learn import calibration
 from scumble.learn.base import ClassifierMixin, PrivateEstimator, charging, price
 from scumble.learn.ferns import Ferns
-from scumble.learn.selection import choose_kernel
+from scumble.learn.kernel_choice import choose_kernel
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.claim import PrivacyClaim, overlapping
 from scumble.privacy.exact import as_fraction, float_up
 from scumble.release import Release
+from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch
 from scumble.spec import Spec
-from scumble.spending import Prepaid
 
 RULES = ("ferns", "ml", "map")
 ROWS, GAUSSIAN_ROWS = 15, 30
@@ -66,7 +66,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     priors : the classes' shares, in the order of `classes_`; None takes them from the noisy counts.
     unknown : what to do with records of labels that are not in `classes`: "error" or "drop".
     calibration_share : the part of ε for the calibration; 0 for none.
-    selection_share : the part of ε that chooses one of the `kernel` list by :mod:`scumble.learn.selection`; with 0,
+    selection_share : the part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0,
         all of them
         are used and share the budget equally.
     kernel : one kernel, or a list of them.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble.checks import whole
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, charging
@@ -122,8 +123,7 @@ class DiversitySampler(PrivateEstimator):
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
         X = self._read(pool)
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n <= len(X):
-            raise parameter("n", f"a whole number up to the pool's {len(X)}", n)
+        n = whole("n", n, 0, len(X), must=f"a whole number up to the pool's {len(X)}")
         likeness = self.release_.kernel_sum(X) / max(self.release_.count, 1.0)
         if method == "under-represented":
             return np.argsort(likeness, kind="stable")[:n]

@@ -23,7 +23,7 @@ import numpy as np
 from scumble.bundle import Bundle
 from scumble.counting import engine
 from scumble.errors import DataError
-from scumble.layout import HashedRows
+from scumble.reading.layout import HashedRows
 from scumble.release import Release
 
 SHARPNESS = 2.0

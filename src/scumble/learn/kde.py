@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from scumble.answers import Answers
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
 from scumble.learn.base import DensityMixin, PrivateEstimator, charging, default_kernel, price, release_of
@@ -16,6 +15,7 @@ from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
 from scumble.privacy.claim import overlapping
 from scumble.privacy.exact import as_fraction
+from scumble.reading.answers import Answers
 from scumble.release import Release
 
 

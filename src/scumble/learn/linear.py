@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from scumble.checks import sides
 from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.kernels import AngularKernel, Kernel
-from scumble.learn.base import ClassifierMixin, PrivateEstimator, charging, per_column, price, require_kernel
+from scumble.learn.base import ClassifierMixin, PrivateEstimator, charging, price, require_kernel
 from scumble.learn.erm import minimize
 from scumble.learn.moments import first_moment
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
@@ -167,7 +168,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         if self.bounds is None:
             raise PrivacyError("Pass the `bounds` and `classes` that the release was made with; it holds neither.")
         self.n_features_in_ = release.dimensions - 1
-        self.bounds_ = per_column(self.bounds, self.n_features_in_)
+        self.bounds_ = sides(self.bounds, self.n_features_in_)
         self._take_classes(None)
 
     def __sklearn_tags__(self) -> Any:

@@ -17,17 +17,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import files
 from scumble.bundle import Bundle
+from scumble.checks import sides
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, per_column
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
+
+if TYPE_CHECKING:
+    from scumble.learn.base import PrivateEstimator
 
 _ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
@@ -102,7 +105,7 @@ def _require_whole(model: PrivateEstimator) -> None:
     if type(held.get("identity_", "")) is not str:
         raise ValueError("identity")
     if held["bounds_"] is not None:
-        model.bounds_ = per_column(held["bounds_"], held["n_features_in_"])
+        model.bounds_ = sides(held["bounds_"], held["n_features_in_"])
 
 
 def _require_answers(model: PrivateEstimator) -> None:
@@ -128,7 +131,7 @@ def _class_of(name: Any) -> type[PrivateEstimator]:
     from scumble import learn
 
     kind = getattr(learn, name, None) if isinstance(name, str) and name in learn.__all__ else None
-    if not (isinstance(kind, type) and issubclass(kind, PrivateEstimator)):
+    if not (isinstance(kind, type) and hasattr(kind, "_learnt")):
         raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
     return kind
 

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array, hstack, identity, vstack
 
 from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
-from scumble.layout import GridRow, HashedRows
 from scumble.learn.base import PrivateEstimator, charging, default_kernel
 from scumble.learn.sampling import Sampler, alike, reach
+from scumble.reading.layout import GridRow, HashedRows
 
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time

@@ -32,7 +32,7 @@ import numpy as np
 from scumble.counting import Hasher
 from scumble.errors import DataError
 from scumble.kernels import AngularKernel, FoldedKernel
-from scumble.layout import HashedRows
+from scumble.reading.layout import HashedRows
 from scumble.release import Release
 
 BLOCK = 4096

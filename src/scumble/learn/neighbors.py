@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scumble.checks import whole
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.learn.base import PrivateEstimator, charging, release_of
@@ -216,8 +217,7 @@ class PrivateNeighbors(PrivateEstimator):
         if (groups is None) == (catalogue is None):
             raise ParameterError("Give either `groups`, several releases, or `catalogue`, public records.")
         Q = self._read(Q)
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise parameter("k", "a whole number of at least 1", k)
+        k = whole("k", k)
         return nearest_groups(groups, Q, k) if catalogue is None else self._in_catalogue(Q, k, catalogue, error_rate)
 
     def _in_catalogue(self, Q: np.ndarray, k: int, catalogue: Any, error_rate: float) -> tuple[np.ndarray, np.ndarray]:

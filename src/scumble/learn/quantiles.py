@@ -29,8 +29,8 @@ import numpy as np
 
 from scumble.counting import engine
 from scumble.kernels import EuclideanKernel
-from scumble.layout import GridReader, GridRow, HashedReader
 from scumble.learn.sampling import Sampler, masses
+from scumble.reading.layout import GridReader, GridRow, HashedReader
 from scumble.release import Release
 from scumble.sketch import Sketch
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from scumble.answers import Answers
 from scumble.errors import parameter
-from scumble.layout import Estimate, HashedRows, Reader
 from scumble.learn.sampling import Particles, alike, bounds_of
 from scumble.planning import MOST_REFINED_ROWS
+from scumble.reading.answers import Answers
+from scumble.reading.layout import Estimate, HashedRows, Reader
 from scumble.release import Release
 from scumble.tables import Table
 

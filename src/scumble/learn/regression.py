@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from scumble.checks import sides
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
-from scumble.learn.base import PrivateEstimator, RegressorMixin, charging, per_column, price, require_kernel
+from scumble.learn.base import PrivateEstimator, RegressorMixin, charging, price, require_kernel
 from scumble.learn.erm import minimize
 from scumble.learn.moments import hasher_of, second_moments
 from scumble.learn.targets import require_target
@@ -271,7 +272,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
             raise PrivacyError("Pass the `bounds` and `target_bounds` that the release was made with; it holds none.")
         self.release_of_target_ = None
         self.n_features_in_ = release.dimensions - 4
-        self.bounds_ = per_column(self.bounds, self.n_features_in_)
+        self.bounds_ = sides(self.bounds, self.n_features_in_)
         self.target_bounds_ = self._public_target_bounds(None)
 
 

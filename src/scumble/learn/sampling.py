@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from scumble.bundle import Bundle
-from scumble.compiling import njit
+from scumble.checks import sides, whole
 from scumble.counting import engine
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.layout import GridRow, HashedRows
+from scumble.machine.compiling import njit
+from scumble.reading.layout import GridRow, HashedRows
 from scumble.release import Release
 from scumble.tables import Table
 
@@ -61,8 +62,7 @@ def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any
     >>> synthetic.shape, bool(np.all((synthetic >= 0) & (synthetic <= 6)))     # their mean is about (3, 3)
     ((2000, 2), True)
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        raise parameter("n", "a whole number of at least 0", n)
+    n = whole("n", n, 0)
     rng = np.random.default_rng(random_state)
     if isinstance(release, Bundle):
         return _sample_bundle(release, int(n), rng, bounds)
@@ -115,15 +115,7 @@ def bounds_of(release: Release, bounds: Any) -> Sides:
             "A release of hashed rows has no bounds to draw within. Hint: pass bounds=(low, high), each a number or "
             "one a column, from what is known without the data."
         )
-    try:
-        low, high = (np.array(np.broadcast_to(np.asarray(side, float), (release.dimensions,))) for side in bounds)
-    except (TypeError, ValueError):
-        raise parameter(
-            "bounds", f"a pair (low, high), each a number or {release.dimensions} numbers", bounds
-        ) from None
-    if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high)) and np.all(low < high)):
-        raise parameter("bounds", "finite, with low below high in every column", bounds)
-    return low, high
+    return sides(bounds, release.dimensions)
 
 
 # ---- grids ----

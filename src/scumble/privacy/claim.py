@@ -46,7 +46,7 @@ class PrivacyClaim:
     checking. `rows` counters are touched by one record. A merged release keeps the claims it was
     made of in `parts`, and `added_up` says how they became one. If several custodians have made the
     noise together, `custodians` says how many and `dropouts` how many of them may be missing or may
-    not be trusted (`scumble.privacy.shares`).
+    not be trusted (`scumble.privacy.splitting`).
 
     >>> from scumble.privacy import calibrate
     >>> claim = calibrate(1000, epsilon=1).claim
@@ -139,7 +139,7 @@ class PrivacyClaim:
             )
         shift = self._shift()
         if self.custodians is not None:
-            # A sum of shares is a discrete Gaussian up to e^±c, c at most SHARE_SLACK (shares.proof.md, Lemma 3).
+            # A sum of shares is a discrete Gaussian up to e^±c, c at most SHARE_SLACK (splitting.proof.md, Lemma 3).
             delta *= 1 - 2 * SHARE_SLACK
             exact = least_epsilon(lambda epsilon: certified_delta(epsilon, shift, delta), delta)
             return exact + 2 * SHARE_SLACK * min(1.0, self.epsilon)

@@ -42,8 +42,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scumble.compiling import njit
 from scumble.errors import ScumbleError, parameter
+from scumble.machine.compiling import njit
 from scumble.privacy import seam
 from scumble.privacy.exact import as_fraction, float_up
 

@@ -16,7 +16,7 @@ many candidates, each with a random sign.
 
 Every step is a comparison of uniform bits with a fraction, or of −ln U with a fraction, settled as in
 `scumble.privacy.noise`: in float64 with a margin, and in exact arithmetic with more bits if that leaves it open. The
-law is exact; ``shares.proof.md`` holds the argument.
+law is exact; ``splitting.proof.md`` holds the argument.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from scumble.compiling import njit
+from scumble.machine.compiling import njit
 from scumble.privacy import noise, seam
 from scumble.privacy.exact import as_count
 from scumble.privacy.noise import MARGIN, Integers, Words

@@ -4,7 +4,7 @@ Noise is reported here when it is *drawn*, when it is *held* for one release (un
 claim that it is to justify), and when the sum of exact numbers and noise is *published*. In production nobody watches:
 each function gives back what it was given, and that is all.
 
-Under the grey-box audit (:mod:`scumble.privacy.audit.replay`) a watcher takes down the exact numbers of each call, and
+Under the grey-box audit (:mod:`scumble.audit.replay`) a watcher takes down the exact numbers of each call, and
 in a second run on a neighbouring table puts the first run's outputs in the place of the second's. A watcher is told of
 noise and cannot set it: the sampler's draws are the operating system's in every run. And while one watches, no other
 thread of the process can publish: it is refused, loudly.
@@ -30,7 +30,7 @@ Published = tuple[np.ndarray, int | None]
 
 
 class Watcher(Protocol):
-    """An auditor: see :mod:`scumble.privacy.audit.replay`."""
+    """An auditor: see :mod:`scumble.audit.replay`."""
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None: ...
 

@@ -22,7 +22,7 @@ NEIGHBORS = ("add-remove", "replace")
 LAPLACE, GAUSSIAN, MERGED = "discrete-laplace", "discrete-gaussian", "merged"
 
 SHARE_SLACK = 1e-9
-"""How far, as c in e^±c, a sum of Gaussian shares may be from its ideal law (`scumble.privacy.shares`)."""
+"""How far, as c in e^±c, a sum of Gaussian shares may be from its ideal law (`scumble.privacy.splitting`)."""
 
 
 def sides_of(neighbors: str) -> int:

@@ -11,8 +11,8 @@ import pyarrow.ipc as ipc
 from scumble.errors import DataError
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File, cannot_open
-from scumble.sources.roles import Roles
 from scumble.sources.source import cut
+from scumble.tables.roles import Roles
 
 
 class Arrow(Format):

@@ -6,24 +6,25 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from scumble import checks
 from scumble.bundle import Bundle, Label, plain
 from scumble.design import DESIGNS
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.people import DEFAULT_MEMORY, PersonLimit
 from scumble.planning import DEFAULT_RECORDS, Bounds, plan
 from scumble.privacy.calibration import calibrate
 from scumble.release import Release
-from scumble.releasing import release_disjoint
+from scumble.releasing.gate import release_disjoint
+from scumble.releasing.spending import charging
 from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
-from scumble.sources.roles import roles_of
+from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally, class_numbers
 from scumble.spec import Spec
-from scumble.spending import charging
+from scumble.tables.roles import roles_of
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -71,14 +72,13 @@ class Build:
             raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
-            raise parameter("seed", "a whole number from 0 to 2**64 - 1", seed)
+        checks.seed(seed)
         if design not in ("auto", "grid", *DESIGNS):
             raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
         if design == "grid" and rows not in (None, 1):
             raise parameter("rows", "1 or left out with design='grid'", rows)
-        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-            raise parameter("threads", "a whole number of at least 1", threads)
+        if threads is not None:
+            checks.whole("threads", threads)
         labels = _checked_classes(label, classes, neighbors)
         self._budget = {
             "epsilon": epsilon,

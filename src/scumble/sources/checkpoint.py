@@ -5,8 +5,8 @@ all rows before the position are counted once, all rows after it not at all. A b
 command continues from there and ends with the identical sketch.
 
 A checkpoint's counters are gone before the release made from them is given out: none are released twice.
-(:mod:`scumble.pledges` says how, when the release goes to a file.) What a killed run was writing when it died, exact
-counters included, is removed by the next run with the same checkpoint.
+(:mod:`scumble.releasing.pledges` says how, when the release goes to a file.) What a killed run was writing when it
+died, exact counters included, is removed by the next run with the same checkpoint.
 
 With noise first, the counters in the file are a release already, and numbers that would reveal more than the position
 does (rows, dropped rows) are left out. One look is harmless, two are not: see `Sketch.start_with_noise`.
@@ -19,9 +19,10 @@ import os
 import time
 from typing import Any
 
-from scumble import files, places
+from scumble import files
 from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
-from scumble.pledges import require_free
+from scumble.machine import places
+from scumble.releasing.pledges import require_free
 from scumble.sketch import Sketch
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from scumble.errors import DataError, ParameterError
 from scumble.sources.paths import cannot_open
-from scumble.sources.roles import Roles
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
+from scumble.tables.roles import Roles
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
 

@@ -19,9 +19,9 @@ import pyarrow.csv as pacsv
 from scumble.errors import DataError
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
-from scumble.sources.roles import Roles, converted
 from scumble.sources.source import cut
 from scumble.sources.text import Transcoded, without_marks
+from scumble.tables.roles import Roles, converted
 
 BLOCK = HEAD
 """Bytes of text a block; a line must fit into one."""

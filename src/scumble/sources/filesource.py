@@ -16,9 +16,9 @@ from scumble.sources.formats import Format, Options, standard_input
 from scumble.sources.jsonlines import JsonLines
 from scumble.sources.parquet import Parquet
 from scumble.sources.paths import File, cannot_open, find_files
-from scumble.sources.roles import Roles, converted
 from scumble.sources.source import Piece, Position, Source, changed, did_you_mean
 from scumble.sources.text import require_encoding
+from scumble.tables.roles import Roles, converted
 
 READERS: dict[str, type[Format]] = {"csv": Delimited, "parquet": Parquet, "arrow": Arrow, "json": JsonLines}
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from scumble.errors import DataError
 from scumble.sources.paths import READS, File, cannot_open, format_of
-from scumble.sources.roles import Roles
+from scumble.tables.roles import Roles
 
 HEAD = 1 << 20
 """Bytes of a file that are looked at for its columns."""

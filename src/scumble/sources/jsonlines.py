@@ -25,9 +25,9 @@ import pyarrow.json as pajson
 from scumble.errors import DataError
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
-from scumble.sources.roles import Roles, numbers_from_text
 from scumble.sources.source import cut
 from scumble.tables.hashing import text_of
+from scumble.tables.roles import Roles, numbers_from_text
 
 BLOCK = 4 << 20
 LOOK = 100

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from scumble.errors import DataError, ParameterError
-from scumble.sources.roles import Roles
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
 from scumble.tables.cells import Column, describe, is_arrow, number, texts
 from scumble.tables.containers import is_of, take_apart
+from scumble.tables.roles import Roles
 from scumble.tables.tokens import words
 
 Named = dict[str, Column]

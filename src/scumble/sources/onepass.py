@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from scumble.errors import DataError, ScumbleError
-from scumble.interrupts import PatientInterrupts
+from scumble.machine.interrupts import PatientInterrupts
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import read_ahead
-from scumble.sources.roles import Roles
 from scumble.sources.source import Piece, Source
 from scumble.sources.tally import Tally, UnknownClass
 from scumble.tables import Table
+from scumble.tables.roles import Roles
 
 
 class Progress(NamedTuple):

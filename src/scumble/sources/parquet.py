@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.paths import File, cannot_open
-from scumble.sources.roles import Roles
 from scumble.sources.source import BATCH_ROWS, changed, cut
+from scumble.tables.roles import Roles
 
 
 class Parquet(Format):

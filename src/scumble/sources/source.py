@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from scumble.errors import DataError, PrivacyError
-from scumble.sources.roles import Roles
+from scumble.tables.roles import Roles
 
 BATCH_ROWS = 65_536
 """Rows a batch at most: a few MB, whatever the source."""

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from scumble.bundle import Label
 from scumble.errors import DataError, parameter
-from scumble.people import PersonLimit
-from scumble.releasing import begin_with_noise
+from scumble.releasing.gate import begin_with_noise
 from scumble.sketch import Sketch
+from scumble.sources.people import PersonLimit
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
 

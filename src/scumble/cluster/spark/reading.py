@@ -9,7 +9,7 @@ from typing import Any
 
 from scumble.cluster.spark.engine import json_lines, whole_lines
 from scumble.errors import DataError, ParameterError, PrivacyError, ScumbleError
-from scumble.sources.roles import Roles
+from scumble.tables.roles import Roles
 
 _CHARSETS = {"utf8": "UTF-8", "latin-1": "ISO-8859-1", "latin1": "ISO-8859-1", "ascii": "US-ASCII"}
 """What Spark calls them."""

@@ -21,14 +21,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from scumble import files, places
+from scumble import files
 from scumble.bundle import Bundle, plain
 from scumble.cluster.spark import engine
 from scumble.cluster.spark.counting import count
 from scumble.errors import BudgetError, DataError, ParameterError
 from scumble.kernels import Kernel
+from scumble.machine import places
 from scumble.release import Release
-from scumble.releasing import release_disjoint
+from scumble.releasing.gate import release_disjoint
 from scumble.sketch import Sketch
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Position

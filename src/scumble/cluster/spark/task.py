@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from scumble.cluster.spark import engine, wire
 from scumble.errors import DataError, ScumbleError
 from scumble.sketch import Sketch
-from scumble.sources.roles import converted
 from scumble.sources.source import BATCH_ROWS
 from scumble.spec import Spec
 from scumble.tables import Table
+from scumble.tables.roles import converted
 
 _SPECS: dict[str, Spec] = {}
 

@@ -1,0 +1,358 @@
+"""Paths of `build` and `build_by`: from every source, with every option."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import scumble
+from scumble import Bundle, EuclideanKernel, HammingKernel, Release
+from scumble.audit.greybox.neighbors import CLASSES, Table
+from scumble.audit.greybox.paths import BUDGETS, SIZE, add, path, promise_of
+from scumble.audit.greybox.sketches import CONTAINERS, _cells, ledger_of
+from scumble.sources import Build, build_by
+from scumble.sources.paths import COMPRESSIONS, EXTENSIONS
+
+KERNEL = EuclideanKernel(2.0, columns=["x", "y"]) * HammingKernel(columns=["thing"])
+COLUMNS = ["x", "y", "thing"]
+TEXTS = ("label", "thing", "who")
+OPTIONS: dict[str, Any] = {**SIZE, "design": "iid", "invalid": "drop", "allow_empty": True, "epsilon": 1.0}
+TYPED = ("floats", "missing", "missing things", "labels", "empty")
+"""Traits of tables whose columns have types."""
+FREE = (*TYPED, "texts")
+"""Traits of files in which any cell may hold any text."""
+
+
+# ---- a table in every form that is read ----
+
+
+def arrow(table: Table) -> pa.Table:
+    """An Arrow table, typed, whatever is in it."""
+    columns = {
+        name: pa.array([record[name] for record in table], pa.string() if name in TEXTS else pa.float64())
+        for name in ("x", "y", "z", *TEXTS)
+    }
+    return pa.table(columns)
+
+
+def pandas(table: Table) -> Any:
+    """A pandas frame, of such types as pandas chooses."""
+    import pandas as pd
+
+    return pd.DataFrame([{name: record[name] for name in ("x", "y", "z", *TEXTS)} for record in table])
+
+
+def polars(table: Table) -> Any:
+    """A polars frame."""
+    import polars as pl
+
+    return pl.from_arrow(arrow(table))
+
+
+def csv(table: Table, mark: str = ",") -> bytes:
+    """Delimited text."""
+    names = ("x", "y", "z", *TEXTS)
+    lines = [names, *([_text(record[name]) for name in names] for record in table)]
+    return "\n".join(mark.join(line) for line in lines).encode() + b"\n"
+
+
+def _text(cell: Any) -> str:
+    text = "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
+    return f'"{text}"' if "," in text or not text else text
+
+
+def jsonlines(table: Table) -> bytes:
+    """One JSON object a line, with all keys that a record has."""
+    return "".join(json.dumps(record) + "\n" for record in table).encode()
+
+
+def _ipc(table: Table, *, stream: bool = False) -> bytes:
+    sink, held = io.BytesIO(), arrow(table)
+    with (pa.ipc.new_stream if stream else pa.ipc.new_file)(sink, held.schema) as writer:
+        writer.write_table(held)
+    return sink.getvalue()
+
+
+def _parquet(table: Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(arrow(table), sink, row_group_size=4)
+    return sink.getvalue()
+
+
+BYTES: dict[str, Callable[[Table], bytes]] = {
+    ".csv": csv,
+    ".tsv": lambda table: csv(table, "\t"),
+    ".tab": lambda table: csv(table, "\t"),
+    ".txt": lambda table: csv(table),
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".arrow": _ipc,
+    ".arrows": lambda table: _ipc(table, stream=True),
+    ".ipc": _ipc,
+    ".feather": _ipc,
+    ".jsonl": jsonlines,
+    ".ndjson": jsonlines,
+    ".json": jsonlines,
+}
+"""How each kind of file is written; `coverage` asks for every extension that is read."""
+
+
+def file_of(table: Table, folder: Path, extension: str = ".parquet") -> Path:
+    """The table in a file."""
+    where = folder / f"people{extension}"
+    where.write_bytes(BYTES[extension](table))
+    return where
+
+
+def database_of(table: Table, folder: Path) -> str:
+    """The table in SQLite, whose columns hold cells of any type."""
+    with sqlite3.connect(folder / "people.db") as connection:
+        connection.execute("CREATE TABLE people (x REAL, y REAL, z REAL, label TEXT, thing TEXT, who TEXT)")
+        rows = [[record[name] for name in ("x", "y", "z", *TEXTS)] for record in table]
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", rows)
+    connection.close()
+    return f"sqlite:///{folder / 'people.db'}"
+
+
+def built(source: Any, columns: list[str] | None = COLUMNS, kernel: Any = KERNEL, **options: Any) -> Release:
+    """A small release of a source."""
+    return scumble.build(source, kernel, columns, **{**OPTIONS, **options})
+
+
+def _side(record: dict[str, Any]) -> int:
+    """Which of two parts a record is in: a function of the record alone."""
+    return sum(repr((record["x"], record["y"])).encode()) % 2
+
+
+# ---- every source ----
+
+
+def _add_files() -> None:
+    for extension in EXTENSIONS:
+        free = EXTENSIONS[extension] in ("csv", "json")
+
+        def run(table: Table, folder: Path, extension: str = extension) -> Release:
+            return built(file_of(table, folder, extension))
+
+        first = extension in (".csv", ".parquet", ".arrow", ".jsonl")  # the others are read by the same code
+        # A file of JSON lines without a line has no columns: it is refused.
+        traits = [trait for trait in (FREE if free else TYPED) if trait != "empty" or EXTENSIONS[extension] != "json"]
+        add(f"build, {extension}", run, *traits, few=None if first else 6)
+    for ending, codec in COMPRESSIONS.items():
+
+        def packed(table: Table, folder: Path, ending: str = ending, codec: str = codec) -> Release:
+            where = folder / f"people.csv{ending}"
+            with pa.CompressedOutputStream(pa.OSFile(str(where), "wb"), codec) as out:
+                out.write(csv(table))
+            return built(where)
+
+        add(f"build, .csv{ending}", packed, *FREE, few=5)
+
+
+def _add_memory() -> None:
+    forms: dict[str, Callable[[Table], Any]] = {
+        "an Arrow table": arrow,
+        "an Arrow batch": lambda table: pa.RecordBatch.from_struct_array(
+            arrow(table).to_struct_array().combine_chunks()
+        ),
+        "an Arrow reader": lambda table: arrow(table).to_reader(3),
+        "a pandas frame": pandas,
+        "a polars frame": polars,
+        "an iterator": lambda table: iter([arrow(table[:4]), arrow(table[4:])]),
+    }
+    for name, form in forms.items():
+
+        def run(table: Table, folder: Path, form: Any = form) -> Release:
+            return built(form(table))
+
+        # What pandas makes of a table without records has no columns: it is refused.
+        traits = [trait for trait in TYPED if trait != "empty" or form is not pandas]
+        add(f"build, {name}", run, *traits)
+    for invalid in ("drop", "error"):
+        for name in ("pandas objects", "pandas as it likes"):
+
+            def odd(table: Table, folder: Path, name: str = name, invalid: str = invalid) -> Release:
+                return built(CONTAINERS[name](_cells(table)), ["cell"], HammingKernel(), invalid=invalid)
+
+            add(f"build, {name}, odd cells, invalid={invalid!r}", odd, "odd", strict=invalid == "error")
+
+
+@path("build, several files", *FREE)
+def _files(table: Table, folder: Path) -> Release:
+    """A record itself says which file it is in."""
+    for k in range(2):
+        (folder / f"{k}.csv").write_bytes(csv([record for record in table if _side(record) == k]))
+    return built([folder / "0.csv", folder / "1.csv"])
+
+
+@path("build, a folder with partitions", *TYPED)
+def _folder(table: Table, folder: Path) -> Release:
+    for k in range(2):
+        (folder / "all" / f"half={k}").mkdir(parents=True)
+        part = [record for record in table if _side(record) == k]
+        pq.write_table(arrow(part), folder / "all" / f"half={k}" / "part.parquet")
+    return built(folder / "all")
+
+
+@path("build, a glob", *FREE, few=5)
+def _glob(table: Table, folder: Path) -> Release:
+    file_of(table, folder, ".csv")
+    return built(str(folder / "*.csv"))
+
+
+@path("build, standard input", *FREE)
+def _standard_input(table: Table, folder: Path) -> Release:
+    given = io.TextIOWrapper(io.BytesIO(csv(table)), encoding="utf8")
+    with mock.patch("sys.stdin", given), mock.patch("scumble.sources.formats._STDIN", []):
+        return built("-")
+
+
+@path("build, a database's table", *FREE)
+def _database(table: Table, folder: Path) -> Release:
+    return built(database_of(table, folder), table="people")
+
+
+@path("build, a database's query", *FREE)
+def _query(table: Table, folder: Path) -> Release:
+    return built(database_of(table, folder), query="SELECT x, y, thing FROM people WHERE z >= 0")
+
+
+@path("build, .jsonl, all columns", "floats", "keys", strict=True, forbidden=True)
+def _all_columns(table: Table, folder: Path) -> Release:
+    """Without `columns`, the keys of the records are the columns, and one record may have a key of its own."""
+    numbers = [{name: cell for name, cell in record.items() if not isinstance(cell, str)} for record in table]
+    return built(file_of(numbers, folder, ".jsonl"), None, EuclideanKernel(2.0))
+
+
+@path("build, .csv, all columns", "floats", "missing")
+def _all_columns_csv(table: Table, folder: Path) -> Release:
+    return built(file_of(table, folder, ".csv"), None, KERNEL)
+
+
+# ---- every option ----
+
+
+def _add_budgets() -> None:
+    for name, budget in BUDGETS.items():
+        exact = budget.get("neighbors") == "replace"
+        promise = {**promise_of(budget), "strict": exact}
+        invalid = {"invalid": "error"} if exact else {}
+
+        def run(table: Table, folder: Path, options: dict = {**budget, **invalid}) -> Release:  # noqa: B006
+            return built(file_of(table, folder), **options)
+
+        def first(table: Table, folder: Path, options: dict = {**budget, **invalid}) -> Release:  # noqa: B006
+            return built(file_of(table, folder), noise_first=True, **options)
+
+        traits = [trait for trait in TYPED if trait != "empty"]
+        add(f"build, {name}", run, *traits, **promise)
+        add(f"build, noise_first, {name}", first, *traits, **promise)
+        if not exact:
+
+            def by(table: Table, folder: Path, options: dict = budget) -> Bundle:
+                return classes(file_of(table, folder, ".csv"), **options)
+
+            add(f"build_by, {name}", by, *FREE, "missing labels", **promise)
+
+
+def classes(source: Any, **options: Any) -> Bundle:
+    """One release per class."""
+    return build_by(source, KERNEL, COLUMNS, label="label", classes=CLASSES, **{**OPTIONS, **options})
+
+
+@path("build_by, noise_first", *TYPED, "missing labels", people=2)
+def _by_noise_first(table: Table, folder: Path) -> Bundle:
+    return classes(file_of(table, folder), noise_first=True, records_per_person=2)
+
+
+@path("build_by, a person column", *TYPED, "persons", "nobody", people=3)
+def _by_persons(table: Table, folder: Path) -> Bundle:
+    return classes(file_of(table, folder), person_column="who", records_per_person=3)
+
+
+@path("build, a person column", "missing", "persons", "nobody", people=3)
+def _persons(table: Table, folder: Path) -> Release:
+    return built(file_of(table, folder), person_column="who", records_per_person=3)
+
+
+@path("build, a person column, Gaussian", "persons", people=2)
+def _persons_gaussian(table: Table, folder: Path) -> Release:
+    return built(file_of(table, folder), person_column="who", records_per_person=2, delta=1e-6)
+
+
+@path("merge of two builds with a person column each", "persons", people=3)
+def _persons_merged(table: Table, folder: Path) -> Release:
+    """Each limit starts anew: a person may have three records in each part."""
+    parts = []
+    for k in range(2):
+        mine = [record for record in table if _side(record) == k]
+        parts.append(built(arrow(mine), person_column="who", records_per_person=3))
+    return scumble.merge(parts)
+
+
+@path("build, a grid", *TYPED)
+def _grid(table: Table, folder: Path) -> Release:
+    bounds = ((0.0, 0.0), (10.0, 10.0))
+    options = {"design": "grid", "bounds": bounds, "rows": None, "buckets": 64}
+    return built(file_of(table, folder), ["x", "y"], EuclideanKernel(2.0), **options)
+
+
+@path("build, planned", "floats", "missing", few=5)
+def _planned(table: Table, folder: Path) -> Release:
+    options = {"design": "auto", "rows": None, "buckets": None, "bounds": (0.0, 10.0), "n": 1000}
+    return built(file_of(table, folder), ["x", "y"], EuclideanKernel(2.0), **options)
+
+
+@path("build, a ledger", "floats")
+def _charged(table: Table, folder: Path) -> Release:
+    return built(file_of(table, folder), ledger=ledger_of(folder), dataset="d")
+
+
+def _add_checkpoints() -> None:
+    for noise_first in (False, True):
+        for people in (None, "who"):
+            if noise_first and people:
+                continue  # refused
+
+            def run(
+                table: Table, folder: Path, noise_first: bool = noise_first, people: str | None = people
+            ) -> Release:
+                return resumed(table, folder, noise_first=noise_first, person_column=people, records_per_person=2)
+
+            with_people = ", a person column" if people else ""
+            name = f"build, a checkpoint{', noise_first' if noise_first else ''}{with_people}"
+            add(name, run, "floats", "missing", *(["persons"] if people else []), people=2)
+
+
+def resumed(table: Table, folder: Path, **options: Any) -> Release:
+    """A build that is interrupted after its first file and goes on from its checkpoint."""
+    for k in range(2):
+        part = [record for record in table if _side(record) == k]
+        pq.write_table(arrow(part), folder / f"{k}.parquet")
+    files = [folder / "0.parquet", folder / "1.parquet"]
+    options = {**OPTIONS, "checkpoint": folder / "c.secret", "checkpoint_seconds": 0.0, **options}
+
+    def stop(progress: Any) -> None:
+        raise KeyboardInterrupt
+
+    job = Build(files, KERNEL, COLUMNS, **options)
+    with contextlib.suppress(KeyboardInterrupt):
+        job.count(stop)
+    release = scumble.build(files, KERNEL, COLUMNS, **options)
+    assert isinstance(release, Release)
+    return release
+
+
+_add_files()
+_add_memory()
+_add_budgets()
+_add_checkpoints()

@@ -1,0 +1,211 @@
+"""Is every path audited? What ends in a release is found here by looking at the library, not by a list.
+
+*Doors* are public functions and methods that give a release, a bundle or a share, the `fit` of every estimator, and the
+verbs of the command line. *Places* are functions that draw noise or publish through the seam, found in the source text;
+and readers of every kind of source. Each must have run under the audit, and each option of a door must have had a value
+other than its default, or stand below with the reason why not.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import threading
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import scumble
+from scumble import cli, learn, sources
+from scumble.audit.greybox import building, clusters, estimators, verbs
+from scumble.learn.base import PrivateEstimator
+from scumble.releasing import gate
+from scumble.sources.formats import Format
+from scumble.sources.paths import EXTENSIONS
+from scumble.sources.source import Source
+
+ROOT = Path(scumble.__file__).parent
+DRAWS = {"discrete_laplace", "discrete_gaussian", "laplace_share"}
+AUDITORS = ("audit", "privacy/seam.py", "privacy/__init__.py", "learn/__init__.py")
+
+READS_ONLY = {
+    "scumble.load": "reads a released file",
+    "scumble.load_share": "reads a share, which `combine` adds up",
+    "scumble.Bundle.load": "reads a released file",
+    "scumble.Bundle.from_bytes": "reads a released file",
+    "scumble.Bundle.from_container": "reads a released file",
+    "scumble.Release.from_bytes": "reads a released file",
+    "scumble.Release.from_container": "reads a released file",
+    "scumble.Share.from_container": "reads a share",
+    "scumble.learn.refine": "asks a release more cleverly",
+}
+"""Doors that open on what is public already."""
+NO_MATTER = {
+    "progress": "the curator's own",
+    "epsilon": "in every claim; the noise's scale hangs on it and nothing else does",
+    "threads": "all numbers of threads count alike, to the integer (tests/test_quick.py)",
+    "engine": "audited by `Sketch(engine=...)`; the rest pass it on",
+    "person_memory": "how much memory the table of persons may take",
+    "seed": "public",
+    "timeout": "how long a ledger waits",
+    "part": "a name in the ledger",
+    "allow_empty": "on in every path here, so that the empty table is a neighbour like any other",
+    "y": "ignored where it may be left out",
+}
+"""Options that cannot move a release, and why."""
+
+
+class Seen:
+    """What has run: functions by (file, name), and their options that were not left at their defaults."""
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str]] = set()
+        self.options: set[tuple[str, str, str]] = set()
+        self._asked = {_code(function): function for function in [*doors().values(), *_inner_doors()]}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Take note of every function of the library that is called meanwhile."""
+        before = sys.getprofile()
+        threading.setprofile(self._note)  # sources are read ahead by a thread of their own
+        sys.setprofile(self._note)
+        try:
+            yield
+        finally:
+            sys.setprofile(before)
+            threading.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: Any) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        if code in self._asked:
+            for name, option in inspect.signature(self._asked[code]).parameters.items():
+                if option.default is not option.empty and not _equal(frame.f_locals.get(name), option.default):
+                    self.options.add((*_key(code), name))
+        if code.co_filename.startswith(str(ROOT)):
+            self.functions.add(_key(code))
+
+
+def holes(seen: Seen) -> list[str]:
+    """What ends in a release, or helps one to, and has not been seen."""
+    missing = [f"{name} was never called" for name, door in doors().items() if _key(_code(door)) not in seen.functions]
+    missing += [f"{file}: {name} was never called" for file, name in sorted(places() - seen.functions)]
+    for name, door in {**doors(), **{inner.__qualname__: inner for inner in _inner_doors()}}.items():
+        for option, about in inspect.signature(door).parameters.items():
+            left = about.default is not about.empty and (*_key(_code(door)), option) not in seen.options
+            if left and option not in NO_MATTER:
+                missing.append(f"{name} was never called with `{option}`")
+    for extension in set(EXTENSIONS) - set(building.BYTES):
+        missing.append(f"no path reads {extension}")
+    for title, kind in estimators.estimators().items():
+        known = {"kernel", "public", "rule", "method", *estimators.VALUES, *estimators.AFTERWARDS}
+        missing += [
+            f"{title} has an option `{name}` that no path varies" for name in set(estimators.options(kind)) - known
+        ]
+    return sorted(dict.fromkeys(missing))
+
+
+# ---- doors ----
+
+
+def doors() -> dict[str, Callable[..., Any]]:
+    """Public ways to a release, by name."""
+    found: dict[str, Callable[..., Any]] = {}
+    rooms = {"scumble": scumble, "scumble.learn": learn, "scumble.sources": sources}
+    if clusters.is_there():
+        rooms["scumble.cluster.spark"] = import_module("scumble.cluster.spark")
+    for room, module in rooms.items():
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isclass(thing):
+                found |= {f"{room}.{name}.{method}": code for method, code in _methods(thing)}
+            elif inspect.isfunction(thing) and _gives_release(thing):
+                found[f"{room}.{name}"] = thing
+    for verb in cli.VERBS:
+        if verb not in verbs.NOTHING_PRIVATE:
+            found[f"scumble {verb}"] = import_module(cli.home(verb)).run
+    return {name: door for name, door in found.items() if name not in READS_ONLY}
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, value in inspect.getmembers(kind):
+        if name.startswith("_") or not (inspect.isfunction(value) or inspect.ismethod(value)):
+            continue
+        fits = name == "fit" and issubclass(kind, PrivateEstimator) and kind is not PrivateEstimator
+        if fits or _gives_release(value):
+            yield name, value
+
+
+def _gives_release(function: Any) -> bool:
+    """Whether its return annotation, or that of an overload, names something public."""
+    told = [str(one.__annotations__.get("return", "")) for one in (function, *typing.get_overloads(function))]
+    return any(re.search(r"\b(Release|Bundle|Share)\b", text) for text in told)
+
+
+def _inner_doors() -> list[Callable[..., Any]]:
+    """Where doors hand on their options."""
+    return [
+        scumble.Sketch.__init__,
+        scumble.Sketch.start_with_noise,
+        sources.Build.__init__,
+        gate.release_disjoint,
+        gate.begin_with_noise,
+    ]
+
+
+# ---- places ----
+
+
+def places() -> set[tuple[str, str]]:
+    """Functions that draw noise or speak to the seam; and what reads each kind of source."""
+    found = set()
+    for file in sorted(ROOT.rglob("*.py")):
+        name = file.relative_to(ROOT).as_posix()
+        if not name.startswith(AUDITORS) and (clusters.is_there() or not name.startswith("cluster/")):
+            found |= {(name, function) for function in _noisy_functions(ast.parse(file.read_text()))}
+    for kind in (*_all_kinds(Format), *_all_kinds(Source)):
+        reader = kind.read if issubclass(kind, Format) else kind.pieces
+        found.add(_key(_code(reader)))
+    return found
+
+
+def _noisy_functions(tree: ast.AST, inside: str = "") -> Iterator[str]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _noisy_functions(node, f"{inside}{node.name}.")
+        elif isinstance(node, ast.FunctionDef) and any(map(_is_noisy, ast.walk(node))):
+            yield inside + node.name
+
+
+def _is_noisy(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in DRAWS or (isinstance(node.value, ast.Name) and node.value.id == "seam")
+    return isinstance(node, ast.Name) and node.id in DRAWS
+
+
+def _all_kinds(kind: Any) -> list[Any]:
+    for module in ("arrow", "database", "delimited", "filesource", "jsonlines", "memory", "parquet"):
+        import_module(f"scumble.sources.{module}")
+    return [one for one in kind.__subclasses__() if one.__module__.startswith("scumble.")]
+
+
+def _code(function: Any) -> CodeType:
+    return inspect.unwrap(getattr(function, "__func__", function)).__code__
+
+
+def _key(code: CodeType) -> tuple[str, str]:
+    return Path(code.co_filename).relative_to(ROOT).as_posix(), code.co_qualname
+
+
+def _equal(value: Any, default: Any) -> bool:
+    try:
+        return value is default or bool(value == default)
+    except (TypeError, ValueError):
+        return False

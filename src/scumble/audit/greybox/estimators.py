@@ -1,0 +1,213 @@
+"""Paths of the estimators: each that there is, with each value of each option that could touch its release.
+
+Estimators are found by walking the subclasses of `PrivateEstimator`, and their options by their constructors. An option
+that is in neither `VALUES` nor `AFTERWARDS` is a hole, which :mod:`scumble.audit.greybox.coverage` reports.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from scumble import learn
+from scumble.audit.greybox.neighbors import CLASSES, Table
+from scumble.audit.greybox.paths import add, promise_of
+from scumble.audit.greybox.sketches import ledger_of, numbers
+from scumble.kernels import AngularKernel, ColumnKernel, EuclideanKernel, FoldedKernel, ManhattanKernel
+from scumble.learn.base import FACTS, PrivateEstimator
+from scumble.privacy.sensitivity import NEIGHBORS
+
+COMMON: dict[str, Any] = {"bounds": (0.0, 10.0), "rows": 8, "buckets": 32}
+NEEDED: dict[str, Any] = {"classes": list(CLASSES), "target_bounds": (0.0, 10.0), "starts": 2}
+"""What an estimator that has such an option is told: what it must be, and a search that is short."""
+
+KERNELS: dict[str, list[Any]] = {
+    "PrivateKDEClassifier": [EuclideanKernel(2.0), [EuclideanKernel(2.0), ColumnKernel(0.5, 1)]],
+    "PrivateLinearClassifier": [AngularKernel(power=2)],
+    "PrivateLinearRegression": [FoldedKernel(projections=3)],
+}
+OTHER_KERNELS = [EuclideanKernel(2.0), ManhattanKernel(2.0)]
+
+VALUES: dict[str, Any] = {
+    "delta": [1e-6],
+    "neighbors": list(NEIGHBORS),
+    "rows": [None],
+    "buckets": [None],
+    "bounds": [((0.0, 1.0), (10.0, 9.0))],
+    "records_per_person": [3],
+    "bandwidths": [[0.1, 0.5]],
+    "normalize": [True],
+    "refine": [False],
+    "unknown": ["drop"],
+    "calibration_share": [0.0, 0.4],
+    "selection_share": [0.3],
+    "threshold_share": [0.0, 0.4],
+    "priors": [[0.25, 0.75]],
+}
+"""Values beside the default to be tried; `kernel`, `public`, `rule` and `method` are found out."""
+AFTERWARDS = {
+    "epsilon": "is in every claim; the noise's scale hangs on it and nothing else does",
+    "random_state": "the public seed",
+    "contamination": "where the released scores are cut",
+    "radius": "how far the released counters are summed up",
+    "tau": "how the released densities are thinned out",
+    "starts": "how often the search in the release begins",
+    "significance": "which of the released peaks count",
+    "classes": "public; all are needed in every case",
+    "target_bounds": "public; needed in every case",
+}
+"""Options that act on the release alone, or are public, and why."""
+
+
+def estimators() -> dict[str, type[PrivateEstimator]]:
+    """Every estimator, by name."""
+    for module in pkgutil.iter_modules(learn.__path__, "scumble.learn."):
+        import_module(module.name)
+    found: dict[str, type[PrivateEstimator]] = {}
+    waiting: list[type[PrivateEstimator]] = [PrivateEstimator]
+    while waiting:
+        for kind in waiting.pop().__subclasses__():
+            waiting.append(kind)
+            if kind.__module__.startswith("scumble."):
+                found[kind.__name__] = kind
+    return dict(sorted(found.items()))
+
+
+def options(kind: type[PrivateEstimator]) -> list[str]:
+    """The names of an estimator's options."""
+    return list(inspect.signature(kind).parameters)
+
+
+def values_of(kind: type[PrivateEstimator], name: str) -> list[Any]:
+    """The values of an option that are tried beside its default."""
+    module = import_module(kind.__module__)
+    if name in ("rule", "method"):
+        return list(getattr(module, f"{name.upper()}S"))
+    if name == "kernel":
+        return KERNELS.get(kind.__name__, OTHER_KERNELS)
+    if name == "public":
+        taken = {"classes": "classes", "target_bounds": "target_bounds", "bounds": "bounds"}
+        return [(fact,) for fact in FACTS if fact == "count" or taken[fact] in options(kind)]
+    return VALUES.get(name, [])
+
+
+def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each option's values, one at a time; and the pairs of options that only work together."""
+    names = options(kind)
+    base = {**COMMON, **{name: value for name, value in NEEDED.items() if name in names}}
+    yield "", base
+    for name in names:
+        for value in values_of(kind, name):
+            if inspect.signature(kind).parameters[name].default != value or name not in ("rule", "method", "neighbors"):
+                yield f"{name}={_shown(value)}", _with(base, name, value)
+    yield "delta=1e-06, neighbors='replace'", {**base, "delta": 1e-6, "neighbors": "replace"}
+    if "unknown" in names:
+        yield "unknown='drop', neighbors='replace'", {**base, "unknown": "drop", "neighbors": "replace"}
+    if "bandwidths" in names:
+        yield "bandwidths, delta=1e-06", {**base, "bandwidths": [0.1, 0.5], "delta": 1e-6}
+        yield "bandwidths, normalize", {**base, "bandwidths": [0.1, 0.5], "normalize": True}
+    if "selection_share" in names:
+        several = {**base, "kernel": KERNELS["PrivateKDEClassifier"][1]}
+        yield "several kernels, selection_share=0.3", {**several, "selection_share": 0.3}
+        yield "several kernels, delta=1e-06", {**several, "delta": 1e-6}
+        people = {**several, "selection_share": 0.2, "records_per_person": 3, "delta": 1e-6}
+        yield "several kernels, selection_share=0.2, delta=1e-06, records_per_person=3", people
+    if "threshold_share" in names:
+        yield "threshold_share=0.4, delta=1e-06", {**base, "threshold_share": 0.4, "delta": 1e-6}
+
+
+def _with(base: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    changed = {**base, name: value}
+    if name == "public":
+        for fact in value:
+            changed.pop(fact, None)  # what is public is read off the data
+    return changed
+
+
+def _shown(value: Any) -> str:
+    return "[several]" if isinstance(value, list) and value and hasattr(value[0], "to_dict") else repr(value)
+
+
+def fitted(
+    kind: type[PrivateEstimator], table: Table, given: dict[str, Any], labels: str = "list", **charged: Any
+) -> Any:
+    """The estimator, fitted to a table."""
+    names = options(kind)
+    X, model = numbers(table), cast(Any, kind(**given))
+    if "target_bounds" in names:
+        return model.fit(X, np.array([record["z"] for record in table], float), **charged)
+    if "classes" in names:
+        return model.fit(X, _labels(table, labels), **charged)
+    return model.fit(X, **charged)
+
+
+def _labels(table: Table, form: str) -> Any:
+    words = [record["label"] for record in table]
+    if form == "list":
+        return words
+    if form == "objects":
+        return np.array(words, object)
+    if form == "pandas":
+        import pandas as pd
+
+        return pd.Series(words)
+    # Numbers, but for a label that is none.
+    return [CLASSES.index(word) if word in CLASSES else word for word in words]
+
+
+def _add(name: str, run: Any, kind: type[PrivateEstimator], given: dict[str, Any], *traits: str) -> None:
+    promise = promise_of(given)
+    words = given.get("public", ())
+    classifies = "classes" in options(kind) and given.get("unknown") == "drop"
+    replaced = promise["neighbors"] == "replace"
+    add(
+        name,
+        run,
+        "floats",
+        *(("labels",) if classifies else ()),
+        *traits,
+        **promise,
+        public=tuple(words),
+        strict=True,
+        # A classifier does not do "replace" where classes would then be counted in public.
+        forbidden=replaced and "classes" in options(kind),
+        few=2 if kind.__name__ == "PrivateModes" else None if len(name) < 30 else 6,  # the search takes its time
+    )
+
+
+def _add_all() -> None:
+    for title, kind in estimators().items():
+        for name, given in settings(kind):
+
+            def run(table: Table, folder: Path, kind: Any = kind, given: dict = given) -> Any:
+                return fitted(kind, table, given)
+
+            _add(f"{title}({name})", run, kind, given)
+
+        def charged(table: Table, folder: Path, kind: Any = kind) -> Any:
+            given = next(settings(kind))[1]
+            return fitted(kind, table, given, ledger=ledger_of(folder), dataset="d")
+
+        add(f"{title}(), charged to a ledger", charged, few=2)
+        if "classes" in options(kind):
+            _add_labels(title, kind)
+
+
+def _add_labels(title: str, kind: type[PrivateEstimator]) -> None:
+    """Labels in every container, one of them unknown."""
+    for form in ("objects", "pandas", "numbers"):
+        given = {**COMMON, "classes": [0, 1] if form == "numbers" else list(CLASSES), "unknown": "drop"}
+
+        def run(table: Table, folder: Path, kind: Any = kind, given: dict = given, form: str = form) -> Any:
+            return fitted(kind, table, given, form)
+
+        add(f"{title}(unknown='drop'), labels: {form}", run, "labels", strict=False)
+
+
+_add_all()

@@ -1,0 +1,248 @@
+"""Record and play back: is everything that a path publishes a function of its noisy outputs?
+
+**The method** (Re:cord-play, arXiv 2602.17454). Run a path on a table D and take down every call of a noise mechanism:
+its kind, scale and shape, the exact numbers x that went in, and the noisy numbers y that came out. Run it again on a
+neighbour D′, and put the recorded outputs in the place of the new ones. Whatever the path does between two calls, and
+whatever it publishes in the end, it then does with the same noisy numbers. So
+
+- the calls must be the same in number, kind, scale and shape: else one record decides what is asked;
+- what is published must be the same to the byte: else something got out beside the noise;
+- and the inputs' distances, added up, must stay within the claim: that is what noise of this scale hides.
+
+*Why that is enough for this pair.* Given equal answers so far, each call has the same law but for its shift x′ − x. The
+probability of the same outputs is then at most e^(Σ|x − x′|/s) times as large with Laplace noise of scale s, and the
+divergences of Gaussian noise add up to ρ = Σ(x − x′)²/(2σ²); and what is published is a function of them (adaptive
+composition). The best of noisy scores, of which only the place is published, costs (max d − min d)/s with d = x′ − x:
+the noise with which candidate i wins must rise by max over j of dⱼ − dᵢ at most (:mod:`scumble.releasing.selection`).
+
+Nothing here is a matter of chance: noise is drawn in both runs, yet no verdict depends on it, unless noise gets out
+beside the outputs, and then the bytes differ.
+
+**Noise is used once.** Two published things with the same noise tell their difference exactly. A second use gets no
+recorded output of its own but the first one's, moved by what really lies between the two: if that depends on the
+record, the bytes show it. Of shares, a sum that has some but not all of an earlier sum's noise is a finding by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.seam import Published
+from scumble.privacy.sensitivity import GAUSSIAN, LAPLACE
+from scumble.privacy.splitting import enough, share_scale
+
+BEST = "best-of-noisy-scores"
+"""A mechanism of which only the winner's place is published."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One use of a noise mechanism."""
+
+    kind: str
+    scale: Fraction
+    exact: np.ndarray
+    output: np.ndarray
+
+    def __str__(self) -> str:
+        return f"{self.kind} of scale {self.scale} on {'×'.join(map(str, self.exact.shape))} numbers"
+
+    def cost(self, other: Call) -> tuple[Fraction, Fraction]:
+        """(ε, ρ) for these outputs from the other's exact numbers instead of these; one of the two is zero."""
+        moves = [int(move) for move in (other.exact - self.exact).ravel() if move]
+        if self.kind == GAUSSIAN:
+            return Fraction(0), Fraction(sum(move * move for move in moves)) / (2 * self.scale**2)
+        if self.kind == BEST:
+            moves = [int(move) for move in other.exact - self.exact]
+            return Fraction(max(moves) - min(moves)) / self.scale, Fraction(0)
+        return Fraction(sum(map(abs, moves))) / self.scale, Fraction(0)
+
+
+@dataclass(frozen=True)
+class _Law:
+    kind: str
+    scale: Fraction
+    parts: int = 1
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Noise that waits for its one use."""
+
+    claim: PrivacyClaim
+    counters: np.ndarray
+    count: int | None
+
+    def law(self, *, count: bool = False) -> _Law:
+        """Of the published sum: all shares together, if the noise is one of several shares."""
+        text = self.claim.exact_count_scale if count else self.claim.exact_scale
+        return _Law(self.claim.mechanism, Fraction(text or 0))
+
+
+class Session:
+    """One run under watch. Without `before` it records; with the session of an earlier run it plays that back."""
+
+    def __init__(self, before: Session | None = None) -> None:
+        self.calls: list[Call] = []
+        self.draws: list[tuple[_Law, tuple[int, ...]]] = []
+        self.problems: list[str] = []
+        self._before = before
+        self._waiting: list[tuple[_Law, np.ndarray]] = []
+        self._held: dict[str, _Held] = {}
+        self._used: dict[frozenset[str], Published] = {}
+        self._exact: dict[frozenset[str], Published] = {}
+
+    # ---- what the seam tells ----
+
+    def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
+        law = _Law(kind, scale, parts)
+        self.draws.append((law, values.shape))
+        self._waiting.append((law, values.copy()))
+
+    def held(self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None:
+        self._take(_drawn_law(claim), counters)
+        if count is not None:
+            self._take(_drawn_law(claim, count=True), np.array([count]))
+        if name in self._held:
+            self.problems.append("two portions of noise go by one name")
+        self._held[name] = _Held(claim, counters.copy(), count)
+
+    def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
+        key = frozenset(names) or self._all_shares()
+        if not key or not key <= set(self._held):
+            self.problems.append("numbers are published with noise that was never drawn for them")
+            return counters, count
+        noises = [self._held[name] for name in sorted(key)]
+        exact = counters - np.sum([noise.counters for noise in noises], axis=0, dtype=np.int64)
+        drawn = [noise.count for noise in noises if noise.count is not None]
+        exact_count = None if count is None or not drawn else count - sum(drawn)
+        if key in self._used:
+            return self._again(key, exact, exact_count, count)
+        if any(key & other for other in self._used):
+            self.problems.append("noise is used twice: one published sum has a part of another's noise")
+            return counters, count
+        claim = noises[0].claim
+        if claim.custodians is not None and len(noises) < enough(claim):
+            self.problems.append("fewer shares are added up than the promised noise needs")
+        out = self._call(noises[0].law(), exact, counters)
+        noisy = count
+        if exact_count is not None:
+            noisy = int(self._call(noises[0].law(count=True), np.array([exact_count]), np.array([count]))[0])
+        # Without noise on it, a count goes out as it is: the bytes tell if a record moves it.
+        self._used[key], self._exact[key] = (out, noisy), (exact, exact_count)
+        return out.copy(), noisy
+
+    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
+        self._take(_Law(LAPLACE, scale), np.empty(len(scores)), values=False)
+        return int(self._call(_Law(BEST, scale), np.array(scores, np.int64), np.array([winner]))[0])
+
+    # ---- behind it ----
+
+    def _take(self, law: _Law, noise: np.ndarray, *, values: bool = True) -> None:
+        """The portion of noise that was drawn with this law, and with these values, is spoken for."""
+        for k, (drawn, drew) in enumerate(self._waiting):
+            if drawn == law and drew.shape == noise.shape and (not values or np.array_equal(drew, noise)):
+                del self._waiting[k]
+                return
+        self.problems.append(f"a claim counts on {law.kind} noise of scale {law.scale}, and no such noise was drawn")
+
+    def _all_shares(self) -> frozenset[str]:
+        """Secure aggregation does not tell whose shares a sum has: all that there are."""
+        return frozenset(name for name, held in self._held.items() if held.claim.custodians is not None)
+
+    def _again(self, key: frozenset[str], exact: np.ndarray, exact_count: int | None, count: int | None) -> Published:
+        """The same noise once more: the first output, moved by what really lies between the two uses."""
+        (out, noisy), (before, before_count) = self._used[key], self._exact[key]
+        if noisy is None or exact_count is None or before_count is None:
+            return out + (exact - before), count
+        return out + (exact - before), noisy + exact_count - before_count
+
+    def _call(self, law: _Law, exact: np.ndarray, output: np.ndarray) -> np.ndarray:
+        call = Call(law.kind, law.scale, exact, output.copy())
+        self.calls.append(call)
+        if self._before is not None and len(self.calls) <= len(self._before.calls):
+            recorded = self._before.calls[len(self.calls) - 1]
+            if _same(call, recorded):
+                return recorded.output.copy()
+        return output
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs on neighbouring tables have shown."""
+
+    epsilon: Fraction
+    """Of all pure mechanisms."""
+    rho: Fraction
+    """Of all Gaussian ones."""
+    calls: int
+    problems: tuple[str, ...]
+
+
+def compare(recorded: Session, played: Session) -> Comparison:
+    """How far apart the inputs were, and what did not match."""
+    problems = list(dict.fromkeys([*recorded.problems, *played.problems]))
+    if len(recorded.calls) != len(played.calls):
+        problems.append(f"{len(recorded.calls)} calls of noise mechanisms here and {len(played.calls)} there")
+    epsilon = rho = Fraction(0)
+    for here, there in zip(recorded.calls, played.calls, strict=False):
+        if not _same(here, there):
+            problems.append(f"a call differs: {here}, but {there}")
+            continue
+        pure, concentrated = here.cost(there)
+        epsilon, rho = epsilon + pure, rho + concentrated
+    if not problems and recorded.draws != played.draws:
+        problems.append("noise is drawn in other sizes, scales or order")
+    return Comparison(epsilon, rho, len(recorded.calls), tuple(problems))
+
+
+def used(claim: PrivacyClaim, epsilon: Fraction, rho: Fraction) -> float:
+    """The part of a claim that a pair of tables takes: above 1, the claim is broken.
+
+    >>> from scumble.privacy import calibrate
+    >>> used(calibrate(1, epsilon=2, count_share=0).claim, Fraction(1), Fraction(0))
+    0.5
+    """
+    return min(max(_ratio(epsilon, pure), _ratio(rho, gaussian)) for pure, gaussian in _allowed(claim))
+
+
+def _allowed(claim: PrivacyClaim) -> list[tuple[Fraction, Fraction]]:
+    """What may be spent, (ε by pure mechanisms, ρ by Gaussian ones): one of these pairs."""
+    if claim.combination == "disjoint":  # a record is in one part, whichever
+        return list(dict.fromkeys(pair for part in claim.parts for pair in _allowed(part)))
+    if claim.combination == "overlapping":
+        sums = [(Fraction(0), Fraction(0))]
+        for part in claim.parts:
+            sums = list(dict.fromkeys((a + c, b + d) for a, b in sums for c, d in _allowed(part)))
+        return sums
+    if claim.mechanism == GAUSSIAN:
+        return [(Fraction(0), Fraction(claim.rho or 0.0))]
+    return [(Fraction(claim.epsilon), Fraction(0))]
+
+
+def _ratio(spent: Fraction, allowed: Fraction) -> float:
+    if spent == 0:
+        return 0.0
+    if allowed == 0:
+        return float("inf")
+    part = float(spent / allowed)
+    return 1.0 if part > 1.0 and spent <= allowed else part  # the division's own rounding accuses nobody
+
+
+def _same(here: Call, there: Call) -> bool:
+    return (here.kind, here.scale, here.exact.shape) == (there.kind, there.scale, there.exact.shape)
+
+
+def _drawn_law(claim: PrivacyClaim, *, count: bool = False) -> _Law:
+    """The law of the noise that this claim must have been made good with."""
+    text = claim.exact_count_scale if count else claim.exact_scale
+    if text is None or claim.custodians is None:
+        return _Law(claim.mechanism, Fraction(text or 0))
+    if claim.mechanism == LAPLACE:
+        return _Law("laplace-share", Fraction(text), enough(claim))
+    return _Law(GAUSSIAN, share_scale(claim, count=count))

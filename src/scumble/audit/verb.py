@@ -1,0 +1,116 @@
+"""``scumble audit``: try to catch the release path, a kernel or a mechanism of your own breaking its promise.
+
+``--grey-box`` looks at every path there is, with the noise played back; ``--canaries`` at one release alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLE = """
+scumble audit --releases 1000
+scumble audit --kernel hamming --epsilon 3 --neighbors replace --releases 500 --json
+scumble audit --grey-box --path "Sketch.release, pure"
+scumble audit --canaries --epsilon 1
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    from scumble.cli import arguments as shared
+
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--kernel",
+        metavar="NAME",
+        help="euclidean (default), manhattan, angular, hamming, jaccard, or module:name for a kernel of your own",
+    )
+    what.add_argument(
+        "--mechanism",
+        metavar="MODULE:NAME",
+        help="a function of your own, from a list of numbers to whole numbers with noise (or to these and a count)",
+    )
+    what.add_argument("--mutant", metavar="NAME", help="a mechanism that is wrong on purpose, to see it caught")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--grey-box",
+        action="store_true",
+        help="every path that ends in a release, on neighbouring tables, with the noise recorded and played back",
+    )
+    how.add_argument(
+        "--canaries",
+        action="store_true",
+        help="one release with synthetic records in it: ε from how many of them can be told apart (also with --mutant)",
+    )
+    parser.add_argument("--path", default="*", metavar="PATTERN", help="--grey-box: paths with such names, '*merge*'")
+    parser.add_argument("--count", type=int, default=1000, metavar="N", help="--canaries: how many (default: 1000)")
+    group = parser.add_argument_group("the promise to test")
+    group.add_argument("--epsilon", type=float, default=2.0, help="2 to 3 shows most in few releases (default: 2)")
+    group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
+    group.add_argument("--neighbors", choices=["add-remove", "replace"], default="add-remove")
+    group.add_argument("--records-per-person", type=int, default=1, metavar="M", help="at most so many (default: 1)")
+    group = parser.add_argument_group("how hard to look")
+    group.add_argument(
+        "--releases", type=int, default=12_500, metavar="N", help="of each of two neighbours (default: 12500)"
+    )
+    group.add_argument(
+        "--pairs", type=int, default=300, metavar="N", help="of neighbouring tables to count (default: 300)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the synthetic tables (default: 0)")
+    group.add_argument(
+        "--false-alarm", type=float, default=1e-6, metavar="P", help="chance of accusing a correct mechanism"
+    )
+    shared.json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from scumble.cli import REFUSED
+    from scumble.cli.output import print_json
+
+    report = _report(args)
+    if args.json:
+        print_json(report.to_dict())
+    else:
+        print(report)
+    return 0 if report.passed else REFUSED
+
+
+def _report(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+    from scumble.audit import mechanisms
+    from scumble.errors import ParameterError
+    from scumble.kernels import Kernel
+
+    if args.grey_box:
+        from scumble.audit.greybox import audit_paths
+
+        if args.kernel or args.mechanism or args.mutant:
+            raise ParameterError("--grey-box looks at scumble's own paths. Hint: --path PATTERN picks some of them.")
+        return audit_paths(args.path)
+    promise = {"epsilon": args.epsilon, "delta": args.delta, "neighbors": args.neighbors}
+    effort = {"releases": args.releases, "false_alarm": args.false_alarm}
+    if args.mutant is not None:
+        from scumble.audit.mutants import CHANGES, audit_mutant
+
+        if args.mutant not in CHANGES:
+            raise ParameterError(f"There is no mutant {args.mutant!r}. Hint: one of {', '.join(CHANGES)}.")
+    if args.canaries:
+        if args.kernel or args.mechanism or args.neighbors != "add-remove" or args.records_per_person != 1:
+            raise ParameterError("--canaries are put into Sketch.release, under add-remove, one record each.")
+        budget = {"epsilon": args.epsilon, "delta": args.delta, "false_alarm": args.false_alarm}
+        return mechanisms.audit_canaries(**budget, count=args.count, mutant=args.mutant)
+    if args.mutant is not None:
+        return audit_mutant(args.mutant, **promise, **effort)
+    found = None
+    if args.mechanism is not None:
+        found = mechanisms.load_target(args.mechanism)
+        if not isinstance(found, Kernel):
+            return mechanisms.audit_mechanism(found, **promise, **effort, subject=args.mechanism)
+    elif args.kernel is not None and ":" in args.kernel:
+        found = mechanisms.load_target(args.kernel)
+        if not isinstance(found, Kernel):
+            raise ParameterError(f"{args.kernel!r} is no kernel. Hint: --mechanism takes functions.")
+    elif args.kernel is not None:
+        from scumble.cli.kernels import make
+
+        found = make(args.kernel, {})
+    people = {"records_per_person": args.records_per_person}
+    return mechanisms.audit_kernel(found, **promise, **people, **effort, pairs=args.pairs, seed=args.seed)

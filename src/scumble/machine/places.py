@@ -1,0 +1,397 @@
+"""A place on disk: reserved first, filled later, named at the end.
+
+Whatever scumble writes goes this way::
+
+    reserve     a draft in the target's own folder, of the full size: the disk, the quota and the permissions are proven
+    fill        the bytes, to the disk (fsync)
+    take_name   one rename, and the folder to the disk: the target is now the new file, whole; before, the old one
+
+A draft is called ``.scumble-<target>-<random>.tmp`` (``.ready`` if it will be a release that a secret file has pledged
+its counters for; only its owner can read that before it takes its name), with a digest of the target's name in the
+middle. Its process holds a lock on it (``flock``), which the system takes away when the process ends, however it ends.
+So the next run on the same target can tell what a killed run left behind from what a living one is writing:
+`clear_leftovers` removes the former and never touches the latter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from scumble.errors import FileError, MissingFileError
+from scumble.machine.interrupts import Unbroken
+from scumble.machine.mark import mark_of
+
+try:
+    import fcntl
+except ImportError:  # Windows: what is open there cannot be removed or replaced, which is also a lock
+    fcntl = None  # type: ignore[assignment]
+
+DRAFT, READY = "tmp", "ready"
+_UMASK = threading.Lock()
+_UNFINISHED: set[Place] = set()
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_CREATE |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Place:
+    """A file to be.
+
+    Parameters
+    ----------
+    target : where it will be. What is there now stays until `take_name`.
+    secret : for its owner's eyes only.
+    ending : "tmp", or "ready" for a release whose secret file has been pledged.
+    """
+
+    def __init__(self, target: str, *, secret: bool = False, ending: str = DRAFT) -> None:
+        self.target = target
+        self._folder = os.path.dirname(target) or "."
+        self._hidden = ending == READY and not secret
+        self._size = 0
+        self.owed = False  # whether it must stay, whatever happens: nothing else is left of what it was made of
+        with Unbroken(), self._told():
+            check_target(target)
+            # The umask takes its share of what is public.
+            self.draft, self._descriptor = _draft(target, ending, 0o600 if secret or self._hidden else 0o666)
+            _UNFINISHED.add(self)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of the system, in words."""
+        try:
+            yield
+        except FileError:
+            raise
+        except OSError as error:
+            raise write_error(error, self.target, self._folder, self._size) from error
+
+    @property
+    def mark(self) -> str:
+        """Which file it is; that stays when the file takes its name."""
+        return mark_of(self._descriptor)
+
+    def reserve(self, size: int) -> None:
+        """Prove that so many bytes can be written, by taking the room now."""
+        self._size = size
+        with self._told():
+            try:
+                os.posix_fallocate(self._descriptor, 0, size)
+            except (AttributeError, OSError) as problem:
+                if getattr(problem, "errno", errno.EOPNOTSUPP) not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+                    raise
+                with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+                    file.write(bytes(size))  # this disk takes no promises, only bytes
+            os.fsync(self._descriptor)
+
+    def fill(self, data: bytes) -> None:
+        """Write the bytes, and no more than these, to the disk."""
+        self._size = len(data)
+        with self._told():
+            with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+                file.seek(0)
+                file.write(data)
+                file.truncate()
+            os.fsync(self._descriptor)
+
+    def open(self) -> BinaryIO:
+        """The draft as a file object, for what is written piece by piece."""
+        return os.fdopen(os.dup(self._descriptor), "wb")
+
+    def sync(self) -> None:
+        """What was written piece by piece, to the disk."""
+        with self._told():
+            os.fsync(self._descriptor)
+
+    def take_name(self) -> None:
+        """Become the target. The lock stays until `close`."""
+        with self._told():
+            if self._hidden:
+                _publish(self._descriptor, self.draft)
+            if os.name == "nt":
+                os.close(self._descriptor)
+                self._descriptor = -1
+            os.replace(self.draft, self.target)
+            self.draft = ""
+            sync_folder(self._folder)
+
+    def close(self) -> None:
+        """Let go; a draft that has not taken its name is removed, unless it is owed."""
+        with Unbroken():
+            if self.draft and not self.owed:
+                with contextlib.suppress(OSError):
+                    os.unlink(self.draft)
+                self.draft = ""
+            descriptor = self.give_lock()
+            if descriptor >= 0:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+
+    def set_aside(self) -> None:
+        """A name that people see, for a whole draft that could not take its own."""
+        stem, ending = os.path.splitext(self.target)
+        name = f"{stem}-{secrets.token_hex(4)}{ending}"
+        with contextlib.suppress(OSError):
+            os.rename(self.draft, name)
+            self.draft = name
+
+    def give_lock(self) -> int:
+        """The open, locked file, which is the caller's to close from now on."""
+        descriptor, self._descriptor = self._descriptor, -1
+        _UNFINISHED.discard(self)
+        return descriptor
+
+
+def unfinished() -> set[Place]:
+    """The drafts that this process is at work on."""
+    return set(_UNFINISHED)
+
+
+def home_of(path: str | os.PathLike[str]) -> str:
+    """Where a file written to `path` will be: links to its folder are followed, a link in its own place is replaced."""
+    folder, name = os.path.split(os.path.abspath(os.fsdecode(path)))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def write_whole(target: str, data: bytes | Callable[[str], bytes], *, secret: bool = False) -> None:
+    """The bytes at the target, or nothing changed: also when signals come at any moment.
+
+    A function is told which file it will be (its mark), and makes the bytes.
+    """
+    with Unbroken():
+        place = Place(target, secret=secret)
+        try:
+            place.fill(data(place.mark) if callable(data) else data)
+            place.take_name()
+        finally:
+            place.close()
+
+
+# ---- leftovers of killed runs ----
+
+
+class Leftover(NamedTuple):
+    """A draft whose process is gone."""
+
+    path: str
+    ready: bool
+    """Whether it was to be a release that a secret file is pledged for."""
+
+
+def leftovers(target: str) -> list[Leftover]:
+    """Drafts for this target that nobody is writing any more."""
+    folder = os.path.dirname(target) or "."
+    begin = _prefix(target)
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(begin) and not alive(entry.path):
+                found.append(Leftover(entry.path, entry.name.endswith(f".{READY}")))
+    return sorted(found)
+
+
+def clear(path: str) -> bool:
+    """Remove a draft, if its process is gone."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+        try:
+            if lock(descriptor):  # kept until it is gone: nobody can begin to use it
+                if os.name == "nt":
+                    os.close(descriptor)
+                    descriptor = -1
+                os.unlink(path)
+                return True
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+    return False
+
+
+def clear_leftovers(target: str) -> int:
+    """Remove what killed runs left for this target, but for whole releases that a secret file is pledged for."""
+    return sum(clear(left.path) for left in leftovers(target) if not left.ready)
+
+
+def alive(path: str) -> bool:
+    """Whether a process is still at work on a draft (or on any file that is locked while in use)."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours: leave it alone
+    try:
+        return not lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool | None:
+    """Take the lock of an open file; False if another process has it, None if this disk knows no locks."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+class Owned:
+    """A file that this process alone goes on from: its lock passes from each version of it to the next."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = -1
+
+    def take(self) -> bool:
+        """Lock the file, if there is one; False if another has it."""
+        while self._lock < 0:
+            try:
+                descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+            except OSError:
+                return True  # none, or none that could be written to: whoever reads it will say so
+            if lock(descriptor) is False:
+                os.close(descriptor)
+                return False
+            self._lock = descriptor
+            if not self._mine():
+                self.let_go()  # it is another file by now: look again
+        return True
+
+    def write(self, data: bytes | Callable[[str], bytes]) -> bool:
+        """The next version, for its owner's eyes only; False, and nothing changed, if another process has put a file
+        there."""
+        if os.path.lexists(self.path) and not self._mine():
+            return False
+        with Unbroken():
+            place = Place(self.path, secret=True)
+            try:
+                place.fill(data(place.mark) if callable(data) else data)
+                place.take_name()
+            except BaseException:
+                place.close()
+                raise
+            self.let_go()
+            self._lock = place.give_lock()
+        return True
+
+    def _mine(self) -> bool:
+        try:
+            return self._lock >= 0 and os.path.samestat(os.fstat(self._lock), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def let_go(self) -> None:
+        """Others may go on from it."""
+        descriptor, self._lock = self._lock, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.let_go()
+
+
+# ---- steps ----
+
+
+def _prefix(target: str) -> str:
+    name = os.path.basename(target)
+    return f".scumble-{hashlib.sha256(os.fsencode(name)).hexdigest()[:12]}-"
+
+
+def _draft(target: str, ending: str, mode: int) -> tuple[str, int]:
+    """A new file beside the target, locked."""
+    folder = os.path.dirname(target) or "."
+    while True:
+        path = os.path.join(folder, f"{_prefix(target)}{secrets.token_hex(6)}.{ending}")
+        descriptor = os.open(path, _CREATE, mode)
+        try:
+            # Until here somebody may have taken it for a leftover: then begin anew.
+            if lock(descriptor) is not False and os.fstat(descriptor).st_nlink:
+                return path, descriptor
+        except BaseException:
+            os.close(descriptor)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+        os.close(descriptor)
+
+
+def _publish(descriptor: int, path: str) -> None:
+    """From its owner's eyes to whom the umask lets see it, as any new file."""
+    with _UMASK:  # it can be read only by setting it
+        mask = os.umask(0o077)
+        os.umask(mask)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, 0o666 & ~mask)
+    else:
+        os.chmod(path, 0o666 & ~mask)
+
+
+def check_target(target: str) -> None:
+    """A rename would replace a device or a pipe as readily as a file: refuse that, and what could not be replaced."""
+    folder = os.path.dirname(target) or "."
+    try:
+        about = os.lstat(target)
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(about.st_mode):
+        raise FileError(f"Cannot write {target!r}: it is a folder. Hint: give the file a name in it.")
+    if not (_leads_to_a_file(target) if stat.S_ISLNK(about.st_mode) else stat.S_ISREG(about.st_mode)):
+        raise FileError(f"Cannot write {target!r}: it is not a regular file. Hint: '-' is standard output.")
+    if hasattr(os, "geteuid"):
+        inside = os.stat(folder)
+        if inside.st_mode & stat.S_ISVTX and os.geteuid() not in (0, about.st_uid, inside.st_uid):
+            raise FileError(f"Cannot write {target!r}: it belongs to somebody else. Hint: choose another name.")
+
+
+def _leads_to_a_file(link: str) -> bool:
+    """Whether a link may be replaced: not if it is the system's own way to a stream or a device."""
+    try:
+        through = os.stat(link).st_mode
+    except OSError:
+        return True  # it leads nowhere
+    system = os.path.realpath(link).startswith(("/dev/", "/proc/")) or os.path.abspath(link).startswith("/dev/")
+    return stat.S_ISREG(through) and not system
+
+
+def sync_folder(folder: str) -> None:
+    """The new name must also reach the disk."""
+    if os.name != "posix":
+        return  # elsewhere a folder cannot be opened, and a rename is durable in its own way
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network disks cannot; not our failure
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def write_error(error: OSError, target: str, folder: str, size: int) -> FileError:
+    """Why a file could not be written, and what to do."""
+    kind: type[FileError] = FileError
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        reason = "the disk is full" if error.errno != errno.EFBIG else "files of this size are not allowed here"
+        hint = f"it needs {size:,} bytes; a file that was there before is untouched"
+    elif error.errno == errno.ENOENT:
+        kind, reason, hint = MissingFileError, f"the folder {folder!r} does not exist", "make it first"
+    elif error.errno == errno.ENAMETOOLONG:
+        reason, hint = "its name is too long", "choose a shorter one"
+    else:
+        reason = (error.strerror or type(error).__name__).lower()
+        hint = "check that the folder can be written to"
+    problem = kind(f"Cannot write {target!r}: {reason}. Hint: {hint}.")
+    problem.errno = error.errno
+    return problem

@@ -1,0 +1,1 @@
+"""From counters to answers: how records become counters (a layout), and what a question reads off them."""

@@ -1,0 +1,75 @@
+"""The questions that both a sketch and a release answer, with error bars."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble.errors import parameter
+from scumble.reading.layout import Estimate, Reader
+
+if TYPE_CHECKING:
+    from scumble.spec import Spec
+
+METHODS = ("mean", "median-of-means")
+GROUPS = 9
+"""Groups of rows for the median of means: odd, so the median is one of them."""
+
+
+class Answers(ABC):
+    """Kernel sums, densities and intervals from counters, exact or noisy."""
+
+    _spec: Spec
+
+    @abstractmethod
+    def _reader(self) -> Reader:
+        """What answers queries from the counters as they are now."""
+
+    @property
+    @abstractmethod
+    def count(self) -> float:
+        """The number of records."""
+
+    def kernel_sum(self, Q: Any, *, method: str = "mean") -> np.ndarray:
+        """Estimate of f(q) = Σₓ k(x, q) for each query: unbiased, so it may be negative.
+
+        `method="median-of-means"` bounds the influence of a few rows, at the cost of a small bias and more spread.
+        """
+        return self._estimate(Q, method).value
+
+    def standard_error(self, Q: Any, *, method: str = "mean") -> np.ndarray:
+        """The standard error of `kernel_sum`: hashing and noise together."""
+        return np.sqrt(self._estimate(Q, method).variance)
+
+    def interval(self, Q: Any, confidence: float = 0.95, *, method: str = "mean") -> tuple[np.ndarray, np.ndarray]:
+        """(lower, upper) for the kernel sum of each query, at the given confidence.
+
+        The noise's share of the error is known; the hashing's share is estimated from independent replicates of the
+        rows, and Student's t with the effective degrees of freedom (Welch–Satterthwaite) allows for that.
+        """
+        if not 0.0 < confidence < 1.0:
+            raise parameter("confidence", "between 0 and 1", confidence, "0.95 is usual.")
+        from scipy.special import stdtrit
+
+        estimate = self._estimate(Q, method)
+        hashing = estimate.caution**2 * estimate.hashing_variance
+        variance = estimate.noise_variance + hashing
+        with np.errstate(divide="ignore", invalid="ignore"):
+            degrees = estimate.degrees * (variance / hashing) ** 2
+        degrees = np.where(np.isfinite(degrees), np.minimum(degrees, 1e6), 1e6)
+        # The lower tail: up there, 0.9999999999999999 would be rounded to certainty, and the interval endless.
+        half = -stdtrit(degrees, (1.0 - confidence) / 2.0) * np.sqrt(variance)
+        return estimate.value - half, estimate.value + half
+
+    def density(self, Q: Any, *, method: str = "mean") -> np.ndarray:
+        """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2."""
+        share = self.kernel_sum(Q, method=method) / max(self.count, 1.0)
+        return np.minimum(np.maximum(share, 0.0), 1.0)
+
+    def _estimate(self, Q: Any, method: str) -> Estimate:
+        if method not in METHODS:
+            raise parameter("method", f"one of {', '.join(METHODS)}", method)
+        parts, _ = self._spec.layout.read(Q, invalid="error")
+        return self._reader().estimate(parts, groups=None if method == "mean" else GROUPS)

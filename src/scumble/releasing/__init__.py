@@ -1,0 +1,1 @@
+"""The one gate where counters meet noise: who may release, when it is paid for, and what leaves."""

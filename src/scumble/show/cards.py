@@ -1,0 +1,221 @@
+"""The privacy card: what a release is and what it promises, for people who do not program.
+
+One set of facts and lines, shown three ways: `facts` for programs, `card` for terminals, `html` for notebooks. A card
+is post-processing of a release, so it may be shown to anybody.
+"""
+
+from __future__ import annotations
+
+import html as markup
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from scumble.bundle import Bundle
+    from scumble.release import Release
+
+WIDTH = 100
+_NOISE = {
+    "discrete-laplace": "discrete Laplace noise",
+    "discrete-gaussian": "discrete Gaussian noise",
+    "merged": "several releases, merged",
+}
+
+
+def facts(found: Release | Bundle) -> dict[str, Any]:
+    """Everything on the card, as JSON values."""
+    if isinstance(found, Mapping):
+        one = next(iter(found.values()))
+        out = {"kind": "bundle", **_shared(one), "label": found.label, "classes": list(found.classes)}
+        out["count"] = sum(release.count for release in found.values())
+        out["count_standard_error"] = float(np.sqrt(sum(r.count_standard_error**2 for r in found.values())))
+        out["counts"] = [
+            {"class": name, "count": release.count, "count_standard_error": release.count_standard_error}
+            for name, release in found.items()
+        ]
+        return out
+    return {
+        "kind": "release",
+        **_shared(found),
+        "count": found.count,
+        "count_standard_error": found.count_standard_error,
+        "identity": found.identity,
+    }
+
+
+def _shared(release: Release) -> dict[str, Any]:
+    claim, spec = release.privacy, release.spec
+    out: dict[str, Any] = {
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "rho": claim.rho,
+        "neighbors": claim.neighbors,
+        "unit": claim.unit,
+        "records_per_person": claim.records_per_person,
+        "mechanism": claim.mechanism,
+        "scale": claim.scale,
+        "count_scale": claim.count_scale,
+        "meaning": claim.sentence(),
+        "equivalent": {"delta": 1e-6, "epsilon": claim.equivalent(1e-6)} if claim.delta <= 1e-6 else None,
+        "columns": None if spec.columns is None else list(spec.columns),
+        "dimensions": spec.dimensions,
+        "kernel": spec.kernel.to_dict(),
+        "rows": spec.rows,
+        "buckets": spec.buckets,
+        "design": spec.design,
+        "seed": spec.seed,
+        "bounds": spec.bounds,
+        "shape": spec.shape,
+    }
+    return {**out, "expected_error": expected_error(release)}
+
+
+def expected_error(release: Release) -> dict[str, float]:
+    """The standard error to expect of a kernel sum: the noise's share alone, and all of it for a density of 0.1."""
+    from scumble.design import Design
+    from scumble.planning import plan
+
+    spec, records = release.spec, max(1, round(release.count))
+    if spec.design == "grid":
+        assert spec.bounds is not None
+        low, high = (np.array(side) for side in spec.bounds)
+        steps = Design("sobol", 1, 64).draws().uniform(spec.dimensions)
+        error = float(np.median(release.standard_error(low + steps * (high - low))))
+        return {"noise": error, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
+    noise = float(np.sqrt(release._counter_variance / spec.rows))
+    hashing = plan(
+        records,
+        spec.dimensions,
+        1.0,
+        kernel=spec.kernel,
+        columns=spec.columns,
+        design=spec.design,
+        rows=spec.rows,
+        buckets=spec.buckets,
+    )
+    # The plan's error without its noise, and this release's own noise instead.
+    from scumble.privacy.calibration import calibrate
+
+    planned_noise = calibrate(spec.rows, epsilon=1.0).counter_variance / spec.rows
+    error = float(np.sqrt(max(hashing.standard_error**2 - planned_noise, 0.0) + noise**2))
+    return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
+
+
+def card(found: Release | Bundle, title: str) -> str:
+    """The card as text."""
+    out = [f"{title}: a private release", "─" * WIDTH]
+    for name, text in lines(found):
+        wrapped = textwrap.wrap(text, WIDTH - 16) or [""]
+        out.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
+    return "\n".join([*out, "─" * WIDTH])
+
+
+_STYLE = (
+    "border:1px solid #8aa1ad;border-radius:6px;padding:.6em .9em;margin:.3em 0;max-width:52em;font-size:.92em;"
+    "line-height:1.35"
+)
+
+
+def html(title: str, rows: list[tuple[str, str]]) -> str:
+    """A card for notebooks. Every text is escaped: column names and classes may come from anybody's file."""
+    cells = "".join(
+        f'<div style="font-weight:600;white-space:nowrap">{markup.escape(name)}</div><div>{markup.escape(text)}</div>'
+        for name, text in rows
+    )
+    return (
+        f'<div class="scumble-card" style="{_STYLE}"><div style="font-weight:700;margin-bottom:.4em">'
+        f'{markup.escape(title)}</div><div style="display:grid;grid-template-columns:auto 1fr;gap:.15em 1em;'
+        f'text-align:left">{cells}</div></div>'
+    )
+
+
+def release_html(found: Release | Bundle) -> str:
+    """The card of a release or a bundle."""
+    return html("Private releases, one per class" if isinstance(found, Mapping) else "A private release", lines(found))
+
+
+def estimator_html(model: Any) -> str:
+    """What a fitted estimator promises and where its answers come from."""
+    claim = model.privacy_
+    releases = vars(model).get("releases_", [vars(model).get("release_")])
+    files = sum(len(one) if isinstance(one, Mapping) else 1 for one in releases)
+    spec = releases[0].spec
+    rows = [
+        ("Promise", _promise(claim.epsilon, claim.delta) + ", the whole fit"),
+        ("Protects", _protected(claim.neighbors, claim.unit, claim.records_per_person)),
+        ("Meaning", claim.sentence()),
+        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_size(spec.to_dict())}"),
+        ("Kernel", _kernel_text(spec.kernel.to_dict())),
+    ]
+    if "classes_" in vars(model):
+        rows.append(("Classes", ", ".join(map(str, model.classes_))))
+    return html(f"{type(model).__name__}: fitted, and holds no record", rows)
+
+
+def lines(found: Release | Bundle) -> list[tuple[str, str]]:
+    """The card, line by line: a name, and what there is to say."""
+    data = facts(found)
+    columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
+    out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
+    if data["kind"] == "bundle":
+        classes = ", ".join(map(str, data["classes"]))
+        out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
+    out.append(("Promise", _promise(data["epsilon"], data["delta"])))
+    equivalent = data["equivalent"]
+    if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
+        out.append(("", f"also: ε = {equivalent['epsilon']:.3g} at δ = 1e-6"))
+    out.append(("Protects", _protected(data["neighbors"], data["unit"], data["records_per_person"])))
+    out.append(("Meaning", data["meaning"]))
+    out.append(("Mechanism", _mechanism(data)))
+    out.append(("Size", _size(data)))
+    out.append(("Kernel", _kernel_text(data["kernel"])))
+    error = data["count_standard_error"]
+    out.append(
+        ("Records", f"about {data['count']:,.0f}" + (f" ± {1.96 * error:,.0f} (95 %)" if error else " (public)"))
+    )
+    expected = data["expected_error"]
+    queries = (
+        f"a kernel sum comes out with a standard error of about {expected['kernel_sum']:,.3g} records; "
+        f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar."
+    )
+    return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]
+
+
+def _promise(epsilon: float, delta: float) -> str:
+    return f"ε = {epsilon:.6g}, " + (f"δ = {delta:.3g}" if delta else "δ = 0 (no exceptions)")
+
+
+def _protected(neighbors: str, unit: str, people: int) -> str:
+    hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
+    who = "every record" if unit == "record" else f"every person with up to {people} records"
+    return f"{who}: {hidden} (neighbors: {neighbors}; unit: {unit})"
+
+
+def _mechanism(data: dict[str, Any]) -> str:
+    scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
+    count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
+    return f"{_NOISE.get(data['mechanism'], data['mechanism'])}{scale}{count}; exact, from the system's entropy"
+
+
+def _size(data: dict[str, Any]) -> str:
+    shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
+    rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
+    return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
+
+
+def _kernel_text(kernel: dict[str, Any]) -> str:
+    if kernel["kernel"] == "product":
+        return " × ".join(_kernel_text(factor) for factor in kernel["factors"])
+    settings = {key: value for key, value in kernel.items() if key != "kernel"}
+    return f"{kernel['kernel']} ({', '.join(f'{key} {_value(value)}' for key, value in settings.items())})"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_value(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "+".join(_value(inner) for inner in value)
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,200 @@
+"""Pictures of fitted estimators: densities, classes, predictions. Post-processing, like every picture."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import ParameterError
+from scumble.show import plots
+from scumble.show.plots import FAINT, INK, LINES, SECOND, View, new_figure, plain, thousands
+
+_POINTS_1D, _POINTS_2D = 401, 161
+
+
+def draw(
+    model: Any,
+    *,
+    ranges: plots.Ranges | None = None,
+    at: Mapping[str, Any] | None = None,
+    units: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> Any:
+    """What a fitted estimator knows, over one or two columns; a matplotlib Figure.
+
+    Classifiers show the probability of each class along one column, or the regions of two; regressions the prediction;
+    all others the density, with the modes that were found or the border of the outliers. Columns that are not to be
+    drawn are fixed by `at`, such as ``at={"age": 40}``; columns without names are called ``column 0``, ``column 1``, …
+    """
+    if "classes_" in vars(model):
+        kind = _classes
+    elif "coef_" in vars(model):
+        kind = _predictions
+    else:
+        kind = _density
+    figure, view = kind(model, _bounds(model) | dict(ranges or {}), dict(at or {}), dict(units or {}))
+    figure.suptitle(title if title is not None else view.title(), fontsize=11, color=INK)
+    return figure
+
+
+def _names(model: Any) -> list[str]:
+    return model._names() or [f"column {j}" for j in range(model.n_features_in_)]
+
+
+def _bounds(model: Any) -> dict[str, tuple[float, float]]:
+    if model.bounds_ is None:
+        return {}
+    low, high = (side.tolist() for side in model.bounds_)
+    return {name: (low[j], high[j]) for j, name in enumerate(_names(model))}
+
+
+def _view(model: Any, ranges: plots.Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> View:
+    """The columns of a model whose release is not over its columns, or is one of several."""
+    stands_for = SimpleNamespace(
+        columns=None, dimensions=model.n_features_in_, kernel=None, bounds=None, privacy=model.privacy_
+    )
+    stands_for.columns = tuple(_names(model))
+    view = View(stands_for, {name: ranges[name] for name in ranges if name not in at}, at, units)  # type: ignore[arg-type]
+    if len(view.free) > 2:
+        raise ParameterError(
+            f"One or two columns can be drawn and {len(view.free)} are free. "
+            f"Hint: fix the others, such as at={{{view.free[-1]!r}: {sum(view.ranges[view.free[-1]]) / 2:g}}}."
+        )
+    return view
+
+
+def _ask(question: Callable[[Any], np.ndarray], table: Any) -> np.ndarray:
+    """A model's answers for a matrix in the order of its columns, whether or not it knows their names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return question(table)
+
+
+def _table(view: View, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    found = view.table(values)
+    return np.column_stack(list(found.values()) if isinstance(found, dict) else found.T).astype(float)
+
+
+def _curve_table(view: View) -> tuple[np.ndarray, np.ndarray]:
+    x = view.axis(view.free[0], _POINTS_1D)
+    return x, _table(view, {view.free[0]: x})
+
+
+def _map_table(view: View) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    x, y = (view.axis(name, _POINTS_2D) for name in view.free)
+    across, up = np.meshgrid(x, y)
+    return x, y, _table(view, {view.free[0]: across.ravel(), view.free[1]: up.ravel()})
+
+
+def _label(axes: Any, view: View, *, y: str | None = None) -> None:
+    axes.set_xlabel(view.label(view.free[0]))
+    axes.set_ylabel(y if y is not None else view.label(view.free[1]))
+    thousands(axes.xaxis, *([axes.yaxis] if y is None else []))
+    plain(axes, grid=y is not None)
+
+
+# ---- densities ----
+
+
+def _density(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any, View]:
+    view = View(model.release_, {name: ranges[name] for name in ranges if name not in at}, at, units)
+    if len(view.free) > 2:
+        return plots.density(model.release_, ranges=view.ranges, at=at, units=units), view
+    figure = new_figure(7.0, 4.2) if len(view.free) == 1 else new_figure(7.6, 5.8)
+    axes = figure.subplots()
+    if len(view.free) == 1:
+        plots.draw_curve(axes, view, view.free[0])
+        for mode in vars(model).get("modes_", ()):
+            axes.axvline(mode[view.names.index(view.free[0])], color=INK, linewidth=1.0, linestyle=(0, (3, 2)))
+        return figure, view
+    image = plots.draw_map(axes, view, *view.free, points=_POINTS_2D)
+    figure.colorbar(image, ax=axes, label="density (mean kernel value)")
+    if "modes_" in vars(model):
+        place = [view.names.index(name) for name in view.free]
+        axes.plot(*model.modes_[:, place].T, "o", color="white", mec=SECOND, mew=1.8, ms=8, label="mode")
+        axes.legend(frameon=False, fontsize=9)
+    elif hasattr(model, "offset_"):
+        x, y, table = _map_table(view)
+        border = _ask(model.decision_function, table).reshape(len(y), len(x))
+        axes.contour(x, y, border, levels=[0.0], colors=SECOND, linewidths=1.8)
+        axes.plot([], [], color=SECOND, label="beyond this: outliers")
+        axes.legend(frameon=False, fontsize=9)
+    return figure, view
+
+
+# ---- classes ----
+
+
+def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any, View]:
+    view = _view(model, ranges, at, units)
+    colours = [LINES[k % len(LINES)] for k in range(len(model.classes_))]
+    if len(view.free) == 1:
+        figure = new_figure(7.0, 4.2)
+        axes = figure.subplots()
+        x, table = _curve_table(view)
+        shares = _shares(model, table)
+        for share, colour, name in zip(shares.T, colours, model.classes_, strict=True):
+            axes.plot(x, share, color=colour, linewidth=1.8, label=str(name))
+        axes.set_ylim(-0.02, 1.02)
+        _label(axes, view, y="probability of each class")
+        axes.legend(frameon=False, fontsize=9)
+        return figure, view
+    figure = new_figure(7.0, 5.6)
+    axes = figure.subplots()
+    x, y, table = _map_table(view)
+    shares = _shares(model, table).reshape(len(y), len(x), -1)
+    axes.imshow(
+        _mixed(shares, colours), origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", interpolation="none"
+    )
+    winner = shares.argmax(axis=-1)
+    for k in range(len(colours)):
+        axes.contour(x, y, winner == k, levels=[0.5], colors=INK, linewidths=0.8)
+        axes.plot([], [], "s", color=colours[k], ms=9, label=str(model.classes_[k]))
+    axes.legend(frameon=True, fontsize=9, title="class (pale: unsure)", title_fontsize=9)
+    _label(axes, view)
+    return figure, view
+
+
+def _shares(model: Any, table: Any) -> np.ndarray:
+    """Probabilities, or certainties where a model has none."""
+    if hasattr(model, "predict_proba"):
+        return _ask(model.predict_proba, table)
+    return (_ask(model.predict, table)[:, None] == model.classes_[None, :]).astype(float)
+
+
+def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
+    """Each place in its class's colour, the paler the less sure."""
+    rgb = np.array([[int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for colour in colours])
+    best, sure = shares.argmax(axis=-1), shares.max(axis=-1)
+    least = 1.0 / shares.shape[-1]
+    weight = 0.15 + 0.6 * np.clip((sure - least) / (1.0 - least), 0.0, 1.0)[..., None]
+    return weight * rgb[best] + (1.0 - weight)
+
+
+# ---- predictions ----
+
+
+def _predictions(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any, View]:
+    view = _view(model, ranges, at, units)
+    figure = new_figure(7.0, 4.2) if len(view.free) == 1 else new_figure(7.6, 5.8)
+    axes = figure.subplots()
+    if len(view.free) == 1:
+        x, table = _curve_table(view)
+        axes.plot(x, _ask(model.predict, table), color=SECOND, linewidth=2.0, label="prediction")
+        for side in model.target_bounds_:
+            axes.axhline(side, color=FAINT, linewidth=1.0, linestyle=(0, (4, 3)))
+        axes.plot([], [], color=FAINT, linestyle=(0, (4, 3)), label="the target's public bounds")
+        axes.legend(frameon=False, fontsize=9)
+        _label(axes, view, y="prediction")
+        return figure, view
+    x, y, table = _map_table(view)
+    values = _ask(model.predict, table).reshape(len(y), len(x))
+    image = axes.pcolormesh(x, y, values, cmap="YlGnBu", shading="gouraud", rasterized=True)
+    axes.contour(x, y, values, levels=8, colors=INK, linewidths=0.6, alpha=0.7)
+    figure.colorbar(image, ax=axes, label="prediction")
+    _label(axes, view)
+    return figure, view

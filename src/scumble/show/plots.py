@@ -1,0 +1,310 @@
+"""Pictures of releases and plans. The only file that imports matplotlib: ``pip install 'scumble[plot]'``.
+
+Every function gives a matplotlib Figure back; `save` writes it as PNG, SVG or PDF. A picture is post-processing: it
+costs no privacy.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble.errors import ParameterError
+from scumble.machine.places import write_whole
+
+if TYPE_CHECKING:
+    from scumble.release import Release
+
+Ranges = Mapping[str, tuple[float, float]]
+
+FORMATS = (".png", ".svg", ".pdf")
+INK, SECOND, FAINT = "#1b3a4b", "#d1495b", "#8aa1ad"
+LINES = ("#d1495b", "#edae49", "#66a182", "#2e4057", "#8d96a3")
+_POINTS_1D, _POINTS_2D, _POINTS_PAIRS = 401, 121, 61
+
+
+def new_figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ParameterError("Pictures need matplotlib. Hint: pip install 'scumble[plot]'.") from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a picture; the name's end says as what."""
+    name = os.fsdecode(path)
+    if os.path.splitext(name.lower())[1] not in FORMATS:
+        raise ParameterError(f"Cannot draw {name!r}. Hint: let its name end in {', '.join(FORMATS)}.")
+    picture = io.BytesIO()
+    figure.savefig(picture, format=os.path.splitext(name.lower())[1][1:], dpi=150, facecolor="white")
+    write_whole(name, picture.getvalue())
+
+
+def density(
+    release: Release,
+    *,
+    ranges: Ranges | None = None,
+    at: Mapping[str, Any] | None = None,
+    units: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+    title: str | None = None,
+) -> Any:
+    """The density that a release describes.
+
+    One free column: a curve with its interval as a band. Two: a heat map with contours. More: all pairs, each a cut
+    through the middle of the others. `at` fixes columns, `ranges` says what to draw (the release's bounds by default).
+    """
+    view = View(release, ranges or {}, at or {}, units or {})
+    if len(view.free) == 1:
+        figure = new_figure(7.0, 4.2)
+        draw_curve(figure.subplots(), view, view.free[0], confidence)
+    elif len(view.free) == 2:
+        figure = new_figure(7.6, 5.8)
+        axes = figure.subplots()
+        image = draw_map(axes, view, *view.free, points=_POINTS_2D)
+        figure.colorbar(image, ax=axes, label="density (mean kernel value)")
+    else:
+        figure = _pairs(view, confidence)
+    figure.suptitle(title if title is not None else view.title(), fontsize=11, color=INK)
+    return figure
+
+
+class View:
+    """A release, or a model of the same look, with names, ranges and fixed values for its columns."""
+
+    def __init__(self, release: Release, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
+        from scumble.tables.roles import roles_of
+
+        self.release, self.units = release, units
+        self.names = release.columns or tuple(f"column {j}" for j in range(release.dimensions))
+        for what, given in (("range", ranges), ("at", at), ("units", units)):
+            for name in given:
+                if name not in self.names:
+                    raise ParameterError(f"--{what} names {name!r}; the release has {', '.join(self.names)}.")
+        roles = roles_of(release.kernel, self.names) if release.columns and release.kernel else {}
+        self.ranges: dict[str, tuple[float, float]] = {}
+        self.fixed: dict[str, Any] = dict(at)
+        for j, name in enumerate(self.names):
+            if name in at:
+                continue
+            if roles.get(name, "number") != "number":
+                raise ParameterError(f"Column {name!r} holds no numbers. Hint: fix it, such as --at {name}=bus.")
+            if name in ranges:
+                low, high = (float(side) for side in ranges[name])
+            elif release.bounds is not None:
+                low, high = release.bounds[0][j], release.bounds[1][j]
+            else:
+                raise ParameterError(
+                    f"Give --range {name}=LOW:HIGH (ranges={{{name!r}: (low, high)}}): what to draw. A release of "
+                    "hashed rows does not know where its data is; guesses cost nothing."
+                )
+            if not low < high:
+                raise ParameterError(f"--range {name} must have its low end below its high end, got {low:g}:{high:g}.")
+            self.ranges[name] = (low, high)
+        self.free = list(self.ranges)
+        if not self.free:
+            raise ParameterError("All columns are fixed by --at: there is nothing left to draw.")
+
+    def axis(self, name: str, points: int) -> np.ndarray:
+        return np.linspace(*self.ranges[name], points)
+
+    def label(self, name: str) -> str:
+        return f"{name} ({self.units[name]})" if name in self.units else name
+
+    def title(self) -> str:
+        """Where the picture cuts through the data, and the promise."""
+        fixed = {name: f"{value:g}" if isinstance(value, float) else value for name, value in self.fixed.items()}
+        if len(self.free) > 2:
+            fixed |= {name: f"{sum(self.ranges[name]) / 2:g}" for name in self.free}
+        cut = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        return f"cut at {cut}   ({self._promise()})" if cut else self._promise()
+
+    def _promise(self) -> str:
+        claim = self.release.privacy
+        return f"ε = {claim.epsilon:.4g}" + (f", δ = {claim.delta:.2g}" if claim.delta else "")
+
+    def table(self, values: Mapping[str, np.ndarray]) -> Any:
+        """Queries: these columns vary, the others stay at their fixed value or in the middle."""
+        size = len(next(iter(values.values())))
+        columns: dict[str, Any] = {}
+        for name in self.names:
+            if name in values:
+                columns[name] = values[name]
+            elif name in self.fixed:
+                columns[name] = [self.fixed[name]] * size
+            else:
+                columns[name] = np.full(size, sum(self.ranges[name]) / 2)
+        return columns if self.release.columns else np.column_stack(list(columns.values()))
+
+
+def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> None:
+    """One column: the density and its interval as a band."""
+    x = view.axis(name, _POINTS_1D)
+    table = view.table({name: x})
+    count = max(view.release.count, 1.0)
+    lower, upper = (np.clip(side / count, 0.0, 1.0) for side in view.release.interval(table, confidence))
+    axes.fill_between(x, lower, upper, color=SECOND, alpha=0.25, linewidth=0, label=f"{confidence:.0%} interval")
+    axes.plot(x, view.release.density(table), color=SECOND, linewidth=1.6, label="released density")
+    axes.set(xlabel=view.label(name), ylabel="density (mean kernel value)", xlim=view.ranges[name])
+    axes.set_ylim(bottom=0.0)
+    axes.legend(frameon=False, fontsize=9)
+    thousands(axes.xaxis)
+    plain(axes)
+
+
+def draw_map(axes: Any, view: Any, first: str, second: str, *, points: int, contours: bool = True) -> Any:
+    """Two columns: a heat map; contours where the density stands clear of its error."""
+    x, y = view.axis(first, points), view.axis(second, points)
+    grid = np.meshgrid(x, y)
+    table = view.table({first: grid[0].ravel(), second: grid[1].ravel()})
+    count = max(view.release.count, 1.0)
+    values = view.release.density(table).reshape(points, points)
+    image = axes.pcolormesh(x, y, values, cmap="YlGnBu", shading="gouraud", vmin=0.0, rasterized=True)
+    error = float(np.median(view.release.standard_error(table))) / count
+    levels = [level for level in np.linspace(0.0, values.max(), 8)[1:-1] if level > 3.0 * error]
+    if contours and levels:
+        axes.contour(x, y, values, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
+    axes.set(xlabel=view.label(first), ylabel=view.label(second))
+    thousands(axes.xaxis, axes.yaxis)
+    plain(axes, grid=False)
+    return image
+
+
+def _pairs(view: Any, confidence: float) -> Any:
+    names = view.free
+    figure = new_figure(2.4 * len(names) + 0.6, 2.3 * len(names) + 0.6)
+    all_axes = figure.subplots(len(names), len(names))
+    for i, j in np.ndindex(len(names), len(names)):
+        axes = all_axes[i, j]
+        if i < j:
+            axes.set_axis_off()
+            continue
+        if i == j:
+            draw_curve(axes, view, names[i], confidence)
+            axes.set_ylabel("density" if i == 0 else "")
+            axes.get_legend().remove()
+        else:
+            draw_map(axes, view, names[j], names[i], points=_POINTS_PAIRS)
+            axes.set_ylabel(view.label(names[i]) if j == 0 else "")
+        axes.set_xlabel(view.label(names[j]) if i == len(names) - 1 else "")
+        axes.tick_params(labelsize=7)
+        axes.xaxis.label.set_size(9)
+        axes.yaxis.label.set_size(9)
+    return figure
+
+
+def plan_errors(
+    plans: Mapping[float, Sequence[Any]], *, chosen: Any = None, grids: Mapping[float, Any] | None = None
+) -> Any:
+    """Expected error against rows, one line for each ε; `grids` are drawn as dashed lines, for they have one row only.
+
+    `plans` maps each ε to plans of growing rows.
+    """
+    figure = new_figure(7.0, 4.6)
+    axes = figure.subplots()
+    for colour, (epsilon, line) in zip(_cycle(LINES), plans.items(), strict=False):
+        rows, errors = [plan.rows for plan in line], [plan.relative_error for plan in line]
+        axes.loglog(rows, errors, color=colour, linewidth=1.8, label=f"ε = {epsilon:g}")
+        best = int(np.argmin(errors))
+        axes.plot(rows[best], errors[best], "o", color=colour, markersize=6)
+        if grids and epsilon in grids:
+            axes.axhline(grids[epsilon].relative_error, color=colour, linewidth=1.2, linestyle=(0, (4, 3)))
+    if grids:
+        axes.plot([], [], color=FAINT, linewidth=1.2, linestyle=(0, (4, 3)), label="grid, one row")
+    if chosen is not None:
+        axes.plot(chosen.rows, chosen.relative_error, "*", color=INK, markersize=14, label="the plan", zorder=5)
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set(xlabel="rows", ylabel="expected relative error of a density of 0.1")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.legend(frameon=False, fontsize=9, ncols=2)
+    plain(axes)
+    return figure
+
+
+def _cycle(colours: Sequence[str]) -> Any:
+    while True:
+        yield from colours
+
+
+def thousands(*sides: Any) -> None:
+    from matplotlib.ticker import StrMethodFormatter
+
+    for side in sides:
+        side.set_major_formatter(StrMethodFormatter("{x:,g}"))
+
+
+def plain(axes: Any, *, grid: bool = True) -> None:
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if grid:
+        axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
+        axes.set_axisbelow(True)
+
+
+# ---- the demo's pictures ----
+
+
+def town_map(
+    homes: np.ndarray,
+    release: Release,
+    peaks: np.ndarray,
+    *,
+    names: Mapping[str, tuple[float, float]],
+    units: Mapping[str, str],
+) -> Any:
+    """The private table beside what was released of it, with the town centres that were found."""
+    from matplotlib.patheffects import withStroke
+
+    figure = new_figure(11.5, 4.3)
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    view = View(release, {}, {}, units)
+    first, second = view.names
+    left.hist2d(*homes.T, bins=(120, 80), range=list(view.ranges.values()), cmap="Greys", norm="asinh", rasterized=True)
+    left.set(xlabel=view.label(first), ylabel=view.label(second))
+    left.set_title("The private table: every home (never shared)", fontsize=11, color=INK)
+    image = draw_map(right, view, first, second, points=161)
+    right.plot(*peaks.T, "o", color="white", mec=SECOND, mew=1.8, ms=8, label="centre found in the release")
+    halo = [withStroke(linewidth=3, foreground="white")]
+    for k, (name, place) in enumerate(names.items()):
+        right.plot(*place, "+", color=INK, ms=9, mew=1.6, label="true centre" if k == 0 else None)
+        where = {"xytext": (0, 20), "textcoords": "offset points", "ha": "center"}
+        left.annotate(name, place, fontsize=10, color=SECOND, weight="bold", path_effects=halo, **where)
+    right.set(ylabel="")
+    right.set_title(f"The release: ε = {release.privacy.epsilon:g}, free to share", fontsize=11, color=INK)
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    figure.colorbar(image, ax=right, label="density (mean kernel value)", shrink=0.9)
+    for axes in (left, right):
+        axes.set_aspect("equal")
+    plain(left, grid=False)
+    return figure
+
+
+def line_cut(
+    x: np.ndarray, truth: np.ndarray, value: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, xlabel: str
+) -> Any:
+    """Kernel sums along a line: the release and the truth; below, their difference in the error band."""
+    figure = new_figure(8.0, 5.6)
+    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    top.plot(x, value, color=SECOND, linewidth=2.4, alpha=0.8, label="release")
+    top.plot(x, truth, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), label="truth (brute force)")
+    top.set(ylabel="kernel sum (people near)", xlim=(x[0], x[-1]))
+    top.set_ylim(bottom=0.0)
+    bottom.fill_between(x, lower - value, upper - value, color=SECOND, alpha=0.2, linewidth=0, label="95 % interval")
+    bottom.plot(x, value - truth, color=SECOND, linewidth=1.4, label="release − truth")
+    bottom.axhline(0.0, color=INK, linewidth=0.8)
+    bottom.set(xlabel=xlabel, ylabel="error (people)")
+    most = 2.2 * float(np.max(upper - value))
+    bottom.set_ylim(-most, most)
+    for axes in (top, bottom):
+        axes.legend(frameon=False, fontsize=9, loc="upper right", ncols=2 if axes is bottom else 1)
+        plain(axes)
+    return figure
