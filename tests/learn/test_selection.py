@@ -13,6 +13,7 @@ from scipy import stats
 
 import scumble
 from scumble.kernels import ColumnKernel
+from scumble.learn import kernel_choice
 from scumble.learn.kernel_choice import choose_kernel
 from scumble.privacy import calibrate
 from scumble.releasing import selection
@@ -182,7 +183,7 @@ def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatc
         made.append({name: named[name] for name in ("rows", "buckets", "seed")})
         return scumble.Sketch(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(selection, "Sketch", spy)
+    monkeypatch.setattr(kernel_choice, "Sketch", spy)
     monkeypatch.setattr(selection, "noisy_best", lambda scores, epsilon, **named: chosen.append(named) or 0)
     choose_kernel([ColumnKernel(1.0)], [np.zeros((2, 1))], epsilon=epsilon, release_epsilon=1)
     assert made == [{"rows": 20, "buckets": 256, "seed": 0}]

@@ -56,5 +56,5 @@ def choose_kernel(
             for part in parts
         ]
         assert isinstance(sketches[0].spec.layout, HashedRows)
-        scores.append(selection.credible_records(sketches, margin))
+        scores.append(selection.credible_records([sketch.secret for sketch in sketches], margin))
     return kernels[selection.noisy_best(scores, epsilon, sensitivity=people, monotone=True)]

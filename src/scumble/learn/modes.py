@@ -11,8 +11,9 @@ from scipy.sparse import csr_array, hstack, identity, vstack
 
 from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, charging, default_kernel
+from scumble.learn.base import PrivateEstimator, default_kernel
 from scumble.learn.sampling import Sampler, alike, reach
+from scumble.privacy.account import Account
 from scumble.reading.layout import GridRow, HashedRows
 
 METHODS = ("climb", "lp")
@@ -110,7 +111,7 @@ class PrivateModes(PrivateEstimator):
         `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
         """
         self._check()
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         self.release_ = self._release(X, account)
         self._learn()

@@ -11,11 +11,11 @@ from scumble.bundle import Bundle, Label, plain
 from scumble.design import DESIGNS
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.planning import DEFAULT_RECORDS, Bounds, plan
-from scumble.privacy.calibration import calibrate
+from scumble.planning import DEFAULT_RECORDS, Bounds, plan_within
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.release import Release
-from scumble.releasing.gate import release_disjoint
-from scumble.releasing.spending import charging
+from scumble.sketch import release_disjoint
 from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import EVERY, Checkpoint
 from scumble.sources.onepass import Report, one_pass
@@ -80,13 +80,7 @@ class Build:
         if threads is not None:
             checks.whole("threads", threads)
         labels = _checked_classes(label, classes, neighbors)
-        self._budget = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "neighbors": neighbors,
-            "records_per_person": records_per_person,
-        }
-        self._charging = {"ledger": ledger, "dataset": dataset, "part": part}
+        self.budget = Budget(epsilon, delta, neighbors, records_per_person)
         self._noise_first = noise_first
         self._allow_empty = allow_empty
         if person_column is not None and neighbors == "replace":
@@ -113,7 +107,8 @@ class Build:
                 if name in names or others.count(name) > 1:
                     raise parameter("columns", f"without {name!r}, which has another use", names)
             self.roles = roles_of(kernel, names)
-            planned = plan(
+            planned = plan_within(
+                self.budget,
                 DEFAULT_RECORDS if n is None else n,
                 len(names),
                 kernel=kernel,
@@ -122,7 +117,6 @@ class Build:
                 design=design,
                 rows=None if design == "grid" else rows,
                 buckets=buckets,
-                **self._budget,  # type: ignore[arg-type]
             )
             spec = Spec(
                 kernel=kernel,
@@ -137,18 +131,20 @@ class Build:
             )
             for name in others:
                 self.roles[name] = "category"
-            where = charging(ledger, dataset, part)
+            self.account = Account.of(ledger, dataset, part)
             going_on = noise_first and checkpoint is not None and os.path.exists(checkpoint)  # charged already
-            if where is not None and not going_on:
-                where.check(calibrate(spec.rows, **self._budget).claim)  # type: ignore[arg-type]
+            if self.account is not None and not going_on:
+                self.account.check(self.budget.claim(spec.rows))
             options = {"invalid": invalid, "engine": engine, "threads": threads}
-            noise = {**self._budget, **self._charging} if noise_first else None
+            noise = (self.budget, self.account) if noise_first else None
             self.tally = Tally(
                 spec, label=label, classes=labels, person=person_column, people=people, noise=noise, **options
             )
             self.checkpoint = None
             if checkpoint is not None:
-                about = {**spec.to_dict(), "invalid": invalid, "label": label, "classes": labels, **self._budget}
+                about = {**spec.to_dict(), "invalid": invalid, "label": label, "classes": labels}
+                about |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors}
+                about |= {"records_per_person": records_per_person}
                 about |= {"person_column": person_column, "noise_first": noise_first}
                 fingerprint = self.source.fingerprint()
                 self.checkpoint = Checkpoint(checkpoint, fingerprint, about, checkpoint_seconds)
@@ -186,7 +182,7 @@ class Build:
         if self._noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
-            releases = release_disjoint(self.tally.sketches, **self._budget, **self._charging)  # type: ignore[arg-type]
+            releases = release_disjoint(self.tally.sketches, self.budget, self.account)
         if self.tally.classes is None:
             return releases[0]
         return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)

@@ -26,6 +26,7 @@ from scumble import cli, learn, sources
 from scumble.audit.greybox import building, clusters, estimators, verbs
 from scumble.learn.base import PrivateEstimator
 from scumble.releasing import gate
+from scumble.sketch import release_disjoint
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
 from scumble.sources.source import Source
@@ -155,7 +156,7 @@ def _inner_doors() -> list[Callable[..., Any]]:
         scumble.Sketch.__init__,
         scumble.Sketch.start_with_noise,
         sources.Build.__init__,
-        gate.release_disjoint,
+        release_disjoint,
         gate.begin_with_noise,
     ]
 

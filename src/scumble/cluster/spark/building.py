@@ -119,7 +119,7 @@ class ClusterBuild(Build):
             self._df,
             self.tally,
             person=self._person,
-            records_per_person=self._budget["records_per_person"],  # type: ignore[arg-type]
+            records_per_person=self.budget.records_per_person,
             roles=self.roles if self._text else None,
             progress=progress,
         )
