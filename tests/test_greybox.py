@@ -68,7 +68,7 @@ def test_a_door_that_nobody_goes_through_is_a_hole():
 
 def test_an_unknown_option_or_format_is_a_hole():
     seen = coverage.Seen()
-    assert "Build.__init__ was never called with `person_column`" in coverage.holes(seen)
+    assert "Groups.__init__ was never called with `person_column`" in coverage.holes(seen)
     with mock.patch.dict(building.BYTES):
         del building.BYTES[".parquet"]
         assert "no path reads .parquet" in coverage.holes(seen)

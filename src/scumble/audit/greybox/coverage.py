@@ -209,6 +209,8 @@ def _code(function: Any) -> CodeType:
 
 
 def _key(code: CodeType) -> tuple[str, str]:
+    if code.co_filename == "<string>":  # what a dataclass made: its fields name it
+        return code.co_filename, " ".join(code.co_varnames)
     return Path(code.co_filename).relative_to(ROOT).as_posix(), code.co_qualname
 
 
