@@ -71,7 +71,9 @@ class Sketch(Answers):
     design : "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
     bounds : (low, high), public, each a number or one per column. Only the grid needs them.
     invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
-    engine, threads : how to count. All engines give the same counters.
+    engine : what counts and answers queries, here and in the release: "auto", "cpu", "gpu" or "reference". All give
+        the same counters.
+    threads : how many count; None for one per core.
 
     >>> import numpy as np
     >>> from scumble.kernels import EuclideanKernel
@@ -382,7 +384,8 @@ class Sketch(Answers):
     def _reader(self) -> Reader:
         self._require_open("query")
         self._require_exact()
-        return self._spec.layout.reader(self._counts, 0.0, (float(self.count), 0.0))
+        count = (float(self.count), 0.0)
+        return self._spec.layout.reader(self._counts, 0.0, count, engine_name=self._engine)
 
     def _require_exact(self) -> None:
         if self._noise is not None:

@@ -150,6 +150,7 @@ def finish(sketch: Sketch) -> Release:
             counter_variance=noise.counter_variance,
             count_variance=noise.count_variance,
             identity=noise.identity,
+            engine=sketch._engine,
         )
 
 
@@ -243,6 +244,7 @@ def release_disjoint(
                         counter_variance=calibration.counter_variance,
                         count_variance=calibration.count_variance or 0.0,
                         identity=name,
+                        engine=sketch._engine,
                     )
                 )
         for sketch in sketches:
