@@ -48,6 +48,7 @@ class Release(Answers):
         count_variance: float,
         identity: str | None = None,
         parts: tuple[str, ...] = (),
+        engine: str = "auto",
     ) -> None:
         self._spec = spec
         self._counts = np.ascontiguousarray(counts, np.int64)
@@ -58,6 +59,7 @@ class Release(Answers):
         self._count_variance = count_variance
         self._identity = identity or str(uuid.uuid4())
         self._parts = parts or (self._identity,)
+        self._engine = engine  # of this process: not in files
 
     # ---- what it is ----
 
@@ -201,7 +203,7 @@ class Release(Answers):
     @cached_property
     def _answering(self) -> Reader:
         count = None if self._noisy_count is None else (float(self._noisy_count), self._count_variance)
-        return self._spec.layout.reader(self._counts, self._counter_variance, count)
+        return self._spec.layout.reader(self._counts, self._counter_variance, count, engine_name=self._engine)
 
     def _reader(self) -> Reader:
         return self._answering
@@ -255,6 +257,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         counter_variance=sum(release._counter_variance for release in all_of),
         count_variance=sum(release._count_variance for release in all_of),
         parts=tuple(parts),
+        engine=first._engine,
     )
 
 

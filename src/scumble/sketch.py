@@ -46,7 +46,9 @@ class Sketch(Answers):
     design : "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
     bounds : (low, high), public, each a number or one per column. Only the grid needs them.
     invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
-    engine, threads : how to count. All engines give the same counters.
+    engine : what counts and answers queries, here and in the release: "auto", "cpu", "gpu" or "reference". All give
+        the same counters.
+    threads : how many count; None for one per core.
 
     >>> import numpy as np
     >>> from scumble.kernels import EuclideanKernel
@@ -188,10 +190,13 @@ class Sketch(Answers):
                     "The noise of this sketch was drawn before its first record, and its budget is spent. "
                     "Hint: call release() without a budget."
                 )
-            return Release(self._spec, **gate.finish(self.secret)._asdict())
+            return self._published(gate.finish(self.secret))
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
         account = Account.of(ledger, dataset, part)
         return release_disjoint([self], budget, account, backend=backend, keep=keep)[0]
+
+    def _published(self, made: gate.Published) -> Release:
+        return Release(self._spec, **made._asdict(), engine=self._engine)
 
     def start_with_noise(
         self,
@@ -279,7 +284,8 @@ class Sketch(Answers):
 
     def _reader(self) -> Reader:
         self._require_exact("query")
-        return self._spec.layout.reader(self.secret.counts, 0.0, (float(self.count), 0.0))
+        count = (float(self.count), 0.0)
+        return self._spec.layout.reader(self.secret.counts, 0.0, count, engine_name=self._engine)
 
     def _require_exact(self, verb: str) -> None:
         self.secret.require_open(verb)
@@ -376,7 +382,7 @@ def release_disjoint(
 ) -> list[Release]:
     """Release sketches of disjoint records, one per class, for the price of one; see :func:`gate.publish`."""
     published = gate.publish([sketch.secret for sketch in sketches], budget, payer, backend=backend, keep=keep)
-    return [Release(sketch.spec, **made._asdict()) for sketch, made in zip(sketches, published, strict=True)]
+    return [sketch._published(made) for sketch, made in zip(sketches, published, strict=True)]
 
 
 def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:

@@ -233,7 +233,7 @@ class Exhibit:
         out: list[dict[str, Any]] = []
         bounds = tuple([side[k] for side in spreads if side is not None] for k in (0, 1))
         for k, release in enumerate(self.releases.values()):
-            if not all(factor.family in ("floor", "sign") for factor in release.kernel.factors):
+            if not release.kernel.numeric:  # several columns of sets hold zeros and ones: numbers, but no places
                 continue
             found = PrivateModes.from_release(release, bounds=bounds, starts=STARTS)
             out += [

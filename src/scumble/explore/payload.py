@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scumble.counting import Hasher
+from scumble.counting.families import family
 from scumble.errors import ParameterError
 from scumble.reading.layout import CAUTION, GridReader, HashedReader, HashedRows
 from scumble.release import Release
@@ -85,13 +86,13 @@ class Content:
     def _hasher(self, hasher: Hasher, layout: HashedRows) -> dict[str, Any]:
         factors = [
             {
-                "family": factor.family,
+                "family": family,
                 "which": list(which),
                 "hashes": parameters.shape[1],
                 "width": parameters.shape[2],
                 "parameters": self.arrays.add(parameters),
             }
-            for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
+            for family, which, parameters in zip(hasher.families, hasher.which, hasher.parameters, strict=True)
         ]
         return {
             "rows": hasher.rows,
@@ -189,4 +190,4 @@ def drawable(release: Release) -> bool:
     """Whether a page can hash for this release by itself."""
     if release.spec.design == "grid":
         return all(factor.name in ("euclidean", "manhattan") for factor in release.kernel.factors)
-    return all(factor.family in FAMILIES for factor in release.kernel.factors)
+    return all(family(factor) in FAMILIES for factor in release.kernel.factors)

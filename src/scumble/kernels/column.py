@@ -41,7 +41,6 @@ class ColumnKernel(Kernel):
     """
 
     name = "column"
-    family = "column"
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, hstack, identity, vstack
 
 from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
+from scumble.kernels.projection import ProjectionKernel
 from scumble.learn.base import PrivateEstimator, default_kernel
 from scumble.learn.sampling import Sampler, alike, reach
 from scumble.privacy.account import Account
@@ -136,7 +137,7 @@ class PrivateModes(PrivateEstimator):
         self._check()
         assert self.bounds_ is not None
         release, (low, high) = self.release_, self.bounds_
-        if any(factor.family not in ("floor", "sign") for factor in release.kernel.factors):
+        if not release.kernel.numeric:
             raise DataError(f"Modes need numeric columns; this release has {release.kernel!r}.")
         rng = np.random.default_rng(self._seed())
         random = max(1, int(self.starts) // 4)
@@ -194,7 +195,7 @@ class PrivateModes(PrivateEstimator):
         if isinstance(layout, GridRow):
             return np.array([self._heaviest_cell(layout, point) for point in points])
         assert isinstance(layout, HashedRows)
-        if any(factor.family != "floor" for factor in self.release_.kernel.factors):
+        if not all(isinstance(factor, ProjectionKernel) for factor in self.release_.kernel.factors):
             raise DataError("method='lp' needs a Euclidean or Manhattan kernel. Hint: use method='climb'.")
         slabs = _Slabs(self.release_, layout)
         for _ in range(3):

@@ -61,9 +61,8 @@ def refine(release: Release, bounds: Any = None) -> Release | Refined:
 
 
 def _worth(release: Release) -> bool:
-    numbers = all(factor.family in ("floor", "sign") for factor in release.kernel.factors)
     hashed = isinstance(release.spec.layout, HashedRows) and LEAST_ROWS <= release.rows <= MOST_REFINED_ROWS
-    return numbers and hashed and release.count >= 1.0
+    return release.kernel.numeric and hashed and release.count >= 1.0
 
 
 class Refined(Answers):
@@ -105,7 +104,7 @@ class Refined(Answers):
             counts[half.serve] -= half.counted[half.serve]
         taken = sum(share * half.weights.sum() for share, half in zip(self._shares, self._halves, strict=True))
         count = None if release._noisy_count is None else (release._noisy_count - taken, release._count_variance)
-        return self._spec.layout.reader(counts, release._counter_variance, count)
+        return self._spec.layout.reader(counts, release._counter_variance, count, engine_name=release._engine)
 
     def _numbers(self, Q: Any) -> np.ndarray:
         """The columns that the kernel reads; zeros elsewhere."""

@@ -103,7 +103,7 @@ class Sampler:
 
 def bounds_of(release: Release, bounds: Any) -> Sides:
     for factor in release.kernel.factors:
-        if factor.family not in ("floor", "sign"):
+        if factor.reads != "number":
             raise DataError(
                 f"Records cannot be drawn from a release with the {factor.name or type(factor).__name__} kernel: "
                 "its columns are categories or sets, without bounds to draw within."
@@ -303,13 +303,20 @@ def alike(release: Release, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 
 def reach(release: Release, low: np.ndarray, high: np.ndarray, level: float = 0.5) -> np.ndarray:
-    """For each column, the part of the bounds' width within which the kernel falls to `level`, at most 1."""
+    """For each column, the part of the bounds' width within which the kernel falls to `level`, at most 1.
+
+    A kernel that averages over columns falls no further than the others allow. Where it stops falling above `level`,
+    that part is taken of the way it falls at all.
+    """
     middle, width, d = (low + high) / 2.0, high - low, len(low)
     shares = np.geomspace(1e-4, 1.0, 80)
     out = np.ones(d)
     for column in range(d):
         moved = np.repeat(middle[None, :], len(shares), axis=0)
         moved[:, column] += shares * width[column]
-        fallen = np.flatnonzero(alike(release, middle[None, :], moved)[0] <= level)
+        values = alike(release, middle[None, :], moved)[0]
+        drop, before = 1.0 - values[-1], 1.0 - values[-8]  # before: at less than half the width
+        stopped = drop < 1.0 - level and 1e-9 < drop < 1.001 * before
+        fallen = np.flatnonzero(values <= (1.0 - (1.0 - level) * drop if stopped else level))
         out[column] = shares[fallen[0]] if len(fallen) else 1.0
     return out

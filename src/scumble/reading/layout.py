@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.counting import Hasher, engine
+from scumble.counting import Engine, Hasher, engine
 from scumble.counting.device import device_table, on_device, to_host
 from scumble.design import Design
 from scumble.errors import DataError
@@ -89,7 +89,7 @@ class Layout(ABC):
         """Add each record to one counter of every row, in place."""
 
     @abstractmethod
-    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         """Something that answers queries from these counters, and from the count that came with them."""
 
 
@@ -116,8 +116,8 @@ class HashedRows(Layout):
         work = len(parts[0]) * self.hasher.multipliers.size
         engine(engine_name, work).count(self.hasher, parts, counts, threads)
 
-    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
-        return HashedReader(self, counts, noise_variance, count)
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
+        return HashedReader(self, counts, noise_variance, count, engine_name)
 
 
 class HashedReader(Reader):
@@ -131,8 +131,10 @@ class HashedReader(Reader):
     Without a rehash there are no such collisions, and only the row's excess (S_r − N̂)/W is subtracted.
     """
 
-    def __init__(self, layout: HashedRows, counts: np.ndarray, noise_variance: float, count: Count) -> None:
-        self.layout, self.counts = layout, counts
+    def __init__(
+        self, layout: HashedRows, counts: np.ndarray, noise_variance: float, count: Count, engine_name: str
+    ) -> None:
+        self.layout, self.counts, self.engine_name = layout, counts, engine_name
         hasher = layout.hasher
         if hasher.direct:
             self.counts = counts = np.ascontiguousarray(counts[:, : hasher.used])
@@ -155,32 +157,25 @@ class HashedReader(Reader):
         moments = self.moments
         if groups is not None:
             moments = RowMoments(self.layout.blocks, self.shift, self.gain, groups)
-        by_engine = vars(engine("auto", n * hasher.multipliers.size)).get("moments")
+        by = engine(self.engine_name, n * hasher.multipliers.size)
         found = None
-        if groups is None and by_engine is not None:
-            found = by_engine(hasher, parts, self._table(), self.layout.blocks)
-        value, spread = self._from_host(parts, moments) if found is None else found
+        if groups is None:
+            found = by.moments(hasher, parts, self.counts, self.shift, self.gain, self.layout.blocks)
+        value, spread = self._by_sums(by, parts, moments) if found is None else found
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
         return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.layout.caution)
 
-    def _from_host(self, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and spread on the CPU, some queries at a time."""
-        if on_device(parts[0].values):
-            parts = [Records(to_host(part.values), part.offsets) for part in parts]
+    def _by_sums(self, by: Engine, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and spread from sums of counters, some queries at a time."""
         n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))
-        read = engine("cpu").sums
         found = []
         for first in range(0, n, tile):
             here = parts if n <= tile else [part[first : first + tile] for part in parts]
-            found.append(moments(read(self.layout.hasher, here, self.counts, moments.lines)))
+            found.append(moments(by.sums(self.layout.hasher, here, self.counts, moments.lines)))
         if len(found) == 1:
             return found[0]
         return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]
-
-    def _table(self) -> np.ndarray:
-        """What each counter adds to the mean, with shift and gain applied."""
-        return (self.counts - self.shift[:, None]) * self.gain
 
 
 class GridRow(Layout):
@@ -207,7 +202,7 @@ class GridRow(Layout):
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         self.grid.count(self.matrix(parts), counts)
 
-    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         value, variance = count or (None, 0.0)
         return GridReader(self, self.grid.field(counts, noise_variance, count=value, count_variance=variance))
 

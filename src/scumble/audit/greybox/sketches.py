@@ -14,7 +14,8 @@ from scumble import Bundle, EuclideanKernel, HammingKernel, PersonLimit, Release
 from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, SIZE, add, path, promise_of
 from scumble.audit.mechanisms import TableMaker
-from scumble.counting import ENGINES, _driver_present
+from scumble.counting import ENGINES
+from scumble.counting.gpu import driver_present
 from scumble.design import DESIGNS
 from scumble.kernels import Kernel, ProductKernel
 from scumble.privacy.budget import Budget
@@ -91,7 +92,7 @@ def _add_shapes() -> None:
 
 def gpu_is_there() -> bool:
     """Whether the machine has a GPU that scumble can count on."""
-    return _driver_present() and find_spec("cupy") is not None
+    return driver_present() and find_spec("cupy") is not None
 
 
 def _add_kernels() -> None:
