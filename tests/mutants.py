@@ -42,6 +42,9 @@ from typing import Any
 
 import pytest
 
+from compiled import Loops
+from scumble.compiling import Loop
+
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "mutants.toml"
 
@@ -194,8 +197,8 @@ def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
 def install(module: types.ModuleType, source: bytes) -> None:
     """Make a loaded module behave as if `source` had been loaded in its place.
 
-    Functions and methods get their new code, constants and what numba compiles are bound anew. (Values that stand in
-    the body of a class stay: no module here has any that matter.)
+    Functions and methods get their new code, constants are bound anew, and the loops that either concerns, in whatever
+    module, are compiled anew. (Values that stand in the body of a class stay: no module here has any that matter.)
     """
     path = str(module.__file__)
     old_functions = {
@@ -204,10 +207,9 @@ def install(module: types.ModuleType, source: bytes) -> None:
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
     exec(compile(source, path, "exec"), fresh.__dict__)
-    for loop in vars(fresh).values():
-        if isinstance(loop, _loops()):
-            # numba's cache would take a loop with another constant for the one that it has compiled.
-            loop._options = loop._options | {"cache": False}
+    called = [name for name, loop in vars(fresh).items() if isinstance(loop, Loop) and loop._made]
+    assert not called, f"compiled while the module is loaded, perhaps from the disk: {called}"
+    loops = Loops()
 
     def place(function: types.FunctionType) -> tuple[str, int]:
         return function.__code__.co_qualname, function.__code__.co_firstlineno
@@ -220,10 +222,11 @@ def install(module: types.ModuleType, source: bytes) -> None:
             if place(function) in defaults:
                 function.__defaults__, function.__kwdefaults__ = defaults[place(function)]
             function.__code__ = code
-    # Constants, and what numba compiles: under the same name wherever they were imported.
+    # Constants: under the same name wherever they were imported.
+    kept = (type, types.FunctionType, types.ModuleType, Loop)
     for name, new in vars(fresh).items():
         old = vars(module).get(name)
-        if name.startswith("__") or isinstance(old, type | types.FunctionType | types.ModuleType) or old is new:
+        if name.startswith("__") or isinstance(old, kept) or old is new:
             continue
         if isinstance(old, functools._lru_cache_wrapper):
             old.cache_clear()  # the function that it keeps answers of has its new code
@@ -231,12 +234,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
         for other in list(sys.modules.values()):
             if getattr(other, "__dict__", {}).get(name) is old:
                 setattr(other, name, new)
-
-
-def _loops() -> tuple[type, ...]:
-    """The type of what is compiled on first use, if anything of the kind has been loaded."""
-    compiling = sys.modules.get("scumble.compiling")
-    return (compiling.Loop,) if compiling else ()
+    loops.forget_changed()
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:
@@ -309,7 +307,6 @@ class Session:
     def _note(self, items: list[pytest.Item], path: str, note: Path) -> bool:
         """Run everything; write down which lines of the module each test runs, and its processor time."""
         visits = []
-        called = {loop.__call__.__code__ for loop in _loops()}
         for item in items:
             lines: set[int] = set()
 
@@ -318,7 +315,7 @@ class Session:
                 return local
 
             def trace(frame: types.FrameType, *_: Any, local: Any = local, lines: set[int] = lines) -> Any:
-                if frame.f_code in called:  # what is compiled is not traced: all of its lines
+                if frame.f_code is Loop.__call__.__code__:  # what is compiled is not traced: all of its lines
                     code = frame.f_locals["self"]._function.__code__
                     lines.update(line for *_, line in code.co_lines() if line and code.co_filename == path)
                 return local(frame, "call", None) if frame.f_code.co_filename == path else None
@@ -381,7 +378,7 @@ def _main(options: argparse.Namespace) -> int:
     if stale := sorted(key for key in known - {m.key for name in names for m in mutants[name]} if key[0] in names):
         print("Entries that fit no line any more:", *stale, sep="\n    ")
         return 2
-    chosen = [m for name in names for m in mutants[name] if options.function in (None, m.function)]
+    chosen = [m for name in names for m in mutants[name] if not options.function or m.function in options.function]
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=chosen.index)
     survivors = []
@@ -414,6 +411,7 @@ def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) ->
             session = Session(path, name, mutants)
             options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+            os.environ["NUMBA_CACHE_DIR"] = folder  # compiled from this source, and gone with the run
             code = pytest.main([*options.split(), *tests], plugins=[session])
             answer.write_text(json.dumps([[mutants.index(m) for m in session.survivors], session.seconds]))
             return int(code) in (0, 1)
@@ -427,7 +425,7 @@ def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) ->
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--module", action="append", help="a module of the list, such as privacy/exact.py")
-    parser.add_argument("--function", help="only its mutants, such as PrivacyClaim._check")
+    parser.add_argument("--function", action="append", help="only its mutants, such as PrivacyClaim._check")
     parser.add_argument("--sample", type=int, help="so many mutants, at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--package", type=Path, default=ROOT / "src" / "scumble", help=argparse.SUPPRESS)
