@@ -286,11 +286,11 @@ class Session:
     ) -> list[tuple[pytest.Item, float]]:
         """The tests that run the changed statement, the quickest first, and how long each may take.
 
-        What runs as the module is loaded, or is compiled, is not traced: there, whatever touches the module.
+        What is compiled is not traced: there, whatever touches the module. A constant may be read from outside: all.
         """
         reached = [k for k, visit in enumerate(visits) if set(visit["lines"]) & set(mutant.statement)]
         if not reached and (compiles or not mutant.function):
-            reached = [k for k, visit in enumerate(visits) if visit["lines"]]
+            reached = [k for k, visit in enumerate(visits) if visit["lines"] or not mutant.function]
         reached.sort(key=lambda k: visits[k]["seconds"])
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
