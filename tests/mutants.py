@@ -409,7 +409,7 @@ def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) ->
 
         def work() -> bool:
             session = Session(path, name, mutants)
-            options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
+            options = "-q -p no:cacheprovider -p no:xdist -p no:faulthandler --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             os.environ["NUMBA_CACHE_DIR"] = folder  # compiled from this source, and gone with the run
             code = pytest.main([*options.split(), *tests], plugins=[session])
