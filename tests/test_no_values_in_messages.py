@@ -424,6 +424,7 @@ def test_commands(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture
             ]
         for arguments in acts:
             (tmp_path / "out").unlink(missing_ok=True)
-            texts = told(lambda: main(arguments))  # noqa: B023
+            texts = told(lambda: main([*arguments, "--debug"]))  # noqa: B023
             said = capfd.readouterr()
             searched([*texts, said.out, said.err], arguments)
+            assert "most recent call last" in said.err or (tmp_path / arguments[-1]).exists()
