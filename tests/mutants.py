@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import functools
 import gc
 import importlib
@@ -44,6 +45,9 @@ import pytest
 
 from compiled import Loops
 from scumble.compiling import Loop
+
+MEMORY = 8 << 30
+"""Bytes that a mutant may take."""
 
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "mutants.toml"
@@ -295,6 +299,10 @@ class Session:
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
     def _survives(self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]]) -> bool:
+        with contextlib.suppress(ImportError, OSError, ValueError):
+            import resource  # a mutant may ask for all the memory that there is
+
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         install(target, source)
         return all(self._passes(item, limit) for item, limit in limits)
 
