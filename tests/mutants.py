@@ -254,8 +254,8 @@ def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeTy
 class Session:
     """A pytest plugin: instead of running the tests once, it runs them for every mutant."""
 
-    def __init__(self, path: Path, name: str, mutants: list[Mutant]) -> None:
-        self._path, self._name, self._mutants = path.resolve(), name, mutants
+    def __init__(self, path: Path, name: str, mutants: list[Mutant], told: int | None) -> None:
+        self._path, self._name, self._mutants, self._told = path.resolve(), name, mutants, told
         self.survivors: list[Mutant] = []
         self.seconds = 0.0
         self._failed = False
@@ -280,8 +280,10 @@ class Session:
                 limits = self._that_come_by(mutant, session.items, visits, b"njit" in source)
                 changed = mutant.applied(source)
                 patience = 60.0 + 10.0 * sum(limit for _, limit in limits)
-                if _forked(lambda: self._survives(target, changed, limits), patience):  # noqa: B023
-                    self.survivors.append(mutant)
+                lived = _forked(lambda: self._survives(target, changed, limits), patience)  # noqa: B023
+                self.survivors += [mutant] * lived
+                if self._told is not None:
+                    os.write(self._told, f"{'SURVIVED' if lived else 'killed'} {mutant}\n".encode())
         self.seconds = time.monotonic() - began
         return True
 
@@ -396,7 +398,7 @@ def _main(options: argparse.Namespace) -> int:
         if not mine:
             continue
         tests = [str(options.list.parent / test) for test in listed["tests"][name]]
-        lived, seconds = _run(options.package, name, tested, tests) if tested else ([], 0.0)
+        lived, seconds = _run(options.package, name, tested, tests, options.verbose) if tested else ([], 0.0)
         survivors += lived
         print(
             f"{name:24}{len(mine):5} mutants{len(tested) - len(lived):5} killed{len(lived):5} survived"
@@ -408,15 +410,18 @@ def _main(options: argparse.Namespace) -> int:
     return 1 if survivors else 0
 
 
-def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
+def _run(
+    package: Path, module: str, mutants: list[Mutant], tests: list[str], verbose: bool
+) -> tuple[list[Mutant], float]:
     """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
+    told = os.dup(2) if verbose else None  # pytest takes the stream itself
     path = package / module
     name = ".".join((package.name, *Path(module).with_suffix("").parts))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         answer = Path(folder) / "survivors.json"
 
         def work() -> bool:
-            session = Session(path, name, mutants)
+            session = Session(path, name, mutants, told)
             options = "-q -p no:cacheprovider -p no:xdist -p no:faulthandler --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             os.environ["NUMBA_CACHE_DIR"] = folder  # compiled from this source, and gone with the run
@@ -436,6 +441,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--function", action="append", help="only its mutants, such as PrivacyClaim._check")
     parser.add_argument("--sample", type=int, help="so many mutants, at random")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true", help="say of each mutant at once what became of it")
     parser.add_argument("--package", type=Path, default=ROOT / "src" / "scumble", help=argparse.SUPPRESS)
     parser.add_argument("--list", type=Path, default=LIST, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
