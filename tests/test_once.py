@@ -17,7 +17,7 @@ import pytest
 import scumble
 from scumble.machine import places
 from scumble.privacy import calibrate
-from scumble.releasing import spending
+from scumble.releasing import secret, spending
 
 KERNEL = scumble.EuclideanKernel(1.0)
 
@@ -163,6 +163,15 @@ def test_noise_stays_with_the_process_that_drew_it() -> None:
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert made.release().privacy.epsilon == 1.0
+
+
+def test_after_a_fork_only_sketches_that_began_with_noise_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, plain = noisy(), sketch().update([[1.0]])
+    monkeypatch.setattr(secret, "_LIVE", {made.secret, plain.secret})
+    secret._after_fork()
+    assert plain.count == 1 and plain.release(1.0).privacy.epsilon == 1.0
+    with pytest.raises(scumble.BudgetError, match="before this process was forked"):
+        made.release()
 
 
 def test_a_lock_that_another_thread_held_does_not_hang_a_forked_child() -> None:

@@ -214,6 +214,7 @@ def test_shares_combine_to_a_release_that_says_so(budget: dict) -> None:
     release = scumble.combine(parts)
     assert release.privacy.epsilon <= 1.0 and (release.privacy.custodians, release.privacy.dropouts) == (3, 0)
     assert "3 custodians" in str(release.privacy)
+    assert release.privacy.records_per_person == budget.get("records_per_person", 1)
     assert abs(release.count - 6000) < laplace() * release.count_standard_error + 1e-9
     again = scumble.Release.from_bytes(release.to_bytes())
     assert again.privacy == release.privacy

@@ -296,6 +296,7 @@ def test_constant_and_duplicated_records() -> None:
 def test_one_bucket_and_one_row_are_allowed() -> None:
     sketch = scumble.Sketch(KERNEL, 2, rows=1, buckets=1).update(np.ones((10, 2)))
     assert np.isfinite(sketch.kernel_sum([[1.0, 1.0]])).all()
+    assert sketch.count == 10 and sketch.release(1.0, neighbors="replace").count == 10.0
     odd = small(buckets=37).update(np.ones((10, 2)))
     assert odd.buckets == 37
 

@@ -363,7 +363,7 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
         return merge_releases(parts, disjoint=disjoint)
     if not all(isinstance(part, Sketch) for part in parts):
         kinds = sorted({type(part).__name__ for part in parts})
-        raise parameter("parts", "all sketches or all releases", kinds)
+        raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
     first = parts[0]
     total = Sketch.from_spec(first.spec, invalid=first._invalid, engine=first._engine, threads=first._threads)
     total.secret.lineage = set()
@@ -397,7 +397,10 @@ def _buckets(value: Any) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     if isinstance(value, (tuple, list)):
-        return tuple(checks.whole("buckets", cells) for cells in value)
+        try:
+            return tuple(checks.whole("buckets", cells) for cells in value)
+        except ParameterError:  # it has words for one number; these may be a record
+            raise parameter("buckets", "whole numbers of at least 1", value) from None
     return checks.whole("buckets", value)
 
 

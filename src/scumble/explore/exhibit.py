@@ -74,7 +74,7 @@ class Exhibit:
                 raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):
-                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", (low, high))
+                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
 
     @property
     def _one(self) -> Release:

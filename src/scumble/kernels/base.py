@@ -231,7 +231,7 @@ class Kernel(ABC):
         mine = [names[i] for i in which]
         unknown = [name for name in scale if name not in mine]
         if unknown:
-            raise parameter("scale", f"given for the kernel's columns {mine}", unknown)
+            raise parameter("scale", f"given for the kernel's columns {mine}", ", ".join(unknown))
         return np.array([scale.get(name, 1.0) for name in mine])
 
     def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
@@ -293,10 +293,13 @@ def positive(name: str, value: Any) -> float:
 def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:
     if scale is None:
         return None
-    if isinstance(scale, Mapping):
-        return {str(name): positive(f"scale[{name!r}]", value) for name, value in scale.items()}
-    if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
-        return tuple(positive("scale", value) for value in scale)
+    try:
+        if isinstance(scale, Mapping):
+            return {str(name): positive("scale", value) for name, value in scale.items()}
+        if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
+            return tuple(positive("scale", value) for value in scale)
+    except ParameterError:  # it has words for one number; these may be a record
+        raise parameter("scale", "positive, finite numbers", scale) from None
     return positive("scale", scale)
 
 

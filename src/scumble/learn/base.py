@@ -245,9 +245,8 @@ class PrivateEstimator(BaseEstimator):
 
     def _public(self) -> tuple[str, ...]:
         words = (self.public,) if isinstance(self.public, str) else tuple(self.public)
-        unknown = [word for word in words if word not in FACTS]
-        if unknown:
-            raise parameter("public", f"some of {', '.join(FACTS)}", unknown)
+        if not all(word in FACTS for word in words):
+            raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
         return words
 
     def _public_count(self, X: np.ndarray) -> int:

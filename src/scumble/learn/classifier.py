@@ -406,7 +406,10 @@ def bundle_of(release: Any) -> Bundle:
 def _priors(given: Any, counts: np.ndarray) -> np.ndarray:
     if given is None:
         return counts / counts.sum()
-    priors = np.asarray(given, float)
+    try:
+        priors = np.asarray(given, float)
+    except (TypeError, ValueError):  # NumPy's words would quote it
+        priors = np.empty(0)
     if priors.shape != counts.shape or not np.all(priors > 0.0) or not np.isclose(priors.sum(), 1.0):
         raise parameter("priors", f"{len(counts)} positive numbers that sum to 1", given)
     return priors / priors.sum()

@@ -183,7 +183,7 @@ def combine(shares: Iterable[Share]) -> Release:
     """Add up shares to a release. All must have been made with the same parameters, and each goes into only one sum."""
     found = list(shares)
     if not found or not all(isinstance(share, Share) for share in found):
-        raise parameter("shares", "at least one share", [type(share).__name__ for share in found])
+        raise parameter("shares", "at least one share", ", ".join(type(share).__name__ for share in found))
     first = found[0]
     for other in found[1:]:
         first._spec.require_equal(other._spec)
