@@ -50,6 +50,7 @@ _HOMES = {
     "scumble.privacy.claim": ("PrivacyClaim",),
     "scumble.privacy.ledger": ("Ledger",),
     "scumble.release": ("Release", "load"),
+    "scumble.schema": ("Boolean", "Category", "Date", "Number", "Schema"),
     "scumble.share": ("Share", "combine", "load_share"),
     "scumble.sketch": ("Sketch", "load_secret", "merge"),
     "scumble.sources": ("build",),

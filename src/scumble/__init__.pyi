@@ -35,6 +35,11 @@ from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
 from scumble.privacy.ledger import Ledger as Ledger
 from scumble.release import Release as Release
 from scumble.release import load as load
+from scumble.schema import Boolean as Boolean
+from scumble.schema import Category as Category
+from scumble.schema import Date as Date
+from scumble.schema import Number as Number
+from scumble.schema import Schema as Schema
 from scumble.share import Share as Share
 from scumble.share import combine as combine
 from scumble.share import load_share as load_share
