@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble.schema import Boolean, Category, Column, Date, Number, Schema, line
+from scumble.schema import Boolean, Category, Column, Date, Number, Schema, line, search
 from scumble.schema.column import OUTSIDE, UNFORESEEN, UNREADABLE
 from scumble.tables.cells import number_in
 from scumble.tables.containers import objects
@@ -292,8 +292,22 @@ def test_the_line_keeps_the_order_of_floats(x: float, y: float) -> None:
     a, b = line.place(np.array([x, y]))
     assert (a < b) == (x < y) and (a == b) == (x == y)
     assert line.value(np.array([a]))[0] == x
-    if np.nextafter(x, math.inf) < math.inf and x != 0:
-        assert line.place_of(np.nextafter(x, math.inf)) == a + 1
+    if x < math.inf:
+        assert line.place_of(math.nextafter(x, math.inf)) == a + 1
+
+
+@pytest.mark.parametrize("name", ["whole", "whole with gaps", "real", "log", "whole log", "seconds", "hours"])
+def test_many_cells_are_searched_as_few_are(name: str) -> None:
+    """Beyond some thousands of cells the search is compiled: it has a twin that is not."""
+    column = COLUMNS[name]
+    if isinstance(column, Number):
+        edges = column.spread.values(np.array(column.spread.edges))
+        near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf), edges + 0.5, FLOATS])
+    else:
+        near = (np.array(column.cuts.edges)[:, None] * column.step + [-1, 0, 1]).ravel().astype("M8[s]")  # type: ignore[attr-defined]
+    many = np.resize(near, search.FEW)
+    few = np.concatenate([column.encode(part).codes for part in np.array_split(many, 20)])
+    assert np.array_equal(column.encode(many).codes, few) and len(set(few)) >= column.size
 
 
 def test_masked_and_wrong_shapes() -> None:

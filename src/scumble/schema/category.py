@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scumble.errors import ParameterError, parameter
-from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, Column, by_text, flag
+from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells
 from scumble.tables.hashing import text_of
@@ -107,7 +108,17 @@ class Category(Column):
 
     def _codes(self, column: cells.Column, label: str) -> np.ndarray:
         unforeseen = len(self.values) if self.other else UNFORESEEN
+        if cells.is_arrow(column) and cells.is_text(column.type):  # free text may have as many words as records
+            pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
+            return np.concatenate([np.empty(0, np.int32), *pieces])
         return by_text(column, label, lambda text: self.known.get(text, unforeseen), "categories")
+
+    def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
+        """Text is its own canonical text: Arrow looks it up without making words of it."""
+        known = pa.array(list(self.known), pa.large_binary())
+        found = pc.index_in(pc.cast(piece, pa.large_binary()), known)
+        codes = np.where(cells.nulls_of(found), unforeseen, cells.buffer_of(found, np.int32))
+        return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
 
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         kinds = {type(word) for word in self.values}

@@ -14,6 +14,7 @@ import numpy as np
 
 from scumble.schema import line
 from scumble.schema.line import Span, Spans
+from scumble.schema.search import cells_of
 
 _LEAST = 1e-300
 """A cell that begins below has no sensible logarithm: the one between zero and the first edge."""
@@ -64,7 +65,7 @@ class Cuts:
 
     def find(self, places: np.ndarray) -> np.ndarray:
         """The cell of each place; beyond the ends, the nearest one."""
-        return np.searchsorted(np.array(self.edges[1:-1], np.int64), places, side="right").astype(np.int32)
+        return cells_of(np.array(self.edges[1:-1], np.int64), places)
 
     def holds(self, places: np.ndarray) -> np.ndarray:
         """Which places are on the line at all."""

@@ -32,7 +32,7 @@ from scumble.schema.cuts import Cuts
 from scumble.schema.edges import default_cells, real_edges, whole_edges
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells as reading
-from scumble.tables.hashing import UnsupportedValue
+from scumble.tables.hashing import text_of
 
 MOST_WHOLE = 2**53 - 1
 """Whole numbers beyond are no longer all float64."""
@@ -93,6 +93,8 @@ class Number(Column):
     outside: str = "clip"
     missing: bool = False
     cuts: Cuts = field(init=False, repr=False, compare=False)
+    spread: Cuts = field(init=False, repr=False, compare=False)
+    """The same cells on the line of floats, where whole numbers have fractions between them."""
 
     def __post_init__(self) -> None:
         put = self.__dict__.__setitem__  # frozen for everybody else
@@ -116,6 +118,8 @@ class Number(Column):
         if self.scale == "log" and self.low < 0:
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
         put("cuts", self._cut(self.low, self.high))
+        edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
+        put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
 
     def _bound(self, name: str, given: Any) -> float:
         if given is None or (isinstance(given, str) and given == BLANK):
@@ -197,18 +201,12 @@ class Number(Column):
 
     def _codes(self, column: reading.Column, label: str) -> np.ndarray:
         values = _values(column, label)
-        bad = ~np.isfinite(values)
-        if self.whole:
-            values = np.floor(values)
-        if self.cuts.real:
-            places = line.place(values)
-        else:  # cut to just beyond the bounds first: what is far beyond them is no int64
-            first, end = self.line
-            places = np.clip(np.where(bad, first, values), first - 1, end).astype(np.int64)
-        codes = self.cuts.find(places)
+        places = line.place(values)
+        # A whole number is reached with all its fractions: nothing has to be rounded.
+        codes = self.spread.find(places)
         if self.outside == "drop":
-            codes[~self.cuts.holds(places)] = OUTSIDE
-        codes[bad] = UNREADABLE
+            codes[~self.spread.holds(places)] = OUTSIDE
+        codes[~np.isfinite(values)] = UNREADABLE
         return codes
 
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
@@ -261,23 +259,23 @@ def _number(given: Any) -> float | int | None:
 
 def _values(column: reading.Column, label: str) -> np.ndarray:
     """The cells as float64, each for itself."""
-    if not is_textual(column):
-        decimal = reading.is_arrow(column) and pt.is_decimal(reading.plain_type(column))
-        if not decimal:  # Arrow's own conversion of decimals is off by a bit at times
-            if reading.is_arrow(column) or column.dtype.kind in "biuf":
-                return _typed(column, label)
-            raise wrong_type(column, label, "numbers")
-    try:
+    kind = reading.plain_type(column) if reading.is_arrow(column) else column.dtype.kind
+    if kind == "O":
+        return np.fromiter(map(_value, column), np.float64, len(column))
+    decimal = reading.is_arrow(column) and pt.is_decimal(
+        kind
+    )  # of which Arrow's own conversion is off by a bit at times
+    if decimal or is_textual(column):
         found, places = reading.texts(column)
-    except UnsupportedValue:
-        raise wrong_type(column, label, "numbers") from None
-    return np.array([reading.number_in(text) for text in found], np.float64)[places]
-
-
-def _typed(column: reading.Column, label: str) -> np.ndarray:
-    if reading.is_arrow(column) and not reading.arrow_is_numeric(reading.plain_type(column)):
+        return np.array([reading.number_in(text) for text in found], np.float64)[places]
+    if not (reading.arrow_is_numeric(kind) if reading.is_arrow(column) else kind in "biuf"):
         raise wrong_type(column, label, "numbers")
     return reading.numbers(column, label)
+
+
+def _value(cell: Any) -> float:
+    """One cell of a column of objects: a number, or what its canonical text says."""
+    return reading.number(cell) if isinstance(cell, reading.NUMBERS) else reading.number_in(text_of(cell))
 
 
 def _whole_name(first: int, end: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -100,7 +101,7 @@ class Schema(Mapping[str, Column]):
         return Schema.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        if all(name.isidentifier() for name in self):
+        if all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in self):
             return f"Schema({', '.join(f'{name}={column!r}' for name, column in self.items())})"
         return f"Schema({dict(self.columns)!r})"
 
