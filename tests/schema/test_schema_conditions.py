@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 import random
 from typing import Any
 
@@ -252,6 +253,9 @@ def test_numbers_of_any_fraction() -> None:
     assert condition(schema, "x != 0").terms[0]["x"].tolist() == [0, 1, 1]
     assert condition(schema, "y < 0").exact and condition(schema, "y < -0.0").terms[0]["y"].tolist() == [1, 0]
     assert condition(schema, "y <= 0").partly == ("y",)  # zero itself is in the upper cell
+    huge = Schema(z=Number(-1e300, 1e300, cells=2))
+    for where in ("z < 1e999", {"z": (-math.inf, math.inf)}, {"z": (None, np.float64(1e300))}):
+        assert condition(huge, where).exact and condition(huge, where).terms[0]["z"].tolist() == [1, 1]
     for where in ("y == 0.5", "y != 0.5", {"y": 0.5}, "y in [0.5]"):
         with pytest.raises(scumble.ParameterError, match="cannot tell a single one: ask for a range"):
             condition(schema, where)

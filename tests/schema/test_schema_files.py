@@ -139,6 +139,8 @@ REFUSED = {
     "[columns.age]\nkind = 'category'\nvalues = [[]]": "`values` must be text",
     "[columns.age]\nkind = 'category'\nvalues = {a = 1}": "`values` must be a list",
     "[columns.age]\nkind = 'date'\nlow = 12:00:00\nhigh = 2020-01-01": "`low` must be a date",
+    "[columns.age]\nkind = 'category'\nvalues = ['" + "a" * 20_000 + "']": "`values` must be text",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = " + "9" * 4000: "`high` must be a finite number",
     "[columns.'']\nkind = 'boolean'": "1 to 1,000 letters",
     "[columns.age]\nkind = 'boolean'\n[columns.age]\nkind = 'boolean'": "is not TOML",
     "[columns.age\n": "is not TOML at line 1, column",
@@ -167,16 +169,21 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         Schema.load(tmp_path)
     big = tmp_path / "big.toml"
     big.write_bytes(b"#" * (toml.MOST_BYTES + 1))
-    with pytest.raises(scumble.ParameterError, match="larger than 8 MiB"):
+    with pytest.raises(scumble.ParameterError, match="larger than 4 MiB"):
         Schema.load(big)
     with pytest.raises(FileNotFoundError):
         SCHEMA.save(tmp_path / "nowhere" / "x.toml")
 
 
 def test_dates_of_toml_are_dates() -> None:
+    times = b"[columns.x]\nkind = 'category'\nvalues = [2020-01-01, 2020-01-01T12:00:00+02:00]"
+    assert toml_column(times).values == ("2020-01-01", "2020-01-01T10:00:00Z")
     text = b"[columns.x]\nkind = 'date'\nlow = 2020-01-01\nhigh = 2020-06-01T12:00:00Z\nresolution = 'hour'"
-    found = scumble.schema.Column.from_dict(toml.parse(text, "x")["x"], "x")
-    assert found == Date("2020-01-01", "2020-06-01T12:00Z", resolution="hour")
+    assert toml_column(text) == Date("2020-01-01", "2020-06-01T12:00Z", resolution="hour")
+
+
+def toml_column(text: bytes) -> Any:
+    return scumble.schema.Column.from_dict(toml.parse(text, "x")["x"], "x")
 
 
 def test_damaged_files_are_sound_or_refused(tmp_path: Path) -> None:

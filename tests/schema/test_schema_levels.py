@@ -136,7 +136,7 @@ def test_the_share_of_a_cell_is_where_its_values_lie(column: Number, shares: lis
     for code, value in zip(codes, values, strict=True):
         first, end = column.cuts.edges[code : code + 2]
         place = line.place_of(float(value)) if column.cuts.real else int(value)
-        below, _ = column.cuts.shares(((column.line[0], place),))
+        below, _ = column.cuts.shares(line.joined(((column.line[0], place),)))
         upto, _ = column.cuts.shares(((column.line[0], place + 1),))
         assert first <= place < end
         assert below[code] - 1e-9 <= shares[0] <= upto[code] + 1e-9
@@ -165,6 +165,18 @@ def test_the_parts_of_a_cell_by_hand() -> None:
     geometric = Number(1, 9, whole=True, scale="log", cells=1)
     weights = np.log1p(1 / np.arange(1, 10))
     assert geometric.representative[0] == pytest.approx(np.arange(1, 10) @ weights / weights.sum())
+
+
+def test_cells_as_narrow_as_floats_are() -> None:
+    narrow = Number(1, math.nextafter(math.nextafter(1, 2), 2), cells=9, missing=True)
+    one, two, three = 1.0, math.nextafter(1, 2), math.nextafter(math.nextafter(1, 2), 2)
+    assert narrow.encode([one, two, three, 0, 9]).codes.tolist() == [0, 1, 1, 0, 1]
+    assert len(set(narrow.levels)) == 3
+    share, partly = narrow.weights(Part(((line.place_of(three), narrow.line[1]),)))
+    assert share.tolist() == [0, 0.5, 0] and partly.tolist() == [False, True, False]
+    wide = Number(-1e300, 1e300, cells=2)
+    assert wide.weights(Part(((line.place_of(-5e299), 0),)))[0] == pytest.approx([0.5, 0])
+    assert [wide.encode([x]).codes[0] for x in (-1e308, -5e-324, 0, 1e308)] == [0, 0, 1, 1]
 
 
 def test_zero_has_a_cell_of_its_own() -> None:
@@ -215,6 +227,9 @@ BAD: list[tuple[Any, str]] = [
     (lambda: Number(0, math.inf), "`high` must be a finite number"),
     (lambda: Number(0, 1e301), "`high` must be a finite number"),
     (lambda: Number(0, 10**400), "`high` must be a finite number"),
+    (lambda: Number(0, 10**5000), "`high` must be a finite number, got inf"),
+    (lambda: Number(0, 1e-300, scale="log"), "`high` must be at least 1e-200"),
+    (lambda: Number(1e-300, 1, scale="log"), "`low` must be zero or above"),
     (lambda: Number("0", 1), "`low` must be a finite number"),
     (lambda: Number(True, 5), "`low` must be a finite number"),
     (lambda: Number(0.5, 5, whole=True), "`low` must be a whole number"),

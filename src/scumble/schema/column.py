@@ -172,13 +172,13 @@ class Column(ABC):
         for key in settings:
             if key not in known_keys:
                 raise ParameterError(
-                    f"Column {name!r} has a setting {_short(key)} that a {kind} does not know."
+                    f"Column {name!r} has a setting {_cut(repr(key), 60)} that a {kind} does not know."
                     f"{_nearest(key, known_keys)} Hint: it knows {', '.join(known_keys)}."
                 )
         try:
             return maker(**settings)
         except ParameterError as problem:
-            raise ParameterError(f"Column {name!r}: {problem}") from None
+            raise ParameterError(f"Column {name!r}: {_cut(str(problem), 400)}") from None
         except TypeError:
             needed = "values" if kind == "category" else "low and high"
             raise ParameterError(f"Column {name!r} lacks settings. Hint: a {kind} needs {needed}.") from None
@@ -192,9 +192,8 @@ def _nearest(word: object, known: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def _short(word: object) -> str:
-    text = repr(word)
-    return text if len(text) < 60 else text[:60] + "…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def by_text(column: cells.Column, label: str, code: Callable[[bytes], int], must: str) -> np.ndarray:

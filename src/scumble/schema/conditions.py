@@ -112,16 +112,16 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Condition | None)
 
 
 def _weighed(schema: Schema, products: list[_Product]) -> Condition:
-    terms, partly = [], set()
-    for product in products:
-        term = {}
-        for name in schema:
-            if name in product:
-                weights, cut = schema[name].weights(product[name])
-                weights.flags.writeable = False
-                term[name] = weights
-                partly |= {name} if cut.any() else set()
-        terms.append(MappingProxyType(term))
+    made: dict[tuple[str, Part], np.ndarray] = {}  # many terms share their parts
+    partly = set()
+    for name, part in {(name, part) for product in products for name, part in product.items()}:
+        made[name, part], cut = schema[name].weights(part)
+        made[name, part].flags.writeable = False
+        partly |= {name} if cut.any() else set()
+    terms = [
+        MappingProxyType({name: made[name, product[name]] for name in schema if name in product})
+        for product in products
+    ]
     return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly))
 
 

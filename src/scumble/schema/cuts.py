@@ -8,6 +8,7 @@ is only how answers are read.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,22 +76,28 @@ class Cuts:
     # ---- evenness ----
 
     def shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
-        """The share of each cell that lies in the spans, and whether that is a part of it only."""
-        share = np.zeros(self.size)
-        some, held = np.zeros(self.size, bool), np.zeros(self.size, np.int64)
-        starts, ends = self._ends
-        whole = self._measure(ends) - self._measure(starts)
-        whole[whole <= 0] = 1.0  # a cell of one value: all or nothing
+        """The share of each cell that lies in the spans (all on the line), and whether that is a part of it only."""
+        share, partly = np.zeros(self.size), np.zeros(self.size, bool)
+        held: dict[int, int] = {}
         for first, end in spans:
-            low, high = np.maximum(starts, first), np.minimum(ends, end)
-            there = low < high
-            part = self._measure(np.where(there, high, ends)) - self._measure(np.where(there, low, starts))
-            share += np.where(there, part / whole, 0.0)
-            some |= there
-            held += np.where(there, high - low, 0)  # modulo 2^64, as are the widths it is compared with
-        all_of_it = held == ends - starts
-        share = np.clip(share, 0.0, 1.0)
-        return np.where(all_of_it, 1.0, share), some & ~all_of_it
+            one, other = bisect_right(self.edges, first) - 1, bisect_right(self.edges, end - 1) - 1
+            share[one + 1 : other] = 1.0
+            for cell in {one, other}:
+                low, high = max(first, self.edges[cell]), min(end, self.edges[cell + 1])
+                held[cell] = held.get(cell, 0) + high - low
+                share[cell] += self._part(cell, low, high)
+        for cell, places in held.items():
+            partly[cell] = places < self.edges[cell + 1] - self.edges[cell]
+            share[cell] = min(share[cell], 1.0) if partly[cell] else 1.0
+        return share, partly
+
+    def _part(self, cell: int, low: int, high: int) -> float:
+        """The share of one cell between two places of it."""
+        values = self.values(np.array([self.edges[cell], low, high, self.edges[cell + 1]]))
+        if self._logarithmic[cell]:
+            values = np.log(values)
+        start, below, upto, end = values.tolist()
+        return (upto - below) / (end - start) if end > start else 0.0
 
     def _measure(self, places: np.ndarray) -> np.ndarray:
         """On which values of a cell lie evenly; `places` has one for each cell."""

@@ -36,7 +36,8 @@ from scumble.tables.hashing import text_of
 
 MOST_WHOLE = 2**53 - 1
 """Whole numbers beyond are no longer all float64."""
-MOST = 1e300
+MOST, LEAST = 1e300, 1e-200
+"""Bounds of bounds; the latter on a logarithmic scale."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,8 +116,10 @@ class Number(Column):
         assert self.low is not None and self.high is not None
         if not self.low < self.high:
             raise parameter("high", f"above `low`, {self.low!r}", self.high)
-        if self.scale == "log" and self.low < 0:
+        if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
+        if self.scale == "log" and self.high < LEAST:
+            raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
         put("cuts", self._cut(self.low, self.high))
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
         put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
@@ -130,7 +133,7 @@ class Number(Column):
             )
         found = _number(given)
         if found is None or not abs(found) <= MOST:
-            raise parameter(name, "a finite number", given)
+            raise parameter(name, "a finite number", given if found is None else float(found))
         if not self.whole:
             return float(found)
         if found != int(found) or abs(found) > MOST_WHOLE:
@@ -161,7 +164,7 @@ class Number(Column):
         places = [line.place_of(edge) for edge in edges_[:-1]]
         if log and low == 0 and (self.cells is None or self.cells > 1):
             places.append(1)  # the place after zero: zero has a cell of its own
-        return Cuts((*sorted(places), line.place_of(high) + 1), real=True, log=log)
+        return Cuts((*sorted({*places}), line.place_of(high) + 1), real=True, log=log)
 
     # ---- levels ----
 
@@ -177,16 +180,18 @@ class Number(Column):
     def levels(self) -> tuple[str, ...]:
         edges = self.cuts.edges
         name = self._real_name if self.cuts.real else _whole_name
-        names = [name(first, end) for first, end in pairwise(edges)]
+        names = [name(first, end, ".12g") for first, end in pairwise(edges)]
+        if len({*names}) < len(names):  # cells too narrow for twelve digits
+            names = [name(first, end, "") for first, end in pairwise(edges)]
         return (*names, MISSING) if self.missing else tuple(names)
 
-    def _real_name(self, first: int, end: int) -> str:
+    def _real_name(self, first: int, end: int, digits: str) -> str:
         if end == first + 1:
-            return f"{line.value(np.array(first)):.12g}"
+            return f"{line.value(np.array([first]))[0]:{digits}}"
         last = end == self.cuts.edges[-1]
         low, high = line.value(np.array([first, end - last]))
-        opened = f"({0:.12g}" if first == 1 else f"[{low:.12g}"
-        return f"{opened}, {high:.12g}{']' if last else ')'}"
+        opened = "(0" if first == 1 else f"[{low:{digits}}"
+        return f"{opened}, {high:{digits}}{']' if last else ')'}"
 
     @property
     def representative(self) -> np.ndarray:
@@ -220,7 +225,7 @@ class Number(Column):
         if found is None or math.isnan(found):
             raise ParameterError("it holds numbers: compare it with a number, without quotes")
         if self.cuts.real:
-            at = line.place_of(float(np.clip(found, -MOST, MOST)))
+            at = line.place_of(min(max(float(found), -1e308), 1e308))  # infinite: beyond all bounds
             return at, at + 1
         # Cut to just beyond the bounds, and between two whole numbers there is none.
         low, high = self.line
@@ -278,5 +283,5 @@ def _value(cell: Any) -> float:
     return reading.number(cell) if isinstance(cell, reading.NUMBERS) else reading.number_in(text_of(cell))
 
 
-def _whole_name(first: int, end: int) -> str:
+def _whole_name(first: int, end: int, digits: str) -> str:
     return str(first) if end == first + 1 else f"{first} to {end - 1}"

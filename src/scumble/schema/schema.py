@@ -115,6 +115,11 @@ class Schema(Mapping[str, Column]):
         """How many levels each column has."""
         return tuple(column.size for column in self.values())
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """What a source should read each column as, so that a text file gives numbers as numbers."""
+        return {name: column.role for name, column in self.items()}
+
     def card(self) -> str:
         """The schema for people: a line for each column."""
         lines = [(name, column.kind, f"{column.size:,}", column.words()) for name, column in self.items()]

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import re
@@ -27,7 +26,7 @@ from scumble.errors import FileError, MissingFileError, ParameterError
 from scumble.places import home_of, write_whole
 from scumble.schema.column import BLANK
 
-MOST_BYTES = 2**23
+MOST_BYTES = 2**22
 """A schema file is no larger: vocabularies of tens of thousands of words fit."""
 
 HEADER = (
@@ -102,16 +101,7 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     if not isinstance(columns, dict) or not columns:
         raise ParameterError(f"{name} has no columns. Hint: a column begins with a line such as [columns.age].")
     _refuse_blanks(columns, name)
-    return {column: _plain(settings) for column, settings in columns.items()}
-
-
-def _plain(settings: Any) -> Any:
-    """TOML has dates of its own; here they are the text that they stand for."""
-    if isinstance(settings, dict):
-        return {key: _plain(value) for key, value in settings.items()}
-    if isinstance(settings, list):
-        return [_plain(value) for value in settings]
-    return settings.isoformat() if isinstance(settings, datetime.date | datetime.time) else settings
+    return columns
 
 
 _WANTED = {
