@@ -30,7 +30,7 @@ _PER_UNIT = {"D": 86_400, "h": 3_600, "m": 60}
 _ISO = re.compile(
     r"(?P<year>[0-9]{4})(-(?P<month>[0-9]{2})(-(?P<day>[0-9]{2})"
     r"([T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2})(\.[0-9]+)?)?"
-    r" ?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?\Z"
+    r" ?(?P<zone>Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?)?\Z"
 )
 
 
@@ -78,7 +78,7 @@ def _days(year: int, month: int | None, day: int | None) -> int:
 def _offset(zone: str | None) -> int:
     if zone is None or zone == "Z":
         return 0
-    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    hours, minutes = int(zone[1:3]), int(zone[3:].removeprefix(":") or 0)  # databases write +02
     if hours > 23 or minutes > 59:
         raise ValueError
     return (hours * 3_600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
