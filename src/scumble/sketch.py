@@ -80,6 +80,8 @@ class Sketch(Answers):
     (1,)
     """
 
+    _spec: Spec
+
     def __init__(
         self,
         kernel: Kernel,
@@ -127,7 +129,7 @@ class Sketch(Answers):
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
         self._drops = invalid == "drop"
-        self._counts = np.zeros((spec.rows, spec.buckets), np.int64)
+        self._counts = np.zeros(spec.layout.counters, np.int64)
         self._lineage = {str(uuid.uuid4())}
         self._closed = ""
         self._touched = False
@@ -137,7 +139,7 @@ class Sketch(Answers):
         _LIVE.add(self)
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
-        spec.layout  # noqa: B018  make the hash functions now, so bad parameters fail before the first record
+        spec.prepare()  # now, so bad parameters fail before the first record
 
     @staticmethod
     def from_spec(spec: Spec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None) -> Sketch:
@@ -437,7 +439,7 @@ class Sketch(Answers):
             counts, lineage = container.arrays["counts"], container.metadata["lineage"]
         except KeyError as problem:
             raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
-        if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+        if counts.shape != spec.layout.counters or counts.dtype != np.int64:
             raise CorruptFileError("The counters do not have the shape that the file's header states.")
         if not fits(counts):
             raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")

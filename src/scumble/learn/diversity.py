@@ -12,7 +12,7 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, charging
 from scumble.learn.reading import records
-from scumble.learn.sampling import alike
+from scumble.reading.likeness import alike
 from scumble.sketch import Sketch
 
 METHODS = ("under-represented", "diverse")

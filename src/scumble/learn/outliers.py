@@ -110,7 +110,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         X = self._begin(X)
         whole, share = as_fraction("epsilon", self.epsilon), as_fraction("threshold_share", self.threshold_share)
         sketch = self._sketch(self._kernel(), X, self._budget())
-        if sketch.spec.design == "grid":
+        if sketch.spec.layout.has_places:
             share *= 0
         budget, counting = self._budget(epsilon=whole * (1 - share)), self._budget(epsilon=whole * share, delta=0)
         claims = [price(sketch.rows, budget), *([price(1, counting, 0)] if share else [])]
@@ -137,7 +137,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         """The kernel sum below which the requested share of the private records falls."""
         if self.scores_ is not None:
             return quantiles.of_counted(self.scores_, self.release_.count, self.contamination)
-        if self.release_.design == "grid":
+        if self.release_.spec.layout.has_places:
             return quantiles.on_grid(self.release_, self.contamination)
         return quantiles.sampled(self.release_, self.contamination, bounds=self.bounds_, seed=self._seed())
 

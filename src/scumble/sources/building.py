@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scumble import checks
 from scumble.bundle import Bundle, Label, plain
-from scumble.design import DESIGNS
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.planning import DEFAULT_RECORDS, Bounds, plan
+from scumble.planning import DEFAULT_RECORDS, Bounds, plan, rows_to_plan
 from scumble.privacy.calibration import calibrate
 from scumble.release import Release
 from scumble.releasing.gate import release_disjoint
@@ -73,10 +72,7 @@ class Build:
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
         checks.seed(seed)
-        if design not in ("auto", "grid", *DESIGNS):
-            raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
-        if design == "grid" and rows not in (None, 1):
-            raise parameter("rows", "1 or left out with design='grid'", rows)
+        rows = rows_to_plan(design, rows)
         if threads is not None:
             checks.whole("threads", threads)
         labels = _checked_classes(label, classes, neighbors)
@@ -120,7 +116,7 @@ class Build:
                 bounds=bounds,
                 columns=names,
                 design=design,
-                rows=None if design == "grid" else rows,
+                rows=rows,
                 buckets=buckets,
                 **self._budget,  # type: ignore[arg-type]
             )
