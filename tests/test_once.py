@@ -172,7 +172,7 @@ def test_a_lock_that_another_thread_held_does_not_hang_a_forked_child() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with made._lock:
+        with made.secret.lock:
             held.set()
             done.wait(60)
 
@@ -474,7 +474,7 @@ def test_an_update_that_reads_while_the_sketch_is_released_is_refused() -> None:
 def test_questions_wait_for_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader of counters that another thread takes away would read beyond them."""
     made = sketch().update(np.zeros((100, 1)))
-    with made._lock:
+    with made.secret.lock:
         asked = threading.Thread(target=lambda: made.kernel_sum([[0.0]]), daemon=True)
         asked.start()
         asked.join(0.3)
@@ -491,7 +491,7 @@ def test_an_interrupted_merge_closes_the_sketch(monkeypatch: pytest.MonkeyPatch)
         def __ior__(self, other: object) -> Any:
             raise KeyboardInterrupt
 
-    one._lineage = Interrupted(one._lineage)
+    one.secret.lineage = Interrupted(one.secret.lineage)
     with pytest.raises(KeyboardInterrupt):
         one.merge(two)
     with pytest.raises(scumble.BudgetError, match="merge was interrupted"):

@@ -26,7 +26,7 @@ from scumble import checks, grid
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
-from scumble.privacy.calibration import calibrate
+from scumble.privacy.budget import Budget
 from scumble.reading.spread import hashes, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
@@ -111,6 +111,28 @@ def plan(
         raise ParameterError(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
+    budget = Budget(float(epsilon), float(delta), neighbors, records_per_person)
+    options = {"columns": columns, "design": design, "rows": rows, "buckets": buckets, "refined": refined}
+    return plan_within(budget, n, dimensions, kernel, density=density, bounds=bounds, **options)  # type: ignore[arg-type]
+
+
+def plan_within(
+    budget: Budget,
+    n: int,
+    dimensions: int,
+    kernel: Kernel,
+    *,
+    density: float | None = None,
+    bounds: Bounds = None,
+    columns: Sequence[str] | None = None,
+    design: str = "auto",
+    rows: int | None = None,
+    buckets: int | None = None,
+    refined: bool = False,
+) -> Plan:
+    """`plan`, for a budget that is a value already."""
+    # In floats, as plans are shown; and with the usual share for the count.
+    budget = Budget(float(budget.epsilon), float(budget.delta), budget.neighbors, budget.records_per_person)
     if n < 1:
         raise parameter("n", "at least 1, roughly the number of records", n)
     require_dimensions(dimensions)
@@ -120,7 +142,6 @@ def plan(
         density = typical_density(kernel)
     if not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
-    budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
     sides = None if bounds is None else _plain(checks.sides(bounds, dimensions))
     _require_design(design)
     shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
@@ -219,27 +240,10 @@ def _plain(sides: checks.Sides) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(sides[0].tolist()), tuple(sides[1].tolist())
 
 
-@dataclass(frozen=True)
-class _Budget:
-    epsilon: float
-    delta: float
-    neighbors: str
-    records_per_person: int
-
-    def counter_variance(self, rows: int) -> float:
-        return calibrate(
-            rows,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbors=self.neighbors,
-            records_per_person=self.records_per_person,
-        ).counter_variance
-
-
 def _plan_rows(
     n: int,
     dimensions: int,
-    budget: _Budget,
+    budget: Budget,
     kernel: Kernel,
     density: float,
     design: str,
@@ -258,21 +262,21 @@ def _plan_rows(
         left = (
             _REFINED**2 * sqrt(_REFINED_ROWS / r) if refined and design == "sobol" and r <= MOST_REFINED_ROWS else 1.0
         )
-        return (left * luck + f + budget.counter_variance(r)) / r
+        return (left * luck + f + budget.calibrate(r).counter_variance) / r
 
     if rows is None:
         most = max(8, MOST_COUNTERS // buckets)
         candidates = [2**k for k in range(3, int(log2(most)) + 1)]
         if design != "sobol":  # Sobol points are even in powers of two, and less so in between
             candidates += [3 * c // 2 for c in candidates[:-1]]
-        least = min(map(variance, candidates)) * (_FLAT**2 if budget.delta == 0.0 else 1.0)
+        least = min(map(variance, candidates)) * (_FLAT**2 if budget.pure else 1.0)
         rows = min(r for r in candidates if variance(r) <= least)
     error = sqrt(variance(rows))
     return Plan(
         n=n,
         dimensions=dimensions,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
         design=design,
         rows=rows,
         buckets=buckets,
@@ -290,19 +294,19 @@ def _good_rows(kernel: Kernel, dimensions: int) -> str:
     return "orthogonal" if gaussian and dimensions > 12 else "sobol"
 
 
-def _good_buckets(kernel: Kernel, budget: _Budget) -> int:
+def _good_buckets(kernel: Kernel, budget: Budget) -> int:
     """Enough that collisions are rare: all codes where they are few; half as many where rows are free."""
     radices = [factor.radix for factor in kernel.factors for _ in range(factor.power)]
     codes = np.prod([float(radix or np.inf) for radix in radices])
     if codes <= 4096:
         return int(codes)
-    return 1024 if budget.delta == 0.0 else 512
+    return 1024 if budget.pure else 512
 
 
 def _plan_grid(
     n: int,
     dimensions: int,
-    budget: _Budget,
+    budget: Budget,
     kernel: Kernel,
     density: float,
     sides: tuple[tuple[float, ...], tuple[float, ...]],
@@ -311,7 +315,7 @@ def _plan_grid(
 ) -> Plan:
     which = kernel.which(dimensions, columns)
     low, high = (np.array([side[i] for i in which]) for side in sides)
-    counter_sd = sqrt(budget.counter_variance(1))
+    counter_sd = sqrt(budget.calibrate(1).counter_variance)
     shape, relative = grid.choose_shape(
         kernel,
         low,
@@ -326,8 +330,8 @@ def _plan_grid(
     return Plan(
         n=n,
         dimensions=dimensions,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
         design="grid",
         rows=1,
         buckets=cells,

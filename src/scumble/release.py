@@ -189,7 +189,7 @@ class Release(Answers):
         try:
             spec = Spec.from_dict(data["spec"])
             counts = container.arrays["counts"]
-            if counts.shape != spec.layout.counters or counts.dtype != np.int64:
+            if counts.shape != spec.counters or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             if not fits(counts):
                 raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")

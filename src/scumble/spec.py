@@ -109,6 +109,11 @@ class Spec:
             raise parameter("rows", must, f"{self.rows:,} with {self.numbers:,} numbers")
 
     @property
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the array of counters."""
+        return self.layout.counters
+
+    @property
     def numbers(self) -> int:
         """Roughly how many the hash functions have: what they cost, and what a query costs."""
         return self.layout.numbers

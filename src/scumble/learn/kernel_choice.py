@@ -54,5 +54,5 @@ def choose_kernel(
             Sketch(kernel, part.shape[1], rows=rows, buckets=buckets, seed=seed, design="sobol").update(part)
             for part in parts
         ]
-        scores.append(selection.credible_records(sketches, margin))
+        scores.append(selection.credible_records([sketch.secret for sketch in sketches], margin))
     return kernels[selection.noisy_best(scores, epsilon, sensitivity=people, monotone=True)]

@@ -9,8 +9,9 @@ import numpy as np
 
 from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, charging, default_kernel
+from scumble.learn.base import PrivateEstimator, default_kernel
 from scumble.learn.sampling import Sampler
+from scumble.privacy.account import Account
 from scumble.reading.likeness import alike, reach
 
 METHODS = ("climb", "lp")
@@ -107,7 +108,7 @@ class PrivateModes(PrivateEstimator):
         `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
         """
         self._check()
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         self.release_ = self._release(X, account)
         self._learn()

@@ -11,8 +11,10 @@ import numpy as np
 from scumble.checks import whole
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.base import PrivateEstimator, charging, release_of
+from scumble.learn.base import PrivateEstimator, release_of
 from scumble.learn.kde import with_bandwidth
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.reading.likeness import alike
 from scumble.release import Release
 from scumble.sketch import Sketch
@@ -108,13 +110,13 @@ class PrivateNeighbors(PrivateEstimator):
         self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateNeighbors:
         """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         self.release_ = self._release(X, account)
         self._learn()
         return self
 
-    def _sketch(self, kernel: Kernel, X: np.ndarray, budget: dict[str, Any], **options: Any) -> Sketch:
+    def _sketch(self, kernel: Kernel, X: np.ndarray, budget: Budget, **options: Any) -> Sketch:
         sketch = super()._sketch(kernel, X, budget, **options)
         if not sketch.spec.layout.hashed:
             return sketch

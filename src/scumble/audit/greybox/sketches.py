@@ -17,9 +17,10 @@ from scumble.audit.mechanisms import TableMaker
 from scumble.counting import ENGINES, _driver_present
 from scumble.design import DESIGNS
 from scumble.kernels import Kernel, ProductKernel
+from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import calibrate
-from scumble.releasing.gate import release_disjoint
 from scumble.releasing.selection import noisy_best
+from scumble.sketch import release_disjoint
 
 KERNEL = EuclideanKernel(2.0)
 
@@ -276,7 +277,7 @@ def ledger_of(folder: Path) -> scumble.Ledger:
 @path("release_disjoint, one sketch a class", "floats", "labels", people=3)
 def _bundled(table: Table, folder: Path) -> Bundle:
     sketches = [sketch_of(_by(table, label)) for label in ("bus", "car")]
-    releases = release_disjoint(sketches, epsilon=1.0, records_per_person=3)
+    releases = release_disjoint(sketches, Budget(1.0, records_per_person=3))
     return Bundle(dict(zip(("bus", "car"), releases, strict=True)), label="label")
 
 
