@@ -32,7 +32,7 @@ from scumble.design import DESIGNS
 from scumble.errors import ParameterError
 from scumble.grid import MAX_DIMENSIONS
 from scumble.kernels import Kernel, ProductKernel
-from scumble.reading.layout import GridRow
+from scumble.reading.grid import GridRow
 
 LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
 NORMAL = np.finfo(np.float64).tiny

@@ -402,10 +402,10 @@ def test_three_releases_of_one_table_cost_three() -> None:
 
 def test_a_count_is_merged_only_where_every_part_has_one() -> None:
     with_count, without = released(), released(count_share=0)
-    assert with_count._noisy_count is not None and without._noisy_count is None
-    assert scumble.merge([with_count, without])._noisy_count is None
+    assert with_count.noisy_count is not None and without.noisy_count is None
+    assert scumble.merge([with_count, without]).noisy_count is None
     both = scumble.merge([with_count, released()])
-    assert both._noisy_count is not None
+    assert both.noisy_count is not None
     public = [released(neighbors="replace") for _ in range(2)]
     assert scumble.merge(public).count == 2.0 and scumble.merge(public).count_standard_error == 0.0
     assert len({one.identity for one in (with_count, without, both, *public)}) == 5

@@ -129,7 +129,7 @@ def test_the_count_is_public_under_replacement() -> None:
 def test_where_nothing_is_noisy_the_count_is_exact() -> None:
     """At so large a budget even the counters' variance is 0: there is nothing to weigh the public N against."""
     release = release_of(np.zeros((777, 2)), 10_000.0, neighbors="replace", rows=1)
-    assert release._counter_variance == 0.0
+    assert release.counter_variance == 0.0
     assert (release.count, release.count_standard_error) == (777.0, 0.0)
 
 

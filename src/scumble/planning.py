@@ -27,22 +27,18 @@ from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.privacy.budget import Budget
+from scumble.reading.spread import hashes, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
 DEFAULT_RECORDS = 100_000
-DEFAULT_DENSITY = 0.1
 MOST_COUNTERS = 2**22
 """Counters of a planned sketch: a released file of 32 MiB. Pure ε rarely wants more than a third of that."""
 
 _FLAT = 1.02
 """Fewer rows are taken with pure ε if the error is nearly the same: the noise is known, the spread a guess."""
 
-_ROW_SPREAD = 0.6
-"""c at power 1 for independent rows: 0.4 to 1.8 on the paper's sets and on Gaussian data; it grows with √power."""
-_GAIN = {"iid": 1.0, "sobol": 0.6, "orthogonal": 0.75}
-"""How far each design reduces c, on the same data."""
 _REFINED, _REFINED_ROWS = 0.4, 512
 """What refining (`scumble.learn.refine`) leaves of c, and at how many rows: its error falls faster, like R^-3/4."""
 MOST_REFINED_ROWS = 2048
@@ -140,11 +136,10 @@ def plan_within(
     if n < 1:
         raise parameter("n", "at least 1, roughly the number of records", n)
     require_dimensions(dimensions)
-    hashes = sum(factor.power for factor in kernel.factors)
-    if hashes > MOST_HASHES:
-        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes)
+    if hashes(kernel) > MOST_HASHES:
+        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes(kernel))
     if density is None:
-        density = DEFAULT_DENSITY / hashes
+        density = typical_density(kernel)
     if not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
     sides = None if bounds is None else _plain(checks.sides(bounds, dimensions))
@@ -174,6 +169,16 @@ def _require_design(design: str) -> None:
         raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
 
 
+def rows_to_plan(design: str, rows: int | None) -> int | None:
+    """The rows to ask a plan for, once the design is known: a grid has one, and leaves them out."""
+    _require_design(design)
+    if design != "grid":
+        return rows
+    if rows not in (None, 1):
+        raise parameter("rows", "1 or left out with design='grid'", rows)
+    return None
+
+
 def choose(
     kernel: Kernel,
     *,
@@ -188,9 +193,7 @@ def choose(
 
     `buckets` as a tuple are the cells of a grid along each axis.
     """
-    _require_design(design)
-    if design == "grid" and rows not in (None, 1):
-        raise parameter("rows", "1 or left out with design='grid'", rows)
+    rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
         return _given_grid(kernel, dimensions, columns, buckets, design, bounds)
     chosen = plan(
@@ -201,7 +204,7 @@ def choose(
         bounds=bounds,
         columns=columns,
         design=design,
-        rows=None if design == "grid" else rows,
+        rows=rows,
         buckets=buckets,
     )
     return {
@@ -250,12 +253,10 @@ def _plan_rows(
 ) -> Plan:
     if design in ("auto", "grid"):
         design = _good_rows(kernel, dimensions)
-    hashes = sum(factor.power for factor in kernel.factors)
     f = density * n
     if buckets is None:
         buckets = _good_buckets(kernel, budget)
-    spread = _ROW_SPREAD * _GAIN[design] * sqrt(hashes) * f
-    luck = spread**2 + n * f / buckets
+    luck = row_spread(kernel, design, buckets, n, f)
 
     def variance(r: int) -> float:
         left = (
@@ -283,7 +284,7 @@ def _plan_rows(
         relative_error=error / f,
         standard_error=error,
         bytes=8 * rows * buckets,
-        seconds=n * rows * hashes * _NANOSECONDS * 1e-9,
+        seconds=n * rows * hashes(kernel) * _NANOSECONDS * 1e-9,
     )
 
 

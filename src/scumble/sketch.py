@@ -57,6 +57,8 @@ class Sketch(Answers):
     (1,)
     """
 
+    _spec: Spec
+
     def __init__(
         self,
         kernel: Kernel,
@@ -107,7 +109,7 @@ class Sketch(Answers):
         """The exact counters, for the gate alone (:mod:`scumble.releasing.gate`)."""
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
-        spec.layout  # noqa: B018  make the hash functions now, so bad parameters fail before the first record
+        spec.prepare()  # now, so bad parameters fail before the first record
 
     @staticmethod
     def from_spec(spec: Spec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None) -> Sketch:

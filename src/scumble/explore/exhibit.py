@@ -168,7 +168,7 @@ class Exhibit:
         bundle = self.model is None and isinstance(self.shown, Bundle) and len(self.shown) > 1
         if not bundle or any(role != "number" for role in self.roles):
             return None
-        rule = "map" if self.shown.spec.design == "grid" else "ferns"
+        rule = "ferns" if self.shown.spec.layout.hashed else "map"
         return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
 
     def density(self, asked: Any, *, label: Any = None, confidence: float = 0.95) -> dict[str, list[float]]:

@@ -12,9 +12,9 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator
 from scumble.learn.reading import records
-from scumble.learn.sampling import alike
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.reading.likeness import alike
 from scumble.sketch import Sketch
 
 METHODS = ("under-represented", "diverse")

@@ -112,7 +112,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         X = self._begin(X)
         share = as_fraction("threshold_share", self.threshold_share)
         sketch = self._sketch(self._kernel(), X, self._budget())
-        if sketch.spec.design == "grid":
+        if sketch.spec.layout.has_places:
             share *= 0
         budget, counting = self._budget().share(1 - share, 1), self._budget().share(share, 0, count_share=0)
         claims = [budget.claim(sketch.rows), *([counting.claim(1)] if share else [])]
@@ -139,7 +139,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         """The kernel sum below which the requested share of the private records falls."""
         if self.scores_ is not None:
             return quantiles.of_counted(self.scores_, self.release_.count, self.contamination)
-        if self.release_.design == "grid":
+        if self.release_.spec.layout.has_places:
             return quantiles.on_grid(self.release_, self.contamination)
         return quantiles.sampled(self.release_, self.contamination, bounds=self.bounds_, seed=self._seed())
 

@@ -13,7 +13,7 @@ from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 from scumble.learn.base import PrivateEstimator, RegressorMixin, require_kernel
 from scumble.learn.erm import minimize
-from scumble.learn.moments import hasher_of, second_moments
+from scumble.learn.moments import second_moments
 from scumble.learn.targets import require_target
 from scumble.privacy.account import Account
 from scumble.privacy.claim import overlapping
@@ -212,7 +212,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         release = self.release_of_target_
         if release is None:
             return None
-        _, steps, offset, _, _ = hasher_of(release).parameters[0][0, 0]
+        _, steps, offset, _, _ = release.spec.layout.hasher.parameters[0][0, 0]
         places = np.clip((np.arange(release.buckets) + 0.5 - offset) / steps, 0.0, 1.0)
         # The noise's own mean, 0, must not be multiplied by the distance from the edge: count from the middle.
         weights = 2.0 * places - 1.0

@@ -32,8 +32,8 @@ class Shape(Protocol):
         """Counters that one record touches."""
 
     @property
-    def buckets(self) -> int:
-        """Counters in a row."""
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the array of counters."""
 
     def require_equal(self, other: Any) -> None:
         """Refuse what does not add up."""
@@ -105,7 +105,7 @@ class Secret:
     def __init__(self, spec: Shape, *, drops: bool) -> None:
         self.spec = spec
         self.drops = drops
-        self.counts = np.zeros((spec.rows, spec.buckets), np.int64)
+        self.counts = np.zeros(spec.counters, np.int64)
         self.lineage = {str(uuid.uuid4())}
         """What it was made of: records that are in two secrets are released once."""
         self.closed = ""

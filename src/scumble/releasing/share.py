@@ -152,7 +152,7 @@ class Share:
             spec = Spec.from_dict(data["spec"])
             privacy = PrivacyClaim.from_dict(data["privacy"])
             counts, count = container.arrays["counts"], data["count"]
-            if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+            if counts.shape != spec.counters or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             if privacy.custodians is None or privacy.rows != spec.rows:
                 raise ValueError

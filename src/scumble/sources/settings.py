@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 from scumble import checks
 from scumble.bundle import Label, plain
-from scumble.design import DESIGNS
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.planning import DEFAULT_RECORDS, Bounds, plan_within
+from scumble.planning import DEFAULT_RECORDS, Bounds, plan_within, rows_to_plan
 from scumble.privacy.budget import Budget
 from scumble.sources.checkpoint import EVERY
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
@@ -44,10 +43,7 @@ class Size:
 
     def __post_init__(self) -> None:
         checks.seed(self.seed)
-        if self.design not in ("auto", "grid", *DESIGNS):
-            raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", self.design)
-        if self.design == "grid" and self.rows not in (None, 1):
-            raise parameter("rows", "1 or left out with design='grid'", self.rows)
+        rows_to_plan(self.design, self.rows)
 
     def spec(self, kernel: Kernel, columns: Sequence[str], budget: Budget) -> Spec:
         """All public parameters of the sketch of these columns."""
@@ -59,7 +55,7 @@ class Size:
             bounds=self.bounds,
             columns=columns,
             design=self.design,
-            rows=None if self.design == "grid" else self.rows,
+            rows=rows_to_plan(self.design, self.rows),
             buckets=self.buckets,
         )
         return Spec(
