@@ -13,7 +13,7 @@ from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
 from scumble.learn.base import DensityMixin, PrivateEstimator, charging, default_kernel, price, release_of
 from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
-from scumble.privacy.claim import overlapping
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.reading.answers import Answers
 from scumble.release import Release

@@ -11,7 +11,8 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import quantiles
 from scumble.learn.base import OutlierMixin, PrivateEstimator, charging, price
-from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.release import Release
 

@@ -15,7 +15,7 @@ from scumble.learn.base import PrivateEstimator, RegressorMixin, charging, price
 from scumble.learn.erm import minimize
 from scumble.learn.moments import hasher_of, second_moments
 from scumble.learn.targets import require_target
-from scumble.privacy.claim import overlapping
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.release import Release
 from scumble.sketch import Sketch

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from scumble.errors import BudgetError, ParameterError, PrivacyError, parameter
-from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
