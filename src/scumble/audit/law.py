@@ -47,7 +47,7 @@ class Law:
 
     @cached_property
     def chances(self) -> np.ndarray:
-        weights = LAWS[self.mechanism].weights(np.abs(self.support) / self.scale)
+        weights = LAWS[self.mechanism].weights(np.abs(self.support), self.scale)
         return weights / weights.sum()
 
     @property

@@ -61,7 +61,8 @@ class DiscreteGaussian(Law):
     def variance(self, scale: Fraction) -> float:
         return noise.gaussian_variance(scale)
 
-    def weights(self, steps: Floats) -> Floats:
+    def weights(self, sizes: noise.Integers, scale: float) -> Floats:
+        steps = sizes / scale
         return np.exp(-0.5 * steps * steps)
 
     def serves(self, epsilon: float, delta: float) -> bool:

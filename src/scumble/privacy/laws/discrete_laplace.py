@@ -50,8 +50,8 @@ class DiscreteLaplace(Law):
     def variance(self, scale: Fraction) -> float:
         return noise.laplace_variance(scale)
 
-    def weights(self, steps: Floats) -> Floats:
-        return np.exp(-steps)
+    def weights(self, sizes: noise.Integers, scale: float) -> Floats:
+        return np.exp(-(sizes / scale))
 
     def serves(self, epsilon: float, delta: float) -> bool:
         return delta == 0

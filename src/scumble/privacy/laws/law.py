@@ -55,8 +55,8 @@ class Law(ABC):
         """Variance of one draw."""
 
     @abstractmethod
-    def weights(self, steps: Floats) -> Floats:
-        """P(k)/P(0) for |k| = `steps` times the scale: the definition, for the auditor."""
+    def weights(self, sizes: noise.Integers, scale: float) -> Floats:
+        """P(k), up to a constant, for |k| in `sizes`: the definition, for the auditor."""
 
     # -- what it costs ------------------------------------------------------------------------
 
