@@ -33,7 +33,7 @@ import pytest
 import scumble
 from scumble import files, sketch
 from scumble.cli import main
-from scumble.privacy import ledger
+from scumble.privacy import costs, ledger, ledgertables
 from scumble.releasing import spending
 from scumble.sources import Build, building, checkpoint, onepass
 
@@ -180,7 +180,10 @@ def test_killed_while_charging_and_releasing(tmp_path: Path) -> None:
             path.unlink()
         Path(book.path).write_bytes(clean)  # or each run would have more lines to read than the one before
 
-    assert at_every_step(work, [ledger, spending, sketch, files], after, stride=12) >= LEAST["charging"]
+    assert (
+        at_every_step(work, [ledger, ledgertables, costs, spending, sketch, files], after, stride=12)
+        >= LEAST["charging"]
+    )
     assert len(outcomes) > 1, "some kills fell between charge and release"
     assert child(work) == 0
 

@@ -81,6 +81,8 @@ def test_places_are_found_in_the_source():
     places = coverage.places()
     assert ("releasing/gate.py", "publish") in places
     assert ("privacy/calibration.py", "Calibration._draw") in places
+    assert ("privacy/laws/discrete_laplace.py", "DiscreteLaplace.draw") in places
+    assert ("privacy/splitting.py", "draw_counters_share") in places
     assert ("releasing/selection.py", "noisy_best") in places
     assert ("sources/parquet.py", "Parquet.read") in places
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.cli import main
-from scumble.privacy import calibrate, ledger
+from scumble.privacy import calibrate, ledger, ledgertables
 from scumble.privacy.account import Account
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.ledger import Cost, Ledger
@@ -251,7 +251,7 @@ def test_a_charge_to_nobody_is_damage(book: Ledger) -> None:
     """Sealed as it should be, and yet no account would show it."""
     with contextlib.closing(sqlite3.connect(book.path)) as raw:
         cost = ["1/10", "0", "1/100", "discrete-laplace", "2026-01-01"]
-        ledger._append(raw, "charges", [str(uuid.uuid4()), "nobody", None, *cost])
+        ledgertables.append(raw, "charges", [str(uuid.uuid4()), "nobody", None, *cost])
         raw.commit()
     with pytest.raises(scumble.CorruptFileError, match="bring it back from a backup"):
         Ledger(book.path)
@@ -511,7 +511,7 @@ def test_whoever_writes_is_waited_for_a_minute(book: Ledger) -> None:
     [(OSError(5, "Input/output error"), "input/output error"), (sqlite3.Error("Full"), "full"), (OSError(), "oserror")],
 )
 def test_why_in_words(error: Exception, words: str) -> None:
-    assert ledger._reason(error) == words
+    assert ledgertables._reason(error) == words
 
 
 def test_an_existing_file_is_never_replaced(book: Ledger) -> None:
@@ -625,8 +625,9 @@ def test_nothing_depends_on_the_clock(book: Ledger, monkeypatch: pytest.MonkeyPa
 
 def test_nobody_opens_the_file_beside_sqlite() -> None:
     """To open and close the file drops the locks of other threads (POSIX): `ledgerfile` does, behind its own lock."""
-    text = Path(ledger.__file__).read_text()
-    assert "open(self.path" not in text and "read_bytes" not in text
+    for module in (ledger, ledgertables):
+        text = Path(module.__file__).read_text()
+        assert all(word not in text for word in ("open(self.path", "open(path", "read_bytes"))
 
 
 # ---- the verb ----

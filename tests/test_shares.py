@@ -22,6 +22,7 @@ from scumble.errors import ParameterError
 from scumble.privacy import noise, polya, splitting
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.gaussian import gaussian_delta
+from scumble.privacy.laws.discrete_gaussian import distance_of_sum
 
 FALSE_ALARM = 1e-9
 pytestmark = pytest.mark.statistical(rate=1e-8)
@@ -176,7 +177,7 @@ def test_gaussian_distance_bounds_the_true_one() -> None:
         ideal = gaussian_law(sigma * math.sqrt(count), len(total) // 2)
         near = np.abs(np.arange(len(total)) - len(total) // 2) < 5 * sigma * math.sqrt(count)
         distance = np.abs(np.log(total[near] / ideal[near])).max()
-        assert 0 < distance <= splitting._distance_of_one(sigma, count)
+        assert 0 < distance <= distance_of_sum(sigma, count)
 
 
 def test_a_share_with_too_little_noise_is_refused() -> None:

@@ -13,8 +13,9 @@ import numpy as np
 from scumble import files
 from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
-from scumble.privacy.claim import PrivacyClaim, of_disjoint_records, overlapping
-from scumble.privacy.claim import disjoint as of_disjoint_persons
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import disjoint as of_disjoint_persons
+from scumble.privacy.composition import of_disjoint_records, overlapping
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Reader
 from scumble.spec import Spec

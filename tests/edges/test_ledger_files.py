@@ -13,8 +13,7 @@ import uuid
 import pytest
 
 import scumble
-from scumble.privacy import ledger as module
-from scumble.privacy import ledgerfile
+from scumble.privacy import ledgerfile, ledgertables
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.ledger import Ledger
 
@@ -43,7 +42,7 @@ def left_by_a_kill(path: pathlib.Path) -> tuple[bytes, bytes]:
         raw.execute("BEGIN IMMEDIATE")
         for _ in range(100):
             cost = ["1/10", "0", "1/100", "discrete-laplace", "2026-01-01"]
-            module._append(raw, "charges", [str(uuid.uuid4()), "people", None, *cost])
+            ledgertables.append(raw, "charges", [str(uuid.uuid4()), "people", None, *cost])
         torn, journal = bytearray(path.read_bytes()), beside(path).read_bytes()
         raw.execute("ROLLBACK")
     assert journal[:8] == bytes.fromhex("d9d505f920a163d7") and int.from_bytes(journal[8:12], "big") > 0, "hot"

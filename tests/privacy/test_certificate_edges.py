@@ -14,7 +14,8 @@ from scumble.privacy import calibrate, gaussian, noise, splitting
 from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.gaussian import PADDING, Shift, gaussian_delta, lattice_delta, smoothing_delta, zcdp_delta
 from scumble.privacy.laplace import laplace_delta
-from scumble.privacy.sensitivity import costs
+from scumble.privacy.laws import discrete_gaussian
+from scumble.privacy.laws.discrete_gaussian import distance_of_sum
 from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
@@ -115,10 +116,7 @@ def test_a_share_s_scale_is_rounded_up_by_less_than_a_digit(custodians: int, eps
 def test_rho_of_shares_is_rounded_up(custodians: int, epsilon: float) -> None:
     """The ρ of the full scale and the distance from the ideal law, added as fractions."""
     claim = calibrate_shares(20, custodians=custodians, epsilon=epsilon, delta=1e-2)
-    scale, count = Fraction(str(claim.exact_scale)), Fraction(str(claim.exact_count_scale))
-    exact = Fraction(costs(claim.mechanism, 20, "add-remove", 1, scale, count)[1]) + Fraction(
-        splitting._distance(claim)
-    )
+    exact = Fraction(float_up(claim.law.rho(claim.moves, claim.scales))) + Fraction(splitting._distance(claim))
     assert claim.rho == float_up(exact)
     if custodians == 5 and epsilon == 3.0:
         assert float_up(exact) != float_down(exact)
@@ -127,7 +125,7 @@ def test_rho_of_shares_is_rounded_up(custodians: int, epsilon: float) -> None:
 def test_distances_are_those_of_scales_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
     claim = calibrate_shares(7, custodians=5, dropouts=2, epsilon=0.5, delta=1e-6)
     asked: list[tuple[float, int]] = []
-    monkeypatch.setattr(splitting, "_distance_of_one", lambda *given: asked.append(given) or 0.25)
+    monkeypatch.setattr(discrete_gaussian, "distance_of_sum", lambda *given: asked.append(given) or 0.25)
     assert splitting._distance(claim) == 0.25 * 8
     exact = [splitting.share_scale(claim), splitting.share_scale(claim, count=True)]
     assert asked == [(float_down(sigma), 3) for sigma in exact]
@@ -137,8 +135,8 @@ def test_distances_are_those_of_scales_rounded_down(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("custodians", [2, 3, 40])
 def test_one_sum_that_is_too_narrow_is_enough_to_have_no_bound(custodians: int) -> None:
     edge = math.sqrt(math.log(10) / math.pi**2)  # x = 1/10 for the first two; later sums are wider
-    assert splitting._distance_of_one(edge * 0.999, custodians) == math.inf
-    assert splitting._distance_of_one(edge * 1.001, custodians) < custodians
+    assert distance_of_sum(edge * 0.999, custodians) == math.inf
+    assert distance_of_sum(edge * 1.001, custodians) < custodians
 
 
 # ---- calibration ----

@@ -21,7 +21,9 @@ from scumble.privacy.gaussian import (
     zcdp_delta,
 )
 from scumble.privacy.laplace import laplace_delta
-from scumble.privacy.sensitivity import GAUSSIAN, LAPLACE, costs, gaussian_shift, sides_of, unit_of
+from scumble.privacy.laws import GAUSSIAN, LAPLACE
+from scumble.privacy.laws.discrete_gaussian import shift as shift_of
+from scumble.privacy.sensitivity import Moves, Scales, sides_of, unit_of
 
 EPSILONS = [0.1, 0.5, 1.0, 3.0]
 
@@ -36,17 +38,14 @@ EPSILONS = [0.1, 0.5, 1.0, 3.0]
 def test_costs_are_the_sums_of_the_moves(rows: int, people: int, neighbors: str, count: Fraction | None) -> None:
     sides, scale = 2 if neighbors == "replace" else 1, Fraction(77, 5)
     assert sides_of(neighbors) == sides and unit_of(people) == ("record" if people == 1 else "person")
+    worst, scales = Moves(rows, neighbors, people), Scales(scale, count)
     moves = [(Fraction(people), scale)] * (sides * rows) + ([(Fraction(people), count)] if count else [])
     pure = sum(move / width for move, width in moves)
     rho = sum(move**2 / (2 * width**2) for move, width in moves)
-    assert costs(GAUSSIAN, rows, neighbors, people, scale, count)[0] is None
-    for found, truth in (
-        (costs(LAPLACE, rows, neighbors, people, scale, count)[0], pure),
-        (costs(LAPLACE, rows, neighbors, people, scale, count)[1], rho),
-        (costs(GAUSSIAN, rows, neighbors, people, scale, count)[1], rho),
-    ):
-        assert found is not None and Fraction(math.nextafter(found, 0)) < truth <= Fraction(found)
-    shift = gaussian_shift(rows, neighbors, people, 2.5, None if count is None else 7.0)
+    assert GAUSSIAN.epsilon(worst, scales) is None
+    assert LAPLACE.epsilon(worst, scales) == pure
+    assert LAPLACE.rho(worst, scales) == GAUSSIAN.rho(worst, scales) == rho
+    shift = shift_of(worst, Scales(Fraction(5, 2), None if count is None else Fraction(7)))
     assert shift == Shift(
         sides * rows * people, sides * rows * people**2, 2.5, people if count else 0, 7.0 if count else math.inf
     )

@@ -10,27 +10,30 @@ import numpy as np
 import pytest
 
 from scumble.errors import ParameterError
-from scumble.privacy import PrivacyClaim, calibrate, disjoint, overlapping
-from scumble.privacy import claim as claims
-from scumble.privacy.claim import ROOM, of_disjoint_records
+from scumble.privacy import PrivacyClaim, calibrate, composition, disjoint, overlapping
+from scumble.privacy.composition import ROOM, of_disjoint_records
 from scumble.privacy.exact import float_down, float_up
-from scumble.privacy.sensitivity import GAUSSIAN, LAPLACE, SHARE_SLACK, costs, unit_of
+from scumble.privacy.laws import GAUSSIAN, LAPLACE, discrete_gaussian, discrete_laplace
+from scumble.privacy.laws.discrete_gaussian import SHARE_SLACK
+from scumble.privacy.laws.law import Law
+from scumble.privacy.sensitivity import Moves, Scales, unit_of
 from scumble.privacy.splitting import calibrate_shares
 
 
 def one(
-    scale: Fraction | float, *, neighbors: str = "add-remove", mechanism: str = GAUSSIAN, **fields: object
+    scale: Fraction | float, *, neighbors: str = "add-remove", law: Law = GAUSSIAN, **fields: object
 ) -> PrivacyClaim:
     """A release of one row with this noise; what it promises by itself does not matter here unless it is given."""
     people = int(str(fields.pop("records_per_person", 1)))
-    pure, rho = costs(mechanism, 1, neighbors, people, Fraction(scale), None)
-    values = {"epsilon": 50.0 if pure is None else pure, "delta": 0.0 if pure else 1e-5, "rho": rho, **fields}
+    moves, scales = Moves(1, neighbors, people), Scales(Fraction(scale), None)
+    pure, rho = law.epsilon(moves, scales), float_up(law.rho(moves, scales))
+    values = {"epsilon": 50.0 if pure is None else float_up(pure), "delta": 0.0 if pure else 1e-5, "rho": rho, **fields}
     return PrivacyClaim(
         **values,  # type: ignore[arg-type]
         neighbors=neighbors,
         unit=unit_of(people),
         records_per_person=people,
-        mechanism=mechanism,
+        mechanism=law.name,
         rows=1,
         scale=float(scale),
         exact_scale=str(Fraction(scale)),
@@ -66,7 +69,7 @@ def true_delta(epsilon: float, sigmas: list[float], sides: int) -> float:
 )
 def test_composed_gaussians_cost_no_less_than_their_law(sigmas: list[float], neighbors: str, delta: float) -> None:
     parts = tuple(one(sigma, neighbors=neighbors) for sigma in sigmas)
-    epsilon, _ = claims._tightest(parts, delta)
+    epsilon, _ = composition._tightest(parts, delta)
     sides = 2 if neighbors == "replace" else 1
     assert true_delta(epsilon, sigmas, sides) <= delta
     if min(sigmas) >= 3:
@@ -78,53 +81,55 @@ def test_composed_gaussians_cost_no_less_than_their_law(sigmas: list[float], nei
 
 
 def test_each_way_is_taken_where_it_is_least() -> None:
-    wide, pure = one(6.0), one(6, mechanism=LAPLACE)
-    alone = claims._tightest((wide, wide), 1e-6)
-    assert alone[1] == "gaussian" and alone[0] < claims._tightest((wide, wide, pure), 1e-6)[0]
+    wide, pure = one(6.0), one(6, law=LAPLACE)
+    alone = composition._tightest((wide, wide), 1e-6)
+    assert alone[1] == "gaussian" and alone[0] < composition._tightest((wide, wide, pure), 1e-6)[0]
     # One Laplace release of a sixth beside them: its ε added is more than its ρ added.
-    with_pure = claims._tightest((wide, wide, pure), 1e-6)
+    with_pure = composition._tightest((wide, wide, pure), 1e-6)
     assert alone[0] < with_pure[0] <= alone[0] + pure.epsilon
-    small = one(600, mechanism=LAPLACE)
-    beside = claims._tightest((one(30.0), one(30.0), small), 1e-6)
-    apart = claims._tightest((one(30.0), one(30.0)), 1e-6)
+    small = one(600, law=LAPLACE)
+    beside = composition._tightest((one(30.0), one(30.0), small), 1e-6)
+    apart = composition._tightest((one(30.0), one(30.0)), 1e-6)
     assert beside == (float_up(Fraction(apart[0]) + Fraction(small.epsilon)), "gaussian")
     # A share is a discrete Gaussian up to a factor: it has a ρ, and is not one of the Gaussians.
     shares = calibrate_shares(4, custodians=2, epsilon=1, delta=1e-6)
-    assert claims._tightest((shares, shares), 2e-6)[1] == "rho"
-    assert claims._tightest((wide, shares), 2e-6)[1] == "rho"
+    assert composition._tightest((shares, shares), 2e-6)[1] == "rho"
+    assert composition._tightest((wide, shares), 2e-6)[1] == "rho"
     # Without a ρ, and with a δ that is no Gaussian's, only the sum is left.
     silent = dataclasses.replace(shares, rho=None)
-    assert claims._tightest((wide, silent), 2e-6) == (math.inf, "sum")
+    assert composition._tightest((wide, silent), 2e-6) == (math.inf, "sum")
     assert overlapping([wide, silent]).added_up == "sum"
 
 
 def test_a_gaussian_without_rho_does_not_cost_nothing() -> None:
     """Narrow noise has no smooth bound. What its claim does not say is taken from its scale."""
     parts = (one(0.6), one(0.6))
-    assert claims._tightest(tuple(dataclasses.replace(part, rho=None) for part in parts), 1e-6)[0] == pytest.approx(
-        claims._tightest(parts, 1e-6)[0], rel=1e-9
-    )
+    assert composition._tightest(tuple(dataclasses.replace(part, rho=None) for part in parts), 1e-6)[
+        0
+    ] == pytest.approx(composition._tightest(parts, 1e-6)[0], rel=1e-9)
 
 
 def test_sums_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each ρ, ε and δ that is added up here has a sum between two floats."""
     parts = tuple(one(Fraction(n, 3), delta=delta) for n, delta in ((20, 0.01), (31, 0.003), (47, 0.0007)))
     asked: list[float] = []
-    monkeypatch.setattr(claims, "zcdp_delta", lambda epsilon, rho: asked.append(rho) or 0.0)
-    claims._tightest.__wrapped__(parts, 1e-6)
+    for module in (composition, discrete_gaussian):
+        monkeypatch.setattr(module, "zcdp_delta", lambda epsilon, rho: asked.append(rho) or 0.0)
+    composition._tightest.__wrapped__(parts, 1e-6)
     total = sum(Fraction(part.rho or 0) for part in parts)
     assert asked[0] == float_up(total) != float_down(total)
     assert asked[-1] == pytest.approx(float(total), rel=1e-12)
-    plain = claims._plain_sum(parts)
+    plain = composition._plain_sum(parts)
     exact = sum(Fraction(part.delta) for part in parts)
     assert plain.delta == float_up(exact) != float_down(exact)
 
     answers = iter([9.0, 0.3])
-    monkeypatch.setattr(claims, "least_epsilon", lambda curve, delta: next(answers))
-    pure = tuple(dataclasses.replace(one(6, mechanism=LAPLACE), epsilon=epsilon) for epsilon in (0.1, 0.7))
+    for module in (composition, discrete_gaussian):
+        monkeypatch.setattr(module, "least_epsilon", lambda curve, delta: next(answers))
+    pure = tuple(dataclasses.replace(one(6, law=LAPLACE), epsilon=epsilon) for epsilon in (0.1, 0.7))
     wanted = Fraction(0.3) + Fraction(0.1) + Fraction(0.7)
     assert float_up(wanted) != float_down(wanted)
-    assert claims._tightest.__wrapped__((*parts, *pure), 1e-6) == (float_up(wanted), "gaussian")
+    assert composition._tightest.__wrapped__((*parts, *pure), 1e-6) == (float_up(wanted), "gaussian")
 
 
 # ---- the curve of a merged release ----
@@ -132,23 +137,23 @@ def test_sums_are_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("delta", "parts"), [(1e-6, 3), (0.1, 7), (0.3, 5)])
 def test_the_parts_of_a_curve_share_its_delta(monkeypatch: pytest.MonkeyPatch, delta: float, parts: int) -> None:
-    merged = overlapping([one(n + 5, mechanism=LAPLACE) for n in range(parts)])
+    merged = overlapping([one(n + 5, law=LAPLACE) for n in range(parts)])
     asked: list[float] = []
     monkeypatch.setattr(PrivacyClaim, "equivalent", lambda self, delta: asked.append(delta) or 0.1)
-    monkeypatch.setattr(claims, "_tightest", lambda parts, delta: (math.inf, "sum"))
+    monkeypatch.setattr(composition, "_tightest", lambda parts, delta: (math.inf, "sum"))
     exact = parts * Fraction(0.1)
     assert float_up(exact) != float_down(exact) or parts == 5
     assert merged._curve(delta) == float_up(exact)
     assert len(asked) == parts
     assert Fraction(delta) * (1 - Fraction(1, 2**50)) < sum(map(Fraction, asked)) <= Fraction(delta)
-    monkeypatch.setattr(claims, "_tightest", lambda parts, delta: (0.05, "rho"))
+    monkeypatch.setattr(composition, "_tightest", lambda parts, delta: (0.05, "rho"))
     assert merged._curve(delta) == 0.05
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.05])
 @pytest.mark.parametrize("scales", [[1.0, 1.0], [0.4, 2.5]])
 def test_composed_laplace_curves_cover_every_outcome(delta: float, scales: list[float]) -> None:
-    merged = overlapping([one(Fraction(scale), mechanism=LAPLACE) for scale in scales])
+    merged = overlapping([one(Fraction(scale), law=LAPLACE) for scale in scales])
     epsilon = merged.equivalent(delta)
     assert epsilon <= merged.epsilon
     k = np.arange(-90, 91)
@@ -162,28 +167,29 @@ def test_composed_laplace_curves_cover_every_outcome(delta: float, scales: list[
 
 def test_curves_are_read_at_scales_that_are_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple] = []
-    monkeypatch.setattr(claims, "laplace_delta", lambda *given: asked.append(given) or 0.0)
+    monkeypatch.setattr(discrete_laplace, "laplace_delta", lambda *given: asked.append(given) or 0.0)
     scale, count = Fraction(100, 3), Fraction(200, 7)
     assert float_down(scale) != float_up(scale) and float_down(count) != float_up(count)
     pure = dataclasses.replace(
-        one(scale, mechanism=LAPLACE, neighbors="replace", records_per_person=3),
+        one(scale, law=LAPLACE, neighbors="replace", records_per_person=3),
         rows=5,
         count_scale=float(count),
         exact_count_scale=str(count),
     )
     pure._curve(1e-6)
     assert asked[0][1:] == (10, 3 / float_down(scale), 3 / float_down(count), 1e-6)
-    shift = dataclasses.replace(pure, mechanism=GAUSSIAN)._shift()
+    shift = discrete_gaussian.shift(pure.moves, pure.scales)
     assert (shift.sigma, shift.count_sigma) == (float_down(scale), float_down(count))
     assert (shift.cells, shift.squared, shift.count) == (30, 90, 3)
 
 
 def test_the_curve_of_shares_keeps_room_in_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = calibrate_shares(5, custodians=3, epsilon=1, delta=1e-6)
     asked: list[tuple] = []
-    monkeypatch.setattr(claims, "certified_delta", lambda *given: asked.append(given) or 0.0)
+    monkeypatch.setattr(discrete_gaussian, "certified_delta", lambda *given: asked.append(given) or 0.0)
     for delta in (1e-9, 1e-3):
         asked.clear()
-        calibrate_shares(5, custodians=3, epsilon=1, delta=1e-6)._curve(delta)
+        claim._curve(delta)
         assert asked[0][2] == delta * (1 - 2 * SHARE_SLACK)
 
 
@@ -238,8 +244,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_stored_sum_promises_no_more_than_its_parts(name: str) -> None:
-    merged, plain = overlapping(CASES[name]), claims._plain_sum(tuple(CASES[name]))
-    least = claims._tightest(plain.parts, plain.delta)[0]
+    merged, plain = overlapping(CASES[name]), composition._plain_sum(tuple(CASES[name]))
+    least = composition._tightest(plain.parts, plain.delta)[0]
     assert least < plain.epsilon and merged.added_up != "sum"
     assert least * (1 + 0.99 * ROOM) <= merged.epsilon <= least * (1 + 1.01 * ROOM)
     held = merged.to_dict()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scumble.privacy import calibrate, disjoint, ledger, overlapping
+from scumble.privacy import calibrate, costs, disjoint, overlapping
+from scumble.privacy.costs import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show, total_of
 from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.ledger import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show
 from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), 1, 3]
@@ -214,15 +214,15 @@ def test_what_a_sum_of_rho_means_is_asked_on_the_safe_side(monkeypatch: pytest.M
         asked.append((Fraction(first), Fraction(delta)))
         return 1.0
 
-    monkeypatch.setattr(ledger, "_epsilon_of", note)
-    monkeypatch.setattr(ledger, "_rho_of", note)
+    monkeypatch.setattr(costs, "_epsilon_of", note)
+    monkeypatch.setattr(costs, "_rho_of", note)
     third, failure = Fraction(1, 3), Fraction(1, 10**5)
     assert Fraction(float(failure)) > failure, "so that rounding down is not what float does"
     account("zcdp", (None, third)).spent_epsilon()
     ((rho, delta),) = asked
     assert third < rho < third * (1 + Fraction(1, 2**50)) and failure * (1 - Fraction(1, 2**50)) < delta < failure
     asked.clear()
-    ledger._budget(Fraction(2, 3), failure, None, "zcdp")  # 2/3 is below its float, too
+    total_of(Fraction(2, 3), failure, None, "zcdp")  # 2/3 is below its float, too
     ((epsilon, delta),) = asked
     assert Fraction(2, 3) * (1 - Fraction(1, 2**50)) < epsilon < Fraction(2, 3) and delta < failure
 

@@ -15,8 +15,10 @@ from scumble.errors import ParameterError, PrivacyError
 from scumble.privacy import calibrate, noise, splitting
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import float_up
 from scumble.privacy.gaussian import certified_delta
-from scumble.privacy.sensitivity import costs, gaussian_shift
+from scumble.privacy.laws import discrete_laplace
+from scumble.privacy.laws.discrete_gaussian import distance_of_sum, shift
 from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), 0.5, 1, 3]
@@ -39,7 +41,7 @@ def test_laplace_shares_are_made_for_the_scale_of_a_whole_release(epsilon: Fract
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_what_is_drawn_for_laplace_shares(monkeypatch: pytest.MonkeyPatch, setting: dict) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(splitting, "laplace_share", lambda *given: asked.append(given) or np.array([5, 6]))
+    monkeypatch.setattr(discrete_laplace, "laplace_share", lambda *given: asked.append(given) or np.array([5, 6]))
     claim = calibrate_shares(7, custodians=6, dropouts=2, epsilon=0.5, **setting)
     splitting.draw_counters_share(claim, (7, 9))
     assert asked == [(Fraction(str(claim.exact_scale)), 4, (7, 9))]
@@ -100,7 +102,7 @@ def test_as_many_custodians_as_the_room_allows(setting: dict, epsilon: float) ->
     claim = calibrate_shares(rows, custodians=most, epsilon=epsilon, delta=1e-2, **setting)
     with pytest.raises(ParameterError, match="`custodians` must be few enough"):
         calibrate_shares(rows, custodians=most + 1, epsilon=epsilon, delta=1e-2, **setting)
-    _, rho = costs(claim.mechanism, rows, claim.neighbors, people, scale, count)
+    rho = float_up(claim.law.rho(claim.moves, claim.scales))
     extra = float(Fraction(claim.rho or 0) - Fraction(rho))
     assert 1e-14 < distance(most) <= extra + math.ulp(rho) and extra <= distance(most) * (1 + 1e-5) + 2 * math.ulp(rho)
 
@@ -115,23 +117,23 @@ def true_distance(sigma: float, custodians: int) -> float:
 @pytest.mark.parametrize("sigma", [0.6, 1.0, 1.7, 2.5])
 @pytest.mark.parametrize("custodians", [2, 3, 40])
 def test_the_distance_is_the_formula_s(sigma: float, custodians: int) -> None:
-    assert splitting._distance_of_one(sigma, 1) == 0.0
+    assert distance_of_sum(sigma, 1) == 0.0
     truth = true_distance(sigma, custodians)
-    assert truth <= splitting._distance_of_one(sigma, custodians) <= truth * (1 + 2e-6)
+    assert truth <= distance_of_sum(sigma, custodians) <= truth * (1 + 2e-6)
 
 
 def test_the_distance_of_a_share_that_is_too_narrow_has_no_bound() -> None:
     edge = math.sqrt(math.log(10) / math.pi**2)  # x = 1/10 for the first sum of two
-    assert splitting._distance_of_one(edge * 0.999, 2) == math.inf
-    assert splitting._distance_of_one(edge * 1.001, 2) < 1
+    assert distance_of_sum(edge * 0.999, 2) == math.inf
+    assert distance_of_sum(edge * 1.001, 2) < 1
 
 
 def test_the_distance_of_millions_is_not_cut_off() -> None:
     """Beyond a million the first million's terms stand for as many of the others, which are smaller."""
-    million = splitting._distance_of_one(1.7, 10**6)
+    million = distance_of_sum(1.7, 10**6)
     assert million == pytest.approx(true_distance(1.7, 300), rel=1e-5)  # the first terms are all of it
-    assert splitting._distance_of_one(1.7, 10**6 - 1) <= million
-    assert splitting._distance_of_one(1.7, 2 * 10**6) == 2 * million
+    assert distance_of_sum(1.7, 10**6 - 1) <= million
+    assert distance_of_sum(1.7, 2 * 10**6) == 2 * million
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -153,10 +155,9 @@ def test_the_sum_has_the_variance_of_its_shares(delta: float, epsilon: Fraction,
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
 def test_the_curve_of_a_sum_adds_the_room(epsilon: float, delta: float) -> None:
     claim = calibrate_shares(5, custodians=3, epsilon=epsilon, delta=1e-6)
-    scale, count = Fraction(str(claim.exact_scale)), Fraction(str(claim.exact_count_scale))
-    shift = gaussian_shift(5, "add-remove", 1, float(scale), float(count))
+    worst = shift(claim.moves, claim.scales)
     less = delta * (1 - 2e-9)
-    ideal = least_epsilon(lambda e: certified_delta(e, shift, less), less)
+    ideal = least_epsilon(lambda e: certified_delta(e, worst, less), less)
     wanted = ideal + 2e-9 * min(1.0, epsilon)
     if delta >= 1e-6:
         wanted = min(wanted, epsilon)

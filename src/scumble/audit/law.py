@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc, chdtrc, erfc
 
 from scumble.audit.report import Finding
-from scumble.privacy.sensitivity import LAPLACE
+from scumble.privacy.laws import LAWS
 
 ENOUGH, ROOM = 5000, 3.0
 """Fewer draws (or sums of few draws) have means that are not normal so far out in their tails: they are not tested.
@@ -30,7 +30,7 @@ MOST_COLUMNS = 512
 
 @dataclass(frozen=True)
 class Law:
-    """A discrete Laplace or Gaussian law, from its definition and not from the sampler.
+    """A law of noise with its scale, from its definition and not from the sampler.
 
     >>> law = Law("discrete-laplace", 2.0)
     >>> round(float(law.chances.sum()), 12), round(law.positive, 4)
@@ -42,13 +42,12 @@ class Law:
 
     @cached_property
     def support(self) -> np.ndarray:
-        reach = math.ceil(45.0 * self.scale if self.mechanism == LAPLACE else 10.0 * self.scale) + 2
+        reach = math.ceil(LAWS[self.mechanism].reach * self.scale) + 2
         return np.arange(-reach, reach + 1)
 
     @cached_property
     def chances(self) -> np.ndarray:
-        k = np.abs(self.support) / self.scale
-        weights = np.exp(-k if self.mechanism == LAPLACE else -0.5 * k * k)
+        weights = LAWS[self.mechanism].weights(np.abs(self.support), self.scale)
         return weights / weights.sum()
 
     @property

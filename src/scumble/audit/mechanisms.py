@@ -42,7 +42,6 @@ from scumble.errors import DataError, ParameterError
 from scumble.kernels import EuclideanKernel, HammingKernel, Kernel
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.exact import as_count
-from scumble.privacy.sensitivity import LAPLACE
 from scumble.release import Release
 from scumble.sketch import Sketch
 from scumble.spec import Spec
@@ -173,7 +172,7 @@ def audit_canaries(
         release = _mutated(mutant, spec, {"name": usual}, sketch, epsilon, delta)
     scores = release.kernel_sum({"name": names}) - 0.5
     guessed = np.ones(count, bool)
-    if release.privacy.mechanism != LAPLACE:
+    if not release.privacy.law.pure:
         guessed = np.abs(scores) >= np.quantile(np.abs(scores), 2.0 / 3.0)
     guesses, right = int(guessed.sum()), int(((scores > 0) == there)[guessed].sum())
     failure = min(delta, false_alarm / (4 * count))

@@ -17,9 +17,7 @@ import numpy as np
 from scumble.audit import examine, full_size_findings
 from scumble.audit.report import Finding, Report
 from scumble.audit.samples import Samples
-from scumble.privacy import noise
 from scumble.privacy.calibration import Calibration, calibrate
-from scumble.privacy.sensitivity import LAPLACE
 
 
 @dataclass
@@ -45,8 +43,7 @@ class Setting:
         return Fraction(self.rows) / self.scale
 
     def draw(self, scale: Fraction, size: tuple[int, ...]) -> np.ndarray:
-        law = noise.discrete_laplace if self.calibration.mechanism == LAPLACE else noise.discrete_gaussian
-        return law(scale, size)
+        return self.calibration.law.draw(scale, size)
 
     def noise(self, n: int, scale: Fraction | None = None) -> np.ndarray:
         """Noise for the counters of n releases."""
@@ -119,7 +116,7 @@ def scale_halved(s: Setting, table: np.ndarray, n: int) -> Samples:
 def scale_of_one_row_less(s: Setting, table: np.ndarray, n: int) -> Samples:
     """(R − 1)/ε: an off-by-one. With δ > 0, √(R − 1) for √R."""
     less = Fraction(s.rows - 1, s.rows)
-    if s.calibration.mechanism != LAPLACE:
+    if not s.calibration.law.pure:
         less = Fraction(float(less) ** 0.5)
     return s.samples(table + s.noise(n, s.scale * less), int(table[0].sum()))
 
@@ -127,7 +124,7 @@ def scale_of_one_row_less(s: Setting, table: np.ndarray, n: int) -> Samples:
 @_mutant
 def scale_of_one_row(s: Setting, table: np.ndarray, n: int) -> Samples:
     """1/ε: one record is in one counter of *every* row, which is easily forgotten. With δ > 0, 1 for √R."""
-    less = Fraction(1, s.rows) if s.calibration.mechanism == LAPLACE else Fraction(float(s.rows) ** -0.5)
+    less = Fraction(1, s.rows) if s.calibration.law.pure else Fraction(float(s.rows) ** -0.5)
     return s.samples(table + s.noise(n, s.scale * less), int(table[0].sum()))
 
 
@@ -230,7 +227,7 @@ def float_noise(s: Setting, table: np.ndarray, n: int) -> Samples:
     words = np.frombuffer(os.urandom(16 * n * table.size), np.uint64).reshape(2, *size)
     unit = (words + 0.5) * 2.0**-64
     scale = float(s.scale)
-    if s.calibration.mechanism == LAPLACE:
+    if s.calibration.law.pure:
         drawn = -scale * np.log(unit[0]) * np.where(unit[1] < 0.5, -1.0, 1.0)
     else:  # with the usual slip of a continuous law of the discrete one's σ and floor for round
         drawn = scale * np.sqrt(-2.0 * np.log(unit[0])) * np.cos(2.0 * np.pi * unit[1]) - 0.5

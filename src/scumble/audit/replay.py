@@ -32,9 +32,10 @@ from fractions import Fraction
 import numpy as np
 
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.laws import LAPLACE, LAWS
+from scumble.privacy.laws.law import Drawn
 from scumble.privacy.seam import Published
-from scumble.privacy.sensitivity import GAUSSIAN, LAPLACE
-from scumble.privacy.splitting import enough, share_scale
+from scumble.privacy.splitting import enough, shares_of
 
 BEST = "best-of-noisy-scores"
 """A mechanism of which only the winner's place is published."""
@@ -54,20 +55,12 @@ class Call:
 
     def cost(self, other: Call) -> tuple[Fraction, Fraction]:
         """(ε, ρ) for these outputs from the other's exact numbers instead of these; one of the two is zero."""
-        moves = [int(move) for move in (other.exact - self.exact).ravel() if move]
-        if self.kind == GAUSSIAN:
-            return Fraction(0), Fraction(sum(move * move for move in moves)) / (2 * self.scale**2)
+        moves = (other.exact - self.exact).ravel()
         if self.kind == BEST:
-            moves = [int(move) for move in other.exact - self.exact]
-            return Fraction(max(moves) - min(moves)) / self.scale, Fraction(0)
-        return Fraction(sum(map(abs, moves))) / self.scale, Fraction(0)
-
-
-@dataclass(frozen=True)
-class _Law:
-    kind: str
-    scale: Fraction
-    parts: int = 1
+            return Fraction(int(max(moves)) - int(min(moves))) / self.scale, Fraction(0)
+        law = LAWS[self.kind]
+        spent = law.spent([int(move) for move in moves if move], self.scale)
+        return (spent, Fraction(0)) if law.pure else (Fraction(0), spent)
 
 
 @dataclass(frozen=True)
@@ -78,10 +71,10 @@ class _Held:
     counters: np.ndarray
     count: int | None
 
-    def law(self, *, count: bool = False) -> _Law:
+    def law(self, *, count: bool = False) -> Drawn:
         """Of the published sum: all shares together, if the noise is one of several shares."""
         text = self.claim.exact_count_scale if count else self.claim.exact_scale
-        return _Law(self.claim.mechanism, Fraction(text or 0))
+        return Drawn(self.claim.mechanism, Fraction(text or 0))
 
 
 class Session:
@@ -89,10 +82,10 @@ class Session:
 
     def __init__(self, before: Session | None = None) -> None:
         self.calls: list[Call] = []
-        self.draws: list[tuple[_Law, tuple[int, ...]]] = []
+        self.draws: list[tuple[Drawn, tuple[int, ...]]] = []
         self.problems: list[str] = []
         self._before = before
-        self._waiting: list[tuple[_Law, np.ndarray]] = []
+        self._waiting: list[tuple[Drawn, np.ndarray]] = []
         self._held: dict[str, _Held] = {}
         self._used: dict[frozenset[str], Published] = {}
         self._exact: dict[frozenset[str], Published] = {}
@@ -100,7 +93,7 @@ class Session:
     # ---- what the seam tells ----
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
-        law = _Law(kind, scale, parts)
+        law = Drawn(kind, scale, parts)
         self.draws.append((law, values.shape))
         self._waiting.append((law, values.copy()))
 
@@ -138,12 +131,12 @@ class Session:
         return out.copy(), noisy
 
     def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
-        self._take(_Law(LAPLACE, scale), np.empty(len(scores)), values=False)
-        return int(self._call(_Law(BEST, scale), np.array(scores, np.int64), np.array([winner]))[0])
+        self._take(Drawn(LAPLACE.name, scale), np.empty(len(scores)), values=False)
+        return int(self._call(Drawn(BEST, scale), np.array(scores, np.int64), np.array([winner]))[0])
 
     # ---- behind it ----
 
-    def _take(self, law: _Law, noise: np.ndarray, *, values: bool = True) -> None:
+    def _take(self, law: Drawn, noise: np.ndarray, *, values: bool = True) -> None:
         """The portion of noise that was drawn with this law, and with these values, is spoken for."""
         for k, (drawn, drew) in enumerate(self._waiting):
             if drawn == law and drew.shape == noise.shape and (not values or np.array_equal(drew, noise)):
@@ -162,7 +155,7 @@ class Session:
             return out + (exact - before), count
         return out + (exact - before), noisy + exact_count - before_count
 
-    def _call(self, law: _Law, exact: np.ndarray, output: np.ndarray) -> np.ndarray:
+    def _call(self, law: Drawn, exact: np.ndarray, output: np.ndarray) -> np.ndarray:
         call = Call(law.kind, law.scale, exact, output.copy())
         self.calls.append(call)
         if self._before is not None and len(self.calls) <= len(self._before.calls):
@@ -220,9 +213,9 @@ def _allowed(claim: PrivacyClaim) -> list[tuple[Fraction, Fraction]]:
         for part in claim.parts:
             sums = list(dict.fromkeys((a + c, b + d) for a, b in sums for c, d in _allowed(part)))
         return sums
-    if claim.mechanism == GAUSSIAN:
-        return [(Fraction(0), Fraction(claim.rho or 0.0))]
-    return [(Fraction(claim.epsilon), Fraction(0))]
+    if claim.law.pure:
+        return [(Fraction(claim.epsilon), Fraction(0))]
+    return [(Fraction(0), Fraction(claim.rho or 0.0))]
 
 
 def _ratio(spent: Fraction, allowed: Fraction) -> float:
@@ -238,11 +231,9 @@ def _same(here: Call, there: Call) -> bool:
     return (here.kind, here.scale, here.exact.shape) == (there.kind, there.scale, there.exact.shape)
 
 
-def _drawn_law(claim: PrivacyClaim, *, count: bool = False) -> _Law:
+def _drawn_law(claim: PrivacyClaim, *, count: bool = False) -> Drawn:
     """The law of the noise that this claim must have been made good with."""
     text = claim.exact_count_scale if count else claim.exact_scale
     if text is None or claim.custodians is None:
-        return _Law(claim.mechanism, Fraction(text or 0))
-    if claim.mechanism == LAPLACE:
-        return _Law("laplace-share", Fraction(text), enough(claim))
-    return _Law(GAUSSIAN, share_scale(claim, count=count))
+        return Drawn(claim.mechanism, Fraction(text or 0))
+    return shares_of(claim).drawn(Fraction(text), enough(claim))

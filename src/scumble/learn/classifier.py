@@ -22,7 +22,8 @@ from scumble.learn.kernel_choice import choose_kernel
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
-from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction, float_up
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid

@@ -14,7 +14,7 @@ from scumble.learn.base import DensityMixin, PrivateEstimator, default_kernel, r
 from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
 from scumble.privacy.account import Account
-from scumble.privacy.claim import overlapping
+from scumble.privacy.composition import overlapping
 from scumble.reading.answers import Answers
 from scumble.release import Release
 from scumble.sketch import release_disjoint

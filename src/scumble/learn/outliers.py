@@ -12,7 +12,8 @@ from scumble.kernels import Kernel
 from scumble.learn import quantiles
 from scumble.learn.base import OutlierMixin, PrivateEstimator
 from scumble.privacy.account import Account
-from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.release import Release
 from scumble.sketch import release_disjoint

@@ -16,7 +16,7 @@ from scumble.learn.erm import minimize
 from scumble.learn.moments import second_moments
 from scumble.learn.targets import require_target
 from scumble.privacy.account import Account
-from scumble.privacy.claim import overlapping
+from scumble.privacy.composition import overlapping
 from scumble.release import Release
 from scumble.sketch import Sketch, release_disjoint
 

@@ -5,28 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
-from scumble.errors import MergeError, ParameterError, parameter
-from scumble.privacy.curve import least_epsilon
+from scumble.errors import ParameterError, parameter
+from scumble.privacy import composition
+from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import as_fraction, float_down, float_up
-from scumble.privacy.gaussian import Shift, certified_delta, smoothing_delta, zcdp_delta
-from scumble.privacy.laplace import laplace_delta
-from scumble.privacy.sensitivity import (
-    GAUSSIAN,
-    LAPLACE,
-    MERGED,
-    NEIGHBORS,
-    SHARE_SLACK,
-    costs,
-    gaussian_shift,
-    sides_of,
-    unit_of,
-)
+from scumble.privacy.laws import LAWS
+from scumble.privacy.laws.law import Law
+from scumble.privacy.sensitivity import NEIGHBORS, Moves, Scales, unit_of
 
 
 @dataclass(frozen=True)
@@ -89,8 +79,8 @@ class PrivacyClaim:
         if self.mechanism == MERGED:
             if self.combination not in ("disjoint", "overlapping") or len(self.parts) < 1:
                 raise parameter("combination", "'disjoint' or 'overlapping', with parts", self.combination)
-        elif self.mechanism not in (LAPLACE, GAUSSIAN):
-            raise parameter("mechanism", f"one of {(LAPLACE, GAUSSIAN, MERGED)}", self.mechanism)
+        elif self.mechanism not in LAWS:
+            raise parameter("mechanism", f"one of {(*LAWS, MERGED)}", self.mechanism)
         elif self.rows is None or self.rows < 1 or self.exact_scale is None:
             raise parameter("rows", "given, with an exact scale", self.rows)
         elif self.combination != "single" or self.parts:
@@ -102,6 +92,25 @@ class PrivacyClaim:
             self.mechanism == MERGED or not 0 <= (self.dropouts or 0) < self.custodians
         ):
             raise parameter("dropouts", "at least 0 and below `custodians`", self.dropouts)
+
+    # -- the noise, of a single release -------------------------------------------------------
+
+    @property
+    def law(self) -> Law:
+        """The law of the noise."""
+        return LAWS[self.mechanism]
+
+    @property
+    def moves(self) -> Moves:
+        """How far one person moves the release."""
+        assert self.rows is not None
+        return Moves(self.rows, self.neighbors, self.records_per_person)
+
+    @property
+    def scales(self) -> Scales:
+        """The exact scales of the noise."""
+        assert self.exact_scale is not None
+        return Scales(Fraction(self.exact_scale), Fraction(self.exact_count_scale) if self.exact_count_scale else None)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -122,35 +131,12 @@ class PrivacyClaim:
         return best
 
     def _curve(self, delta: float) -> float:
-        if self.combination == "disjoint":
-            return max(part.equivalent(delta) for part in self.parts)
-        if self.combination == "overlapping":
-            share = math.nextafter(delta / len(self.parts), 0)
-            apart = float_up(sum((Fraction(p.equivalent(share)) for p in self.parts), Fraction(0)))
-            return min(apart, _tightest(self.parts, delta)[0])
-        assert self.rows is not None and self.exact_scale is not None
-        people = self.records_per_person
-        scale = float_down(Fraction(self.exact_scale))
-        count = float_down(Fraction(self.exact_count_scale)) if self.exact_count_scale else None
-        if self.mechanism == LAPLACE:
-            coins, count_step = sides_of(self.neighbors) * self.rows, people / count if count else 0.0
-            return least_epsilon(
-                lambda epsilon: laplace_delta(epsilon, coins, people / scale, count_step, delta), delta
-            )
-        shift = self._shift()
-        if self.custodians is not None:
-            # A sum of shares is a discrete Gaussian up to e^±c, c at most SHARE_SLACK (splitting.proof.md, Lemma 3).
-            delta *= 1 - 2 * SHARE_SLACK
-            exact = least_epsilon(lambda epsilon: certified_delta(epsilon, shift, delta), delta)
-            return exact + 2 * SHARE_SLACK * min(1.0, self.epsilon)
-        return least_epsilon(lambda epsilon: certified_delta(epsilon, shift, delta), delta)
-
-    def _shift(self) -> Shift:
-        """What one person does to Gaussian counters and count, with scales rounded to the safe side."""
-        assert self.rows is not None and self.exact_scale is not None
-        sigma = float_down(Fraction(self.exact_scale))
-        count = float_down(Fraction(self.exact_count_scale)) if self.exact_count_scale else None
-        return gaussian_shift(self.rows, self.neighbors, self.records_per_person, sigma, count)
+        if self.mechanism == MERGED:
+            return composition.curve(self, delta)
+        # A sum of shares has its law up to e^±c, c at most `slack` (splitting.proof.md, Lemma 3).
+        shares = self.law.shares if self.custodians is not None else None
+        room = 2 * shares.slack if shares is not None else 0.0
+        return self.law.curve(self.moves, self.scales, delta * (1 - room)) + room * min(1.0, self.epsilon)
 
     @property
     def added_up(self) -> str:
@@ -159,11 +145,7 @@ class PrivacyClaim:
         "largest" of disjoint parts; of overlapping ones the "sum" of ε and δ, or what is less at the same δ: by "rho",
         or "gaussian", Gaussian noise as one mechanism and the rest by its sum.
         """
-        if self.mechanism != MERGED:
-            return ""
-        if self.combination == "disjoint":
-            return "largest"
-        return "sum" if self.epsilon >= _sum_of_epsilons(self.parts) else _tightest(self.parts, self.delta)[1]
+        return composition.way(self) if self.mechanism == MERGED else ""
 
     def sentence(self) -> str:
         """What it means for one person, in one plain sentence."""
@@ -180,8 +162,8 @@ class PrivacyClaim:
         delta = f", δ = {self.delta:.4g}" if self.delta else ""
         rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
-        if self.added_up in _HOW:
-            kind += f", {_HOW[self.added_up]}"
+        if self.added_up in composition.HOW:
+            kind += f", {composition.HOW[self.added_up]}"
         if self.custodians is not None:
             kind += f" from {self.custodians} custodians, any {self.custodians - (self.dropouts or 0)} of them enough"
         return f"ε = {self.epsilon:.6g}{delta}{rho} ({self.neighbors} one {self.unit}; {kind})"
@@ -214,15 +196,7 @@ class PrivacyClaim:
     def _check(self) -> None:
         """A stored claim may not promise more than its own exact scales give."""
         if self.mechanism == MERGED:
-            if self.combination == "disjoint":
-                follows = self == _disjoint(self.parts)
-            else:
-                # Older files hold the plain sum, a weaker promise; another machine may find another last digit.
-                plain = _plain_sum(self.parts)
-                least = _tightest(plain.parts, plain.delta)[0] if plain.delta else plain.epsilon
-                follows = min(least, plain.epsilon) <= self.epsilon <= plain.epsilon
-                follows = follows and dataclasses.replace(self, epsilon=plain.epsilon) == plain
-            if not follows:
+            if not composition.follows(self):
                 raise ParameterError("The claim of a merged release does not follow from its parts.")
             return
         assert self.rows is not None and self.exact_scale is not None
@@ -231,13 +205,9 @@ class PrivacyClaim:
         shown = (self.scale, self.count_scale)
         if shown != (float(exact), None if count is None else float(count)):
             raise ParameterError("The claim's scales differ from its exact scales.")
-        epsilon, rho = costs(self.mechanism, self.rows, self.neighbors, self.records_per_person, exact, count)
-        too_small = self.rho is None or self.rho < rho or (epsilon is not None and self.epsilon < epsilon)
-        if self.mechanism == GAUSSIAN and not too_small:
-            # By the certificate that `calibrate` asked for; a millionth more, for another machine's last digits.
-            too_small = not 0 < self.delta < 1
-            too_small = too_small or self.delta * (1 + 1e-6) < certified_delta(self.epsilon, self._shift(), self.delta)
-        if too_small:
+        law, moves, scales = self.law, self.moves, Scales(exact, count)
+        enough = self.rho is not None and self.rho >= float_up(law.rho(moves, scales))
+        if not (enough and law.proves(moves, scales, self.epsilon, self.delta)):
             raise ParameterError("The claim promises more privacy than its noise scales give.")
 
 
@@ -268,140 +238,3 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dropouts": (int, type(None)),
 }
 _FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")
-
-
-# -- combining --------------------------------------------------------------------------------
-
-
-def disjoint(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
-    """The claim of several releases where each *person* is in at most one: the largest of their costs.
-
-    Parallel composition (McSherry 2009). Under ``neighbors="replace"`` it holds only if the part to which
-    a record belongs does not depend on the record's values: a record that changes must stay where it is.
-    """
-    found = _compatible(claims)
-    return found[0] if len(found) == 1 else _disjoint(found)
-
-
-def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
-    """The claim of several releases that may all contain the same person: the costs add up.
-
-    The δ add up, and ε is the least of three, all of them proven (calibration.proof.md, *Merging*): the sum of the ε
-    (Dwork et al. 2006); what the sum of the ρ gives (Bun & Steinke 2016); Gaussian releases taken as one mechanism
-    whose μ² is the sum of theirs (Dong, Roth & Su 2022), pure ones added. A sum of pure promises stays pure.
-
-    >>> from scumble.privacy import calibrate
-    >>> week = overlapping([calibrate(100, epsilon=1, delta=1e-6).claim] * 7)
-    >>> round(week.epsilon, 2), week.delta, week.added_up
-    (2.62, 7e-06, 'gaussian')
-    """
-    found = _compatible(claims)
-    return found[0] if len(found) == 1 else _overlapping(found)
-
-
-def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
-    """The claim of several releases that have no *record* in common.
-
-    A record is in one of them: where records are protected, the cost is the largest of theirs. A person may have
-    records in each of them, up to `records_per_person` every time: for a person the costs add up.
-    """
-    found = _compatible(claims)
-    return disjoint(found) if min(claim.records_per_person for claim in found) == 1 else overlapping(found)
-
-
-def _compatible(claims: Iterable[PrivacyClaim]) -> tuple[PrivacyClaim, ...]:
-    found = tuple(claims)
-    if not found:
-        raise ParameterError("`claims` must hold at least one claim, got none.")
-    for claim in found[1:]:
-        if claim.neighbors != found[0].neighbors:
-            raise MergeError(f"Cannot merge: neighbors is {found[0].neighbors!r} here and {claim.neighbors!r} there.")
-    return found
-
-
-def _disjoint(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
-    # The largest does not care for repeats: a thousand equal parts stay one.
-    parts = tuple(dict.fromkeys(_flat(claims, "disjoint")))
-    rhos = [part.rho for part in parts if part.rho is not None]
-    return _merged(
-        parts,
-        "disjoint",
-        epsilon=max(part.epsilon for part in parts),
-        delta=max(part.delta for part in parts),
-        rho=max(rhos) if len(rhos) == len(parts) else None,
-    )
-
-
-def _overlapping(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
-    plain = _plain_sum(claims)
-    if not plain.delta:
-        return plain
-    epsilon, _ = _tightest(plain.parts, plain.delta)
-    return dataclasses.replace(plain, epsilon=min(plain.epsilon, epsilon * (1 + ROOM)))
-
-
-@lru_cache(maxsize=256)
-def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str]:
-    """The least ε of all parts together at this δ, by ρ or with Gaussian noise as one mechanism; and which of them."""
-    ways = [(math.inf, "sum")]
-    rhos = [part.rho for part in parts]
-    if None not in rhos:
-        total = float_up(sum((Fraction(one) for one in rhos if one is not None), Fraction(0)))
-        ways.append((least_epsilon(lambda epsilon: zcdp_delta(epsilon, total), delta), "rho"))
-    gaussian = [part for part in parts if part.mechanism == GAUSSIAN and part.custodians is None]
-    others = [part for part in parts if part not in gaussian]
-    if gaussian and not any(part.delta for part in others):
-        shifts = [part._shift() for part in gaussian]
-        # Tiny σ has no smooth bound; it has a ρ.
-        rho = math.fsum(shift.rho() for shift in shifts)
-        together = least_epsilon(
-            lambda epsilon: min(smoothing_delta(epsilon, *shifts), zcdp_delta(epsilon, rho)), delta
-        )
-        ways.append((float_up(sum((Fraction(part.epsilon) for part in others), Fraction(together))), "gaussian"))
-    return min(ways)
-
-
-ROOM = 1e-7
-"""How much larger the claim is than what was found: a reader's arithmetic may differ in the last digits."""
-
-_HOW = {"rho": "added up by ρ", "gaussian": "Gaussian noise added up exactly"}
-
-
-def _plain_sum(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
-    """Basic composition (Dwork et al. 2006): ε, δ and ρ each add up."""
-    parts = _flat(claims, "overlapping")
-    rhos = [Fraction(part.rho) for part in parts if part.rho is not None]
-    return _merged(
-        parts,
-        "overlapping",
-        epsilon=_sum_of_epsilons(parts),
-        delta=min(1.0, float_up(sum((Fraction(part.delta) for part in parts), Fraction(0)))),
-        rho=float_up(sum(rhos, Fraction(0))) if len(rhos) == len(parts) else None,
-    )
-
-
-def _sum_of_epsilons(parts: tuple[PrivacyClaim, ...]) -> float:
-    return float_up(sum((Fraction(part.epsilon) for part in parts), Fraction(0)))
-
-
-def _flat(claims: tuple[PrivacyClaim, ...], combination: str) -> tuple[PrivacyClaim, ...]:
-    """Claims merged in the same way before are taken apart again: merging is associative."""
-    return tuple(part for claim in claims for part in (claim.parts if claim.combination == combination else (claim,)))
-
-
-def _merged(
-    parts: tuple[PrivacyClaim, ...], combination: str, *, epsilon: float, delta: float, rho: float | None
-) -> PrivacyClaim:
-    # A person is protected everywhere only with as many records as every part allows.
-    people = min(part.records_per_person for part in parts)
-    return PrivacyClaim(
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        neighbors=parts[0].neighbors,
-        unit=unit_of(people),
-        records_per_person=people,
-        mechanism=MERGED,
-        combination=combination,
-        parts=parts,
-    )

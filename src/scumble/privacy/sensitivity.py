@@ -12,17 +12,12 @@ A person with up to m records: m times as much. No bound on the data is needed.
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from fractions import Fraction
 
-from scumble.privacy.exact import float_up
-from scumble.privacy.gaussian import Shift
+from scumble.privacy.exact import float_down
 
 NEIGHBORS = ("add-remove", "replace")
-LAPLACE, GAUSSIAN, MERGED = "discrete-laplace", "discrete-gaussian", "merged"
-
-SHARE_SLACK = 1e-9
-"""How far, as c in e^±c, a sum of Gaussian shares may be from its ideal law (`scumble.privacy.splitting`)."""
 
 
 def sides_of(neighbors: str) -> int:
@@ -35,32 +30,56 @@ def unit_of(records_per_person: int) -> str:
     return "record" if records_per_person == 1 else "person"
 
 
-def costs(
-    mechanism: str, rows: int, neighbors: str, people: int, scale: Fraction, count: Fraction | None
-) -> tuple[float | None, float]:
-    """Pure ε (None for Gaussian noise) and zCDP ρ of a release with these exact scales, rounded up.
+@dataclass(frozen=True)
+class Moves:
+    """The worst that a person with up to `people` records does to a release of `rows` rows.
 
-    Laplace: ε = L1/s, and each coordinate, being εᵢ-private, is εᵢ²/2-zCDP (Bun & Steinke 2016, Proposition
-    1.4), which adds up to Σ move²/(2s²). Gaussian: Σ move²/(2σ²) as well (Canonne, Kamath & Steinke 2020,
-    Theorem 4). In a row, moves that add up to at most m have squares that add up to at most m².
+    In a row, moves that add up to at most m have squares that add up to at most m².
     """
-    sides = sides_of(neighbors)
-    rho = Fraction(sides * rows * people**2) / (2 * scale**2)
-    if count is not None:
-        rho += Fraction(people**2) / (2 * count**2)
-    if mechanism == GAUSSIAN:
-        return None, float_up(rho)
-    epsilon = Fraction(sides * rows * people) / scale + (Fraction(people) / count if count is not None else 0)
-    return float_up(epsilon), float_up(rho)
+
+    rows: int
+    neighbors: str
+    people: int
+
+    @property
+    def cells(self) -> int:
+        """Counters that one record moves."""
+        return sides_of(self.neighbors) * self.rows
+
+    @property
+    def total(self) -> int:
+        """L1 of all counters."""
+        return self.cells * self.people
+
+    @property
+    def squared(self) -> int:
+        """L2² of all counters."""
+        return self.cells * self.people**2
 
 
-def gaussian_shift(rows: int, neighbors: str, people: int, sigma: float, count_sigma: float | None) -> Shift:
-    """The worst move of a person's records: m records in each row, taken out of one cell or spread over m."""
-    sides = sides_of(neighbors)
-    return Shift(
-        cells=sides * rows * people,
-        squared=sides * rows * people**2,
-        sigma=sigma,
-        count=people if count_sigma is not None else 0,
-        count_sigma=count_sigma if count_sigma is not None else math.inf,
-    )
+@dataclass(frozen=True)
+class Scales:
+    """The exact noise scales of one release: of its counters, and of its count (None: no noisy count)."""
+
+    counters: Fraction
+    count: Fraction | None
+
+    def rounded_down(self) -> tuple[float, float | None]:
+        """As floats, to the safe side: less noise than there is."""
+        return float_down(self.counters), None if self.count is None else float_down(self.count)
+
+
+def pure_cost(moves: Moves, scales: Scales) -> Fraction:
+    """Σ move/scale: ε, where the noise of each coordinate hides a move by one with an ε of 1/scale."""
+    counters = Fraction(moves.total) / scales.counters
+    return counters if scales.count is None else counters + Fraction(moves.people) / scales.count
+
+
+def concentrated_cost(moves: Moves, scales: Scales) -> Fraction:
+    """Σ move²/(2 scale²): ρ of Gaussian noise, and of Laplace noise.
+
+    Gaussian: Canonne, Kamath & Steinke 2020, Theorem 4. Laplace: each coordinate, being εᵢ-private with
+    εᵢ = move/scale, is εᵢ²/2-zCDP (Bun & Steinke 2016, Proposition 1.4), and these add up.
+    """
+    counters = Fraction(moves.squared) / (2 * scales.counters**2)
+    return counters if scales.count is None else counters + Fraction(moves.people**2) / (2 * scales.count**2)

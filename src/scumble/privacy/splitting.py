@@ -21,18 +21,14 @@ The argument is in ``splitting.proof.md``.
 from __future__ import annotations
 
 import dataclasses
-import math
 from fractions import Fraction
 
-import numpy as np
-
 from scumble.errors import PrivacyError, parameter
-from scumble.privacy import noise
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, calibrate
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.exact import Number, as_count, as_fraction, float_down, float_up
-from scumble.privacy.polya import laplace_share
-from scumble.privacy.sensitivity import LAPLACE, SHARE_SLACK, sides_of
+from scumble.privacy.exact import Number, as_count, float_up
+from scumble.privacy.laws.law import Shares, Size
+from scumble.privacy.noise import Integers
 
 
 def calibrate_shares(
@@ -54,13 +50,13 @@ def calibrate_shares(
     people = as_count("custodians", custodians)
     missing = _dropouts(dropouts, people)
     common = {"neighbors": neighbors, "records_per_person": records_per_person, "count_share": count_share}
-    if as_fraction("delta", delta) == 0:
-        plain = calibrate(rows, epsilon=epsilon, delta=delta, **common).claim  # type: ignore[arg-type]
-        return dataclasses.replace(plain, custodians=people, dropouts=missing)
     wanted = calibrate(rows, epsilon=epsilon, delta=delta, **common).claim  # type: ignore[arg-type]
-    room = 2 * Fraction(SHARE_SLACK)
+    slack = shares_of(wanted).slack
+    if slack == 0:
+        return dataclasses.replace(wanted, custodians=people, dropouts=missing)
+    room = 2 * Fraction(slack)
     exact = Fraction(wanted.epsilon)
-    # Room for the sum's distance from its ideal law: (ε − 2c, δ e^−c), not (ε, δ); c <= SHARE_SLACK·min(1, ε).
+    # Room for the sum's distance from its ideal law: (ε − 2c, δ e^−c), not (ε, δ); c <= slack·min(1, ε).
     ideal = calibrate(
         rows,
         epsilon=exact - room * min(Fraction(1), exact),
@@ -69,7 +65,7 @@ def calibrate_shares(
     ).claim
     claim = dataclasses.replace(ideal, epsilon=wanted.epsilon, delta=wanted.delta, custodians=people, dropouts=missing)
     distance = _distance(claim)
-    if distance > SHARE_SLACK * min(1.0, claim.epsilon):
+    if distance > slack * min(1.0, claim.epsilon):
         raise parameter(
             "custodians",
             "few enough that a share's σ is at least 2 or so",
@@ -81,13 +77,11 @@ def calibrate_shares(
     return dataclasses.replace(claim, rho=float_up(Fraction(claim.rho) + Fraction(distance)))
 
 
-def share_scale(claim: PrivacyClaim, *, count: bool = False) -> Fraction:
-    """σ of one Gaussian share: full σ over √k, rounded up by less than 10⁻²⁰."""
-    text = claim.exact_count_scale if count else claim.exact_scale
-    assert text is not None
-    square = Fraction(text) ** 2 / enough(claim)
-    ten = 10**20
-    return Fraction(math.isqrt(math.floor(square * ten**2)) + 1, ten)
+def shares_of(claim: PrivacyClaim) -> Shares:
+    """How the law of this claim splits."""
+    if claim.law.shares is None:
+        raise PrivacyError(f"Several custodians cannot draw {claim.law.title} together. Hint: use another budget.")
+    return claim.law.shares
 
 
 def enough(claim: PrivacyClaim) -> int:
@@ -97,55 +91,42 @@ def enough(claim: PrivacyClaim) -> int:
     return claim.custodians - claim.dropouts
 
 
-def draw_counters_share(claim: PrivacyClaim, size: int | tuple[int, ...]) -> noise.Integers:
+def share_scale(claim: PrivacyClaim, *, count: bool = False) -> Fraction:
+    """The scale with which one share is drawn."""
+    return shares_of(claim).drawn(_full_scale(claim, count=count), enough(claim)).scale
+
+
+def draw_counters_share(claim: PrivacyClaim, size: Size) -> Integers:
     """Fresh noise for one custodian's counters."""
-    if claim.mechanism == LAPLACE:
-        assert claim.exact_scale is not None
-        return laplace_share(Fraction(claim.exact_scale), enough(claim), size)
-    return noise.discrete_gaussian(share_scale(claim), size)
+    return shares_of(claim).draw(claim.scales.counters, enough(claim), size)
 
 
 def draw_count_share(claim: PrivacyClaim) -> int:
     """Fresh noise for one custodian's count."""
-    if claim.exact_count_scale is None:
+    if claim.scales.count is None:
         raise PrivacyError("This claim is of a release without a noisy count.")
-    if claim.mechanism == LAPLACE:
-        return int(laplace_share(Fraction(claim.exact_count_scale), enough(claim), 1)[0])
-    return int(noise.discrete_gaussian(share_scale(claim, count=True), 1)[0])
+    return int(shares_of(claim).draw(claim.scales.count, enough(claim), 1)[0])
 
 
 def variances(claim: PrivacyClaim, arrived: int) -> tuple[float, float]:
     """Variance of the noise on a counter and on the count in the sum of `arrived` shares."""
-    if claim.mechanism == LAPLACE:
-        assert claim.exact_scale is not None
-        counter = noise.laplace_variance(Fraction(claim.exact_scale)) / enough(claim)
-        count = claim.exact_count_scale and noise.laplace_variance(Fraction(claim.exact_count_scale)) / enough(claim)
-    else:
-        counter = noise.gaussian_variance(share_scale(claim))
-        count = claim.exact_count_scale and noise.gaussian_variance(share_scale(claim, count=True))
-    return arrived * counter, arrived * (count or 0.0)
+    shares, scales = shares_of(claim), claim.scales
+    counter = shares.variance(scales.counters, enough(claim))
+    count = 0.0 if scales.count is None else shares.variance(scales.count, enough(claim))
+    return arrived * counter, arrived * count
+
+
+def _full_scale(claim: PrivacyClaim, *, count: bool) -> Fraction:
+    scale = claim.scales.count if count else claim.scales.counters
+    assert scale is not None
+    return scale
 
 
 def _distance(claim: PrivacyClaim) -> float:
     """c: how far, as a factor e^±c, the sum of the touched coordinates' noise may be from the ideal (Lemma 3)."""
-    assert claim.rows is not None
-    cells = sides_of(claim.neighbors) * claim.rows * claim.records_per_person
-    total = cells * _distance_of_one(float_down(share_scale(claim)), enough(claim))
-    if claim.exact_count_scale is not None:
-        total += _distance_of_one(float_down(share_scale(claim, count=True)), enough(claim))
-    return total
-
-
-def _distance_of_one(sigma: float, shares: int) -> float:
-    """Σ over k of ln((1 + 2κ)/(1 − 2κ)), κ <= x/(1 − x), x = exp(−2π²σ² k/(k + 1)) (calibration.proof.md, Lemma 3)."""
-    if shares == 1:
-        return 0.0
-    steps = np.arange(1, min(shares, 10**6)) / np.arange(2, min(shares, 10**6) + 1)
-    x = np.exp(-2 * math.pi**2 * sigma**2 * steps)
-    if x.max() > 0.1:
-        return math.inf
-    kappa = 2 * x / (1 - x)
-    return float(np.sum(np.log1p(kappa) - np.log1p(-kappa))) * (1 + 1e-6) * max(1.0, shares / 10**6)
+    shares, scales = shares_of(claim), claim.scales
+    total = claim.moves.total * shares.distance(scales.counters, enough(claim))
+    return total if scales.count is None else total + shares.distance(scales.count, enough(claim))
 
 
 def _dropouts(value: object, custodians: int) -> int:

@@ -21,7 +21,8 @@ from typing import Protocol
 
 from scumble.errors import BudgetError, PrivacyError
 from scumble.privacy.account import Account, Key
-from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 
 _SPENT: dict[str, list[Key | None]] = {}
 """Lineages released in this process, and the accounts that were charged: however sketches were merged, each record's

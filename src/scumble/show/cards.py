@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scumble.privacy.laws import LAWS
+
 if TYPE_CHECKING:
     from scumble.bundle import Bundle
     from scumble.release import Release
 
 WIDTH = 100
-_NOISE = {
-    "discrete-laplace": "discrete Laplace noise",
-    "discrete-gaussian": "discrete Gaussian noise",
-    "merged": "several releases, merged",
-}
 
 
 def facts(found: Release | Bundle) -> dict[str, Any]:
@@ -173,7 +170,9 @@ def _protected(neighbors: str, unit: str, people: int) -> str:
 def _mechanism(data: dict[str, Any]) -> str:
     scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
     count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
-    return f"{_NOISE.get(data['mechanism'], data['mechanism'])}{scale}{count}; exact, from the system's entropy"
+    law = LAWS.get(data["mechanism"])
+    noise = "several releases, merged" if law is None else law.title
+    return f"{noise}{scale}{count}; exact, from the system's entropy"
 
 
 def _size(data: dict[str, Any]) -> str:

@@ -36,6 +36,8 @@ from scumble.sources.source import Source
 
 ROOT = Path(scumble.__file__).parent
 DRAWS = {"discrete_laplace", "discrete_gaussian", "laplace_share"}
+LAWS = {"law", "shares", "shares_of"}
+"""Whose `draw` draws noise: a law, or its shares (`scumble.privacy.laws`)."""
 AUDITORS = ("audit", "privacy/seam.py", "privacy/__init__.py", "learn/__init__.py")
 
 READS_ONLY = {
@@ -194,8 +196,16 @@ def _noisy_functions(tree: ast.AST, inside: str = "") -> Iterator[str]:
 
 def _is_noisy(node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
-        return node.attr in DRAWS or (isinstance(node.value, ast.Name) and node.value.id == "seam")
+        owner = _last_name(node.value)
+        return node.attr in DRAWS or owner == "seam" or (node.attr == "draw" and owner in LAWS)
     return isinstance(node, ast.Name) and node.id in DRAWS
+
+
+def _last_name(node: ast.AST) -> str:
+    """`c` of `a.b.c` and of `c(...)`."""
+    if isinstance(node, ast.Call):
+        return _last_name(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _all_kinds(kind: Any) -> list[Any]:

@@ -30,7 +30,8 @@ from scumble.audit.replay import Session
 from scumble.bundle import Bundle
 from scumble.cli import main
 from scumble.privacy import seam
-from scumble.privacy.claim import PrivacyClaim, overlapping
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
 from scumble.release import Release
 from scumble.releasing import spending
 

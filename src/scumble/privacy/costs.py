@@ -1,0 +1,290 @@
+"""What releases cost a dataset, exactly: the arithmetic of the ledger.
+
+**How costs add up.** A dataset's account follows one of two rules, chosen when it is opened:
+
+- ``"pure"``: Σε ≤ ε and Σδ ≤ δ (basic composition, Dwork et al. 2006);
+- ``"zcdp"``: Σρ ≤ ρ (Bun & Steinke 2016, Lemma 1.7), where ρ is the largest one that implies (ε, δ). For many releases
+  this is far cheaper: √k instead of k.
+
+Releases of *disjoint parts* of the dataset (by year, by region; each person in only one part) cost the largest sum of
+any one part (parallel composition, McSherry 2009).
+
+**Exactness.** Costs are computed from the exact noise scales and kept as fractions: three times 0.1 is 0.3. Nothing
+here knows of files: they are `scumble.privacy.ledger`'s.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from scumble.errors import ParameterError, parameter
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import ROUNDING, Number, _simplest_between, as_fraction, float_down, float_up
+from scumble.privacy.gaussian import zcdp_delta
+
+COMPOSITIONS = ("pure", "zcdp")
+
+_FINEST = 10**30
+"""Fractions with large denominators are rounded up to a multiple of 10⁻³⁰, so sums stay short."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a release costs, exactly. `rho` is None if nobody has shown one."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction | None
+
+    @staticmethod
+    def of(claim: PrivacyClaim, *, rounded: bool = True) -> Cost:
+        """The cost of a claim, from its exact scales.
+
+        Scales were enlarged by up to 2⁻⁴⁰ to be short fractions, so ε = 0.7 is exactly 0.69999999999936. `rounded`
+        goes back up by as much, to the simplest fraction there is: 7/10.
+
+        >>> from scumble.privacy import calibrate
+        >>> Cost.of(calibrate(1000, epsilon=0.7).claim).epsilon
+        Fraction(7, 10)
+        """
+        if claim.parts:
+            costs = [Cost.of(part, rounded=rounded) for part in claim.parts]
+            if claim.combination == "disjoint":
+                return _largest(costs)
+            total = _sum(costs)
+            # The claim may have been added up more tightly than part by part.
+            return dataclasses.replace(total, epsilon=min(total.epsilon, Fraction(claim.epsilon)))
+        law, moves, scales = claim.law, claim.moves, claim.scales
+        epsilon, rho = law.epsilon(moves, scales), law.rho(moves, scales)
+        assert claim.rho is not None
+        if claim.custodians is not None:
+            rho = max(rho, Fraction(claim.rho))  # a sum of shares has a little more
+        short = _simple if rounded else _short
+        if epsilon is not None:
+            return Cost(short(epsilon), Fraction(0), short(rho))
+        # The certificate at these floats has room for their last digit, so the shortest text that means them will do.
+        return Cost(Fraction(repr(claim.epsilon)), Fraction(repr(claim.delta)), short(rho))
+
+
+def _sum(costs: Iterable[Cost]) -> Cost:
+    total = Cost(Fraction(0), Fraction(0), Fraction(0))
+    for cost in costs:
+        rho = None if total.rho is None or cost.rho is None else total.rho + cost.rho
+        total = Cost(total.epsilon + cost.epsilon, total.delta + cost.delta, rho)
+    return total
+
+
+def _largest(costs: Iterable[Cost]) -> Cost:
+    found = list(costs) or [Cost(Fraction(0), Fraction(0), Fraction(0))]
+    rhos = [cost.rho for cost in found if cost.rho is not None]
+    return Cost(
+        max(cost.epsilon for cost in found),
+        max(cost.delta for cost in found),
+        max(rhos) if len(rhos) == len(found) else None,
+    )
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One line of the ledger."""
+
+    identity: str
+    dataset: str
+    part: str | None
+    cost: Cost
+    mechanism: str
+    charged: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """A dataset's budget and what has been charged to it.
+
+    `epsilon` and `delta` are the total; for ``composition="zcdp"`` the account is kept in `rho`.
+    """
+
+    dataset: str
+    composition: str
+    epsilon: Fraction | None
+    delta: Fraction
+    rho: Fraction | None
+    neighbors: str
+    records_per_person: int
+    parts: tuple[str, ...]
+    charges: tuple[Charge, ...]
+    opened: str
+
+    @property
+    def spent(self) -> Cost:
+        """What the charges cost together, for the person who is worst off."""
+        return self._spent_by(self.parts)
+
+    def left(self, part: str | None = None) -> Cost:
+        """What a further release (of the whole, or of one part) may cost."""
+        spent = self._spent_by(self.parts if part is None else (part,))
+        if self.composition == "pure":
+            assert self.epsilon is not None
+            return Cost(self.epsilon - spent.epsilon, self.delta - spent.delta, None)
+        assert self.rho is not None and spent.rho is not None
+        return Cost(Fraction(0), Fraction(0), self.rho - spent.rho)
+
+    def _spent_by(self, parts: tuple[str, ...]) -> Cost:
+        everybody = _sum(charge.cost for charge in self.charges if charge.part is None)
+        some = _largest(_sum(charge.cost for charge in self.charges if charge.part == part) for part in parts)
+        return _sum([everybody, some])
+
+    def refusal(self, cost: Cost, part: str | None) -> str:
+        """Why a charge does not fit; empty if it does."""
+        left = self.left(part)
+        if self.composition == "pure":
+            if cost.epsilon <= left.epsilon and cost.delta <= left.delta:
+                return ""
+            return (
+                f"it needs ε = {show(cost.epsilon)}, δ = {show(cost.delta)} and dataset {self.dataset!r} has "
+                f"ε = {show(left.epsilon, up=False)}, δ = {show(left.delta, up=False)} left"
+            )
+        if cost.rho is None:
+            return f"dataset {self.dataset!r} adds up ρ, and nobody has shown a ρ for this release"
+        assert left.rho is not None
+        if cost.rho <= left.rho:
+            return ""
+        return (
+            f"it needs ρ = {show(cost.rho)} and dataset {self.dataset!r} has ρ = {show(left.rho, up=False)} left, "
+            f"of ρ = {show(self.rho or Fraction(0), up=False)}"
+        )
+
+    def spent_epsilon(self) -> float:
+        """The ε that has been spent, rounded up: Σε, or what Σρ means at the account's δ."""
+        spent = self.spent
+        if self.composition == "pure":
+            return float_up(spent.epsilon)
+        assert spent.rho is not None
+        return _epsilon_of(float_up(spent.rho), float_down(self.delta)) if spent.rho else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values: floats to read, fractions (as text) to check."""
+        spent, left = self.spent, self.left()
+        own = {part: self.left(part) for part in self.parts}
+        return {
+            "dataset": self.dataset,
+            "composition": self.composition,
+            "neighbors": self.neighbors,
+            "records_per_person": self.records_per_person,
+            "opened": self.opened,
+            "budget": _plain(Cost(self.epsilon or Fraction(0), self.delta, self.rho), up=False),
+            "spent": _plain(spent) | {"epsilon_at_delta": self.spent_epsilon()},
+            "left": _plain(left, up=False),
+            "parts": {part: _plain(cost, up=False) for part, cost in own.items()},
+            "charges": [
+                {
+                    "identity": charge.identity,
+                    "part": charge.part,
+                    "mechanism": charge.mechanism,
+                    "charged": charge.charged,
+                    **_plain(charge.cost),
+                }
+                for charge in self.charges
+            ],
+        }
+
+
+# ---- numbers ----
+
+
+def _short(value: Fraction) -> Fraction:
+    """Exactly, if it is a short fraction or a decimal; else rounded up by less than 10⁻³⁰."""
+    if value.denominator <= 10**9 or _FINEST % value.denominator == 0:
+        return value
+    return Fraction(math.ceil(value * _FINEST), _FINEST)
+
+
+def _simple(value: Fraction) -> Fraction:
+    """The simplest fraction that is not below, and above by at most twice what scales may have been enlarged by."""
+    return _simplest_between(value, value * (1 + 2 * ROUNDING))
+
+
+def _written(name: str, value: Number) -> Fraction:
+    """The number that the curator wrote: 0.3 is three tenths here, not the float next to it."""
+    return as_fraction(name, repr(value) if isinstance(value, float) else value)
+
+
+def total_of(
+    epsilon: Number | None, delta: Number, rho: Number | None, composition: str
+) -> tuple[Fraction | None, Fraction, Fraction | None]:
+    """A dataset's total (ε, δ, ρ), as the curator wrote it; ε or ρ is None if the account is not kept in it."""
+    if composition not in COMPOSITIONS:
+        raise parameter("composition", "'pure' or 'zcdp'", composition)
+    failure = _written("delta", delta)
+    if not 0 <= failure < 1:
+        raise parameter("delta", "at least 0 and below 1", delta)
+    if rho is not None and (composition == "pure" or epsilon is not None):
+        raise ParameterError("`rho` is for composition='zcdp', and stands instead of `epsilon`.")
+    if rho is None and epsilon is None:
+        raise ParameterError("Give `epsilon`, the total budget (or `rho`). Hint: typical totals are 1 to 10.")
+    total = None if epsilon is None else _written("epsilon", epsilon)
+    if total is not None and total <= 0:
+        raise parameter("epsilon", "positive", epsilon)
+    if composition == "pure":
+        return total, failure, None
+    if failure == 0:
+        raise parameter("delta", "positive for composition='zcdp'", delta, "such as 1e-6.")
+    if total is not None:
+        return total, failure, Fraction(_rho_of(float_down(total), float_down(failure)))
+    assert rho is not None
+    sum_of = _written("rho", rho)
+    if sum_of <= 0:
+        raise parameter("rho", "positive", rho)
+    return None, failure, sum_of
+
+
+def _rho_of(epsilon: float, delta: float) -> float:
+    """The largest ρ, to nine digits and never above it, that implies (epsilon, delta)."""
+    low, high = 0.0, 1.0
+    while zcdp_delta(epsilon, high) <= delta:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high and high > 1e-300:
+        middle = (low + high) / 2
+        low, high = (middle, high) if zcdp_delta(epsilon, middle) <= delta else (low, middle)
+    return low
+
+
+def _epsilon_of(rho: float, delta: float) -> float:
+    return least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), delta)
+
+
+def show(value: Fraction, *, up: bool = True) -> str:
+    """Six digits, rounded to the safe side."""
+    if value == 0:
+        return "0"
+    near = Fraction(f"{float(value):.6g}")
+    if near == value or (near > value) == up:
+        return f"{float(value):.6g}"
+    step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - 5)
+    return f"{float(near + step if up else near - step):.6g}"
+
+
+def _plain(cost: Cost, *, up: bool = True) -> dict[str, Any]:
+    bound = float_up if up else float_down
+    out: dict[str, Any] = {}
+    for field in dataclasses.fields(cost):
+        value = getattr(cost, field.name)
+        out[field.name] = None if value is None else bound(value)
+        out[f"exact_{field.name}"] = None if value is None else str(value)
+    return out
+
+
+def budget_text(account: Account) -> str:
+    """An account's budget and what it protects, in words."""
+    if account.composition == "pure":
+        assert account.epsilon is not None
+        text = f"ε = {show(account.epsilon, up=False)}, δ = {show(account.delta, up=False)}, pure"
+    else:
+        assert account.rho is not None
+        text = f"ρ = {show(account.rho, up=False)} at δ = {show(account.delta, up=False)}, zcdp"
+    return f"{text}, {account.neighbors}, {account.records_per_person} record(s) a person"

@@ -1,0 +1,152 @@
+"""The discrete Gaussian law, P(k) ∝ exp(−k²/(2σ²)): less noise on many rows, for a failure probability δ > 0.
+
+**Scales.** With the L2 of the counters (`scumble.privacy.sensitivity`), m records per person and a share c of the
+budget for the count: σ² = L2² σ₀²/(1 − c) and σ_N² = m² σ₀²/c, so L2²/σ² + m²/σ_N² = 1/σ₀². Here σ₀ is the analytic σ
+for sensitivity 1 (Balle & Wang 2018), enlarged until the *discrete* law is certified (`scumble.privacy.gaussian`).
+
+**Shares.** A sum of k discrete Gaussians of variance σ²/k is *almost* one of variance σ²: up to a factor e^±c at each
+point, with c vanishing like exp(−π²σ²/k) (Kairouz, Liu & Steinke 2021).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from scumble.privacy import noise
+from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import float_down, simplest_above
+from scumble.privacy.gaussian import Shift, analytic_gaussian_sigma, certified_delta, smoothing_delta, zcdp_delta
+from scumble.privacy.laws.law import Drawn, Floats, Law, Shares, Size, require_scales
+from scumble.privacy.sensitivity import Moves, Scales, concentrated_cost
+
+SHARE_SLACK = 1e-9
+"""How far, as c in e^±c, a sum of shares may be from its ideal law (splitting.proof.md, Lemma 3)."""
+
+
+class GaussianShares(Shares):
+    """Discrete Gaussians of σ/√k: k of them add up to *almost* a discrete Gaussian of σ."""
+
+    slack = SHARE_SLACK
+
+    def draw(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
+        return noise.discrete_gaussian(_share_sigma(scale, enough), size)
+
+    def variance(self, scale: Fraction, enough: int) -> float:
+        return noise.gaussian_variance(_share_sigma(scale, enough))
+
+    def drawn(self, scale: Fraction, enough: int) -> Drawn:
+        return Drawn(DiscreteGaussian.name, _share_sigma(scale, enough))
+
+    def distance(self, scale: Fraction, enough: int) -> float:
+        return distance_of_sum(float_down(_share_sigma(scale, enough)), enough)
+
+
+class DiscreteGaussian(Law):
+    """Gaussian noise on integers (Canonne, Kamath & Steinke 2020)."""
+
+    name = "discrete-gaussian"
+    family = "Gaussian"
+    pure = False
+    reach = 10.0
+    shares = GaussianShares()
+
+    def draw(self, scale: Fraction, size: Size, *, backend: str = "exact") -> noise.Integers:
+        return noise.discrete_gaussian(scale, size, backend=backend)
+
+    def variance(self, scale: Fraction) -> float:
+        return noise.gaussian_variance(scale)
+
+    def weights(self, sizes: noise.Integers, scale: float) -> Floats:
+        steps = sizes / scale
+        return np.exp(-0.5 * steps * steps)
+
+    def serves(self, epsilon: float, delta: float) -> bool:
+        return delta > 0
+
+    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Scales:
+        return _certified_scales(moves, epsilon, delta, count_share)
+
+    def epsilon(self, moves: Moves, scales: Scales) -> None:
+        return None
+
+    def rho(self, moves: Moves, scales: Scales) -> Fraction:
+        return concentrated_cost(moves, scales)
+
+    def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
+        worst = shift(moves, scales)
+        return least_epsilon(lambda epsilon: certified_delta(epsilon, worst, delta), delta)
+
+    def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:
+        """By the certificate that `scales` asked for; a millionth more, for another machine's last digits."""
+        return 0 < delta < 1 and delta * (1 + 1e-6) >= certified_delta(epsilon, shift(moves, scales), delta)
+
+    def together(self, releases: Sequence[tuple[Moves, Scales]], delta: float) -> float:
+        """One mechanism whose μ² is the sum of theirs (Dong, Roth & Su 2022)."""
+        shifts = [shift(*release) for release in releases]
+        # Tiny σ has no smooth bound; it has a ρ.
+        rho = math.fsum(one.rho() for one in shifts)
+        return least_epsilon(lambda epsilon: min(smoothing_delta(epsilon, *shifts), zcdp_delta(epsilon, rho)), delta)
+
+    def spent(self, moves: Sequence[int], scale: Fraction) -> Fraction:
+        return Fraction(sum(move * move for move in moves)) / (2 * scale**2)
+
+
+def shift(moves: Moves, scales: Scales) -> Shift:
+    """The worst move of a person's records: m in each row, taken out of one cell or spread over m."""
+    # As floats, rounded down; what the last bit may change is within the certificates' padding.
+    sigma, count_sigma = scales.rounded_down()
+    return Shift(
+        cells=moves.total,
+        squared=moves.squared,
+        sigma=sigma,
+        count=0 if count_sigma is None else moves.people,
+        count_sigma=math.inf if count_sigma is None else count_sigma,
+    )
+
+
+@lru_cache(maxsize=256)
+def _certified_scales(moves: Moves, epsilon: float, delta: float, share: Fraction) -> Scales:
+    """σ for counters and count: analytic first, then as little larger as the certificate asks for."""
+    base = moves.people * analytic_gaussian_sigma(epsilon, delta)
+    per_counter = math.sqrt(moves.cells / (1 - share))
+    per_count = 1 / math.sqrt(share) if share else None
+
+    def scales(factor: float) -> Scales:
+        sigma = simplest_above(Fraction(factor * base * per_counter))
+        return Scales(sigma, None if per_count is None else simplest_above(Fraction(factor * base * per_count)))
+
+    def certified(factor: float) -> bool:
+        return certified_delta(epsilon, shift(moves, scales(factor)), delta) <= delta
+
+    require_scales(scales(1.0), epsilon)  # before the certificates meet numbers beyond float64
+    low, high = 0.0, 1e-9  # the factor is 1 + high
+    while not certified(1 + high):
+        low, high = high, 8 * high
+    while low and high - low > 1e-2 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if certified(1 + middle) else (middle, high)
+    return scales(1 + high)
+
+
+def _share_sigma(sigma: Fraction, enough: int) -> Fraction:
+    """σ of one share: full σ over √k, rounded up by less than 10⁻²⁰."""
+    square = sigma**2 / enough
+    ten = 10**20
+    return Fraction(math.isqrt(math.floor(square * ten**2)) + 1, ten)
+
+
+def distance_of_sum(sigma: float, shares: int) -> float:
+    """Σ over k of ln((1 + 2κ)/(1 − 2κ)), κ <= x/(1 − x), x = exp(−2π²σ² k/(k + 1)) (calibration.proof.md, Lemma 3)."""
+    if shares == 1:
+        return 0.0
+    steps = np.arange(1, min(shares, 10**6)) / np.arange(2, min(shares, 10**6) + 1)
+    x = np.exp(-2 * math.pi**2 * sigma**2 * steps)
+    if x.max() > 0.1:
+        return math.inf
+    kappa = 2 * x / (1 - x)
+    return float(np.sum(np.log1p(kappa) - np.log1p(-kappa))) * (1 + 1e-6) * max(1.0, shares / 10**6)

@@ -1,0 +1,80 @@
+"""The discrete Laplace law, P(k) ∝ exp(−|k|/s): pure privacy.
+
+**Scales.** With the L1 of the counters (`scumble.privacy.sensitivity`), m records per person and a share c of ε for the
+count: s = L1/((1 − c) ε) and s_N = m/(c ε), so L1/s + m/s_N = ε, exactly. Scales are rounded up to short fractions.
+
+It is infinitely divisible: shares of several custodians add up to it exactly (`scumble.privacy.polya`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from scumble.privacy import noise
+from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import float_up, simplest_above
+from scumble.privacy.laplace import laplace_delta
+from scumble.privacy.laws.law import Drawn, Floats, Law, Shares, Size
+from scumble.privacy.polya import laplace_share
+from scumble.privacy.sensitivity import Moves, Scales, concentrated_cost, pure_cost
+
+
+class PolyaShares(Shares):
+    """Differences of two Pólya(1/k) variables: k of them add up to *exactly* a discrete Laplace variable."""
+
+    def draw(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
+        return laplace_share(scale, enough, size)
+
+    def variance(self, scale: Fraction, enough: int) -> float:
+        return noise.laplace_variance(scale) / enough
+
+    def drawn(self, scale: Fraction, enough: int) -> Drawn:
+        return Drawn("laplace-share", scale, enough)
+
+
+class DiscreteLaplace(Law):
+    """Laplace noise on integers (Ghosh, Roughgarden & Sundararajan 2009)."""
+
+    name = "discrete-laplace"
+    family = "Laplace"
+    pure = True
+    reach = 45.0
+    shares = PolyaShares()
+
+    def draw(self, scale: Fraction, size: Size, *, backend: str = "exact") -> noise.Integers:
+        return noise.discrete_laplace(scale, size, backend=backend)
+
+    def variance(self, scale: Fraction) -> float:
+        return noise.laplace_variance(scale)
+
+    def weights(self, sizes: noise.Integers, scale: float) -> Floats:
+        return np.exp(-(sizes / scale))
+
+    def serves(self, epsilon: float, delta: float) -> bool:
+        return delta == 0
+
+    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Scales:
+        exact = Fraction(epsilon)
+        counters = simplest_above(moves.total / ((1 - count_share) * exact))
+        return Scales(counters, simplest_above(moves.people / (count_share * exact)) if count_share else None)
+
+    def epsilon(self, moves: Moves, scales: Scales) -> Fraction:
+        return pure_cost(moves, scales)
+
+    def rho(self, moves: Moves, scales: Scales) -> Fraction:
+        return concentrated_cost(moves, scales)
+
+    def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
+        """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
+        scale, count = scales.rounded_down()
+        step, count_step = moves.people / scale, moves.people / count if count else 0.0
+        return least_epsilon(lambda epsilon: laplace_delta(epsilon, moves.cells, step, count_step, delta), delta)
+
+    def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:
+        return epsilon >= float_up(self.epsilon(moves, scales))
+
+    def spent(self, moves: Sequence[int], scale: Fraction) -> Fraction:
+        return Fraction(sum(map(abs, moves))) / scale

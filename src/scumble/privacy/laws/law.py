@@ -1,0 +1,144 @@
+"""What a law of noise is: all that scumble asks of one, in one place.
+
+A law is the shape of the noise; its width, the *scale*, is given with every question. It draws noise, knows its
+variance, finds the least scales for a budget, says what scales cost and what they prove, and tells the auditor its
+definition. Whoever needs noise asks the law (`scumble.privacy.laws`) and never its name: a further law is one more file
+in this folder.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.errors import parameter
+from scumble.privacy import noise
+from scumble.privacy.exact import Number
+from scumble.privacy.sensitivity import Moves, Scales
+
+Size = int | tuple[int, ...]
+Floats = npt.NDArray[np.float64]
+
+
+class Law(ABC):
+    """A law of integer noise, symmetric about 0. It has no state: one object serves all."""
+
+    name: ClassVar[str]
+    """In claims and files; never changed."""
+    family: ClassVar[str]
+    """What people call it: "Laplace"."""
+    pure: ClassVar[bool]
+    """Whether a finite ε bounds what it costs (δ = 0). If not, costs are counted in ρ."""
+    reach: ClassVar[float]
+    """Scales from 0 beyond which less weighs than float64 can tell."""
+    shares: ClassVar[Shares | None] = None
+    """How several custodians draw it together; None if they cannot."""
+
+    @property
+    def title(self) -> str:
+        """On cards."""
+        return f"discrete {self.family} noise"
+
+    # -- the noise ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def draw(self, scale: Fraction, size: Size, *, backend: str = "exact") -> noise.Integers:
+        """Fresh draws, exact, from the system's entropy."""
+
+    @abstractmethod
+    def variance(self, scale: Fraction) -> float:
+        """Variance of one draw."""
+
+    @abstractmethod
+    def weights(self, sizes: noise.Integers, scale: float) -> Floats:
+        """P(k), up to a constant, for |k| in `sizes`: the definition, for the auditor."""
+
+    # -- what it costs ------------------------------------------------------------------------
+
+    @abstractmethod
+    def serves(self, epsilon: float, delta: float) -> bool:
+        """Whether a request for (ε, δ) is answered with this law; the first law that says so is taken."""
+
+    @abstractmethod
+    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Scales:
+        """The least scales that make a release (ε, δ)-private, with this share of the budget for the count."""
+
+    @abstractmethod
+    def epsilon(self, moves: Moves, scales: Scales) -> Fraction | None:
+        """Pure ε of a release with these scales, exactly; None if the law has none."""
+
+    @abstractmethod
+    def rho(self, moves: Moves, scales: Scales) -> Fraction:
+        """ρ of a release with these scales, exactly (zCDP, Bun & Steinke 2016)."""
+
+    @abstractmethod
+    def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
+        """The least ε that is proven at δ > 0; an upper bound."""
+
+    @abstractmethod
+    def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:
+        """Whether these scales make (ε, δ) good: what a claim from a file is held to."""
+
+    def together(self, releases: Sequence[tuple[Moves, Scales]], delta: float) -> float | None:
+        """The least ε of several releases as one mechanism, if that is sharper than sums of ε or ρ; else None."""
+        return None
+
+    @abstractmethod
+    def spent(self, moves: Sequence[int], scale: Fraction) -> Fraction:
+        """What hiding these very moves takes, in ε if the law is pure and else in ρ: for the auditor."""
+
+
+class Drawn(NamedTuple):
+    """A draw as the seam reports it (`scumble.privacy.seam`): `parts` such draws make the noise whole."""
+
+    kind: str
+    scale: Fraction
+    parts: int = 1
+
+
+class Shares(ABC):
+    """How a law splits: any `enough` shares, drawn apart, add up to noise of the full `scale`."""
+
+    slack: ClassVar[float] = 0.0
+    """c <= slack·min(1, ε), where the sum's law is within e^±c of the law at every point; 0 if it is the law."""
+
+    @abstractmethod
+    def draw(self, scale: Fraction, enough: int, size: Size) -> noise.Integers:
+        """Fresh draws of one share."""
+
+    @abstractmethod
+    def variance(self, scale: Fraction, enough: int) -> float:
+        """Variance of one share."""
+
+    @abstractmethod
+    def drawn(self, scale: Fraction, enough: int) -> Drawn:
+        """What the sampler reports of one share."""
+
+    def distance(self, scale: Fraction, enough: int) -> float:
+        """c for one coordinate."""
+        return 0.0
+
+
+def require_scales(scales: Scales, epsilon: Number) -> Scales:
+    """Scales that the sampler can draw, and that hide something."""
+    found = [scale for scale in (scales.counters, scales.count) if scale is not None]
+    if max(found) > noise.LARGEST_SCALE:
+        raise parameter(
+            "epsilon",
+            "large enough for a noise scale of at most 2**48",
+            epsilon,
+            f"the scale would be {float(max(found)):.3g}; use a larger epsilon or fewer rows.",
+        )
+    if min(found) < noise.SMALLEST_SCALE:
+        raise parameter(
+            "epsilon",
+            "small enough for a noise scale of at least 2**-32",
+            epsilon,
+            "with so large a budget the counters would be published as they are.",
+        )
+    return scales

@@ -1,0 +1,145 @@
+"""Every law of noise keeps the promises of `Law`: found by existing, and held against its own definition."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from importlib import import_module
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from scumble.errors import PrivacyError
+from scumble.privacy import calibrate, seam
+from scumble.privacy.laws import GAUSSIAN, LAPLACE, LAWS, law_for
+from scumble.privacy.laws.law import Drawn, Law
+from scumble.privacy.sensitivity import Moves, Scales
+from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
+
+BUDGETS = [(0.3, 0.0), (1.0, 0.0), (4.0, 0.0), (0.3, 1e-6), (1.0, 1e-9), (4.0, 1e-3)]
+MOVES = [
+    Moves(rows, neighbors, people) for rows, neighbors, people in product([1, 6], ["add-remove", "replace"], [1, 3])
+]
+every_law = pytest.mark.parametrize("law", LAWS.values(), ids=list(LAWS))
+
+
+class Taker:
+    """Takes down what the sampler reports."""
+
+    def __init__(self) -> None:
+        self.draws: list[Drawn] = []
+
+    def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
+        self.draws.append(Drawn(kind, scale, parts))
+
+
+def served(law: Law) -> list[tuple[float, float]]:
+    return [budget for budget in BUDGETS if law_for(*budget) is law]
+
+
+def definition(law: Law, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    reach = math.ceil(law.reach * scale) + 2
+    k = np.arange(-reach, reach + 1)
+    weights = law.weights(np.abs(k), scale)
+    return k, weights / weights.sum()
+
+
+def test_the_names_in_files_stay() -> None:
+    assert {"discrete-laplace": LAPLACE, "discrete-gaussian": GAUSSIAN}.items() <= LAWS.items()
+    assert all(law_for(epsilon, 0.0) is LAPLACE and law_for(epsilon, 1e-9) is GAUSSIAN for epsilon in (0.01, 1.0, 50.0))
+
+
+@every_law
+def test_a_law_is_a_file_of_its_name(law: Law) -> None:
+    module = import_module(f"scumble.privacy.laws.{law.name.replace('-', '_')}")
+    assert type(law).__module__ == module.__name__
+    assert law.family in law.title and law is LAWS[law.name]
+
+
+@every_law
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7, 3), Fraction(40)])
+def test_the_variance_is_that_of_the_definition(law: Law, scale: Fraction) -> None:
+    k, chances = definition(law, float(scale))
+    assert law.variance(scale) == pytest.approx(float(chances @ k.astype(float) ** 2), rel=1e-9)
+    assert law.weights(np.array([len(k) // 2]), float(scale))[0] < 1e-16 * law.weights(np.array([0]), float(scale))[0]
+
+
+@every_law
+@pytest.mark.parametrize("move", [1, 3])
+def test_a_move_costs_what_the_definition_says(law: Law, move: int) -> None:
+    """ε is the largest logarithm of P(k)/P(k − move); ρ bounds the Rényi divergence of order α by αρ."""
+    scale = Fraction(7, 3)
+    k, p = definition(law, float(scale))
+    kept = slice(move, len(k))
+    ratio = np.log(p[kept] / p[: len(k) - move])
+    spent = float(law.spent([move], scale))
+    if law.pure:
+        assert spent == pytest.approx(np.abs(ratio).max(), rel=1e-9)
+    else:
+        for order in (1.5, 2.0, 8.0):
+            divergence = math.log(float(np.sum(p[kept] * np.exp((order - 1) * ratio)))) / (order - 1)
+            assert divergence <= order * spent * (1 + 1e-9)
+    assert law.spent([move, -move, 0], scale) == 2 * law.spent([move], scale)
+
+
+@every_law
+@pytest.mark.parametrize("moves", MOVES, ids=str)
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 25)])
+def test_scales_prove_the_request_and_not_much_more(law: Law, moves: Moves, share: Fraction) -> None:
+    for epsilon, delta in served(law):
+        scales = law.scales(moves, epsilon, delta, share)
+        assert (scales.count is None) == (share == 0)
+        assert law.proves(moves, scales, epsilon, delta)
+        assert not law.proves(moves, scales, epsilon * 0.8, delta)
+        less = Scales(scales.counters * Fraction(3, 4), scales.count and scales.count * Fraction(3, 4))
+        assert not law.proves(moves, less, epsilon, delta)
+        every = [moves.people] * moves.cells
+        worst = law.spent(every, scales.counters)
+        if scales.count is not None:
+            worst += law.spent([moves.people], scales.count)
+        assert worst == (law.epsilon(moves, scales) if law.pure else law.rho(moves, scales))
+        assert (law.epsilon(moves, scales) is not None) == law.pure
+
+
+@every_law
+def test_the_curve_falls_and_stays_below_the_claim(law: Law) -> None:
+    for epsilon, delta in served(law):
+        claim = calibrate(6, epsilon=epsilon, delta=delta).claim
+        curve = [law.curve(claim.moves, claim.scales, at) for at in (1e-12, 1e-9, 1e-6, 1e-3)]
+        assert all(after < before for before, after in pairwise(curve))
+        if delta == 0:
+            assert curve[0] <= claim.epsilon * (1 + 1e-8)
+        else:
+            assert law.curve(claim.moves, claim.scales, delta) <= claim.epsilon * (1 + 1e-8)
+
+
+@every_law
+def test_a_draw_is_reported_under_the_law_s_name(law: Law) -> None:
+    taker = Taker()
+    with seam.watching(taker):  # type: ignore[arg-type]
+        drawn = law.draw(Fraction(7, 3), (2, 5))
+    assert drawn.shape == (2, 5) and drawn.dtype == np.int64
+    assert taker.draws == [Drawn(law.name, Fraction(7, 3))]
+
+
+@every_law
+def test_a_share_is_reported_as_the_law_says(law: Law) -> None:
+    for epsilon, delta in served(law):
+        if law.shares is None:
+            with pytest.raises(PrivacyError, match="cannot draw"):
+                calibrate_shares(6, custodians=5, epsilon=epsilon, delta=delta)
+            continue
+        claim = calibrate_shares(60, custodians=5, dropouts=2, epsilon=epsilon, delta=delta)
+        taker = Taker()
+        with seam.watching(taker):  # type: ignore[arg-type]
+            draw_counters_share(claim, (60, 4))
+            draw_count_share(claim)
+        assert claim.scales.count is not None
+        assert taker.draws == [law.shares.drawn(scale, 3) for scale in (claim.scales.counters, claim.scales.count)]
+
+
+def test_a_law_that_does_not_split_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(LAPLACE), "shares", None)
+    with pytest.raises(PrivacyError, match="Several custodians cannot draw discrete Laplace noise together"):
+        calibrate_shares(6, custodians=5, epsilon=1)
