@@ -34,7 +34,8 @@ import scumble
 from scumble import files, sketch
 from scumble.cli import main
 from scumble.privacy import costs, ledger, ledgertables
-from scumble.releasing import spending
+from scumble.releasing import gate, spending
+from scumble.releasing import secret as secrets
 from scumble.sources import Build, building, checkpoint, onepass
 
 pytestmark = [
@@ -181,7 +182,7 @@ def test_killed_while_charging_and_releasing(tmp_path: Path) -> None:
         Path(book.path).write_bytes(clean)  # or each run would have more lines to read than the one before
 
     assert (
-        at_every_step(work, [ledger, ledgertables, costs, spending, sketch, files], after, stride=12)
+        at_every_step(work, [ledger, ledgertables, costs, spending, gate, secrets, sketch, files], after, stride=12)
         >= LEAST["charging"]
     )
     assert len(outcomes) > 1, "some kills fell between charge and release"

@@ -187,3 +187,14 @@ def test_columns_that_are_not_there_are_named() -> None:
 def test_an_unknown_kernel_in_a_file_is_named() -> None:
     with pytest.raises(scumble.ForeignFileError, match="import the module that defines it"):
         Kernel.from_dict({"kernel": "nobody-knows", "power": 1})
+
+
+def test_a_subclass_does_not_take_its_parents_name() -> None:
+    class Shifted(scumble.EuclideanKernel):
+        """Inherits everything but its name."""
+
+    assert Kernel.registry["euclidean"] is scumble.EuclideanKernel and Shifted.name == ""
+    assert type(Kernel.from_dict(scumble.EuclideanKernel(1.0).to_dict())) is scumble.EuclideanKernel
+    assert Shifted(1.0) != scumble.EuclideanKernel(1.0)
+    with pytest.raises(scumble.ScumbleError, match="Shifted"):
+        Kernel.from_dict(Shifted(1.0).to_dict())

@@ -101,8 +101,10 @@ class Kernel(ABC):
                 f"{cls.__name__} has a `read` of its own and must say what that reads. "
                 "Hint: reads = 'number', 'category' or 'tokens', in the class."
             )
-        if cls.name:
+        if vars(cls).get("name"):
             Kernel.registry[cls.name] = cls
+        else:
+            cls.name = ""  # not its parent's: files of that one hold other hashes
 
     def __init__(self, *, power: int = 1, scale: Scale = None, columns: Columns = None) -> None:
         self.power = whole("power", power)
@@ -244,7 +246,7 @@ class Kernel(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """The kernel as JSON values; `Kernel.from_dict` turns it back."""
-        out: dict[str, Any] = {"kernel": self.name, **self.settings(), "power": self.power}
+        out: dict[str, Any] = {"kernel": self.name or type(self).__qualname__, **self.settings(), "power": self.power}
         if self.scale is not None:
             out["scale"] = list(self.scale) if isinstance(self.scale, tuple) else self.scale
         if self.columns is not None:
