@@ -241,6 +241,7 @@ def test_one_column_by_hand() -> None:
     assert weights_of('`x y` != "O\'Brien"', "x y") == [1, 0, 1, 1, 0]
     assert condition(SCHEMA, "age > 99").terms == () and condition(SCHEMA, {"age": (5, 3)}).terms == ()
     assert condition(SCHEMA, "age >= 4").partly == ("age",) and condition(SCHEMA, "age >= 3").exact
+    assert condition(SCHEMA, {"age": [2, 0, 1]}).exact  # values side by side fill a cell
     everything = condition(SCHEMA, None)
     assert len(everything.terms) == 1 and not everything.terms[0] and everything.weights(CODES).min() == 1
     assert condition(SCHEMA, everything) is everything and condition(SCHEMA, {}).terms == everything.terms

@@ -278,6 +278,12 @@ def test_bad_parameters_are_refused_in_words(place: int) -> None:
         make()
 
 
+def test_the_last_day_is_included_to_its_end() -> None:
+    hours = Date("2020-01-01", "2020-01-02", resolution="hour", outside="drop")
+    assert hours.size == 48 and hours.levels[-1] == "2020-01-02T23:00"
+    assert hours.encode(["2020-01-02T23:59:59.9", "2020-01-03"]).codes.tolist() == [47, -2]
+
+
 def test_columns_are_values() -> None:
     assert Number(0, 9) == Number(0.0, 9.0) != Number(0, 9, whole=True)
     assert Date(dt.date(2020, 1, 1), "2020-02-01") == Date("2020-01-01", np.datetime64("2020-02-01"))

@@ -142,11 +142,11 @@ class Category(Column):
     def _not_a_word(self, literal: Any) -> str:
         names = [text.decode() for text in self.known]
         close = difflib.get_close_matches(str(literal)[:100], names, n=1)
-        guess = f", did you mean {close[0]!r}?" if close else ""
+        guess = f" (did you mean {close[0]!r}?)" if close else ""
         if not self.other:
             return f"{str(literal)[:100]!r} is not in its vocabulary{guess}"
         return (
-            f"{str(literal)[:100]!r} is not in its vocabulary{guess or ','} and such cells are counted together with "
+            f"{str(literal)[:100]!r} is not in its vocabulary{guess}, and such cells are counted together with "
             f"all unforeseen ones, as '{OTHER}'"
         )
 

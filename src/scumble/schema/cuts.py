@@ -78,18 +78,15 @@ class Cuts:
     def shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
         """The share of each cell that lies in the spans (all on the line), and whether that is a part of it only."""
         share, partly = np.zeros(self.size), np.zeros(self.size, bool)
-        held: dict[int, int] = {}
         for first, end in spans:
             one, other = bisect_right(self.edges, first) - 1, bisect_right(self.edges, end - 1) - 1
             share[one + 1 : other] = 1.0
             for cell in {one, other}:
                 low, high = max(first, self.edges[cell]), min(end, self.edges[cell + 1])
-                held[cell] = held.get(cell, 0) + high - low
-                share[cell] += self._part(cell, low, high)
-        for cell, places in held.items():
-            partly[cell] = places < self.edges[cell + 1] - self.edges[cell]
-            share[cell] = min(share[cell], 1.0) if partly[cell] else 1.0
-        return share, partly
+                # Spans have gaps between them: a cell that one does not fill is not filled by several.
+                partly[cell] = (low, high) != (self.edges[cell], self.edges[cell + 1])
+                share[cell] += self._part(cell, low, high) if partly[cell] else 1.0
+        return np.minimum(share, 1.0), partly
 
     def _part(self, cell: int, low: int, high: int) -> float:
         """The share of one cell between two places of it."""
