@@ -27,11 +27,12 @@ from typing import Any
 import numpy as np
 
 from scumble import Sketch
+from scumble.counting.families import family
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError
 from scumble.grid import MAX_DIMENSIONS
 from scumble.kernels import Kernel, ProductKernel
-from scumble.reading.layout import GridRow
+from scumble.reading.grid import GridRow
 
 LARGEST, LEAST = np.finfo(np.float64).max, np.finfo(np.float64).smallest_subnormal
 NORMAL = np.finfo(np.float64).tiny
@@ -93,7 +94,7 @@ def case(number: int, seed: int = 0, kind: type[Kernel] | None = None, engine: s
     if kind is None and rng.random() < 0.25:
         kernel = _product(rng, columns)
     rows, n = _pick(rng, ((5, RECORDS), (37, RECORDS), (256, RECORDS[:7]), (70, RECORDS[-1:])))
-    if any(factor.family in SLOW for factor in kernel.factors):
+    if any(family(factor) in SLOW for factor in kernel.factors):
         rows, n = 5, RECORDS[:6]
     sketch: dict[str, Any] = {"kernel": kernel, "rows": rows, "buckets": int(_pick(rng, (1, 2, 7, 64, 1000, 4096)))}
     sketch |= {"design": _pick(rng, DESIGNS)}
@@ -109,7 +110,7 @@ def case(number: int, seed: int = 0, kind: type[Kernel] | None = None, engine: s
         "engine": engine,
     }
     table, record = _table(rng, int(_pick(rng, n)), columns), _spiteful(rng, (columns,))
-    if any(factor.family == "minimum" for factor in kernel.factors):  # sets are columns of 0 and more
+    if any(factor.reads == "tokens" for factor in kernel.factors):  # sets are columns of 0 and more
         table, record = np.abs(table), np.abs(record)
     return Case(sketch, table, record, int(rng.integers(len(table) + 1)))
 

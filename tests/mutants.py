@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import functools
 import gc
 import importlib
@@ -41,6 +42,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from compiled import Loops
+from scumble.machine.compiling import Loop
+
+MEMORY = 8 << 30
+"""Bytes that a mutant may take."""
 
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "mutants.toml"
@@ -194,8 +201,8 @@ def _defaults(node: ast.FunctionDef | ast.ClassDef) -> list[ast.expr]:
 def install(module: types.ModuleType, source: bytes) -> None:
     """Make a loaded module behave as if `source` had been loaded in its place.
 
-    Functions and methods get their new code, constants and what numba compiles are bound anew. (Values that stand in
-    the body of a class stay: no module here has any that matter.)
+    Functions and methods get their new code, constants are bound anew, and the loops that either concerns, in whatever
+    module, are compiled anew. (Values that stand in the body of a class stay: no module here has any that matter.)
     """
     path = str(module.__file__)
     old_functions = {
@@ -204,10 +211,9 @@ def install(module: types.ModuleType, source: bytes) -> None:
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
     exec(compile(source, path, "exec"), fresh.__dict__)
-    for loop in vars(fresh).values():
-        if isinstance(loop, _loops()):
-            # numba's cache would take a loop with another constant for the one that it has compiled.
-            loop._options = loop._options | {"cache": False}
+    called = [name for name, loop in vars(fresh).items() if isinstance(loop, Loop) and loop._made]
+    assert not called, f"compiled while the module is loaded, perhaps from the disk: {called}"
+    loops = Loops()
 
     def place(function: types.FunctionType) -> tuple[str, int]:
         return function.__code__.co_qualname, function.__code__.co_firstlineno
@@ -220,10 +226,11 @@ def install(module: types.ModuleType, source: bytes) -> None:
             if place(function) in defaults:
                 function.__defaults__, function.__kwdefaults__ = defaults[place(function)]
             function.__code__ = code
-    # Constants, and what numba compiles: under the same name wherever they were imported.
+    # Constants: under the same name wherever they were imported.
+    kept = (type, types.FunctionType, types.ModuleType, Loop)
     for name, new in vars(fresh).items():
         old = vars(module).get(name)
-        if name.startswith("__") or isinstance(old, type | types.FunctionType | types.ModuleType) or old is new:
+        if name.startswith("__") or isinstance(old, kept) or old is new:
             continue
         if isinstance(old, functools._lru_cache_wrapper):
             old.cache_clear()  # the function that it keeps answers of has its new code
@@ -231,12 +238,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
         for other in list(sys.modules.values()):
             if getattr(other, "__dict__", {}).get(name) is old:
                 setattr(other, name, new)
-
-
-def _loops() -> tuple[type, ...]:
-    """The type of what is compiled on first use, if anything of the kind has been loaded."""
-    compiling = sys.modules.get("scumble.machine.compiling")
-    return (compiling.Loop,) if compiling else ()
+    loops.forget_changed()
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:
@@ -252,8 +254,8 @@ def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeTy
 class Session:
     """A pytest plugin: instead of running the tests once, it runs them for every mutant."""
 
-    def __init__(self, path: Path, name: str, mutants: list[Mutant]) -> None:
-        self._path, self._name, self._mutants = path.resolve(), name, mutants
+    def __init__(self, path: Path, name: str, mutants: list[Mutant], told: int | None) -> None:
+        self._path, self._name, self._mutants, self._told = path.resolve(), name, mutants, told
         self.survivors: list[Mutant] = []
         self.seconds = 0.0
         self._failed = False
@@ -278,8 +280,10 @@ class Session:
                 limits = self._that_come_by(mutant, session.items, visits, b"njit" in source)
                 changed = mutant.applied(source)
                 patience = 60.0 + 10.0 * sum(limit for _, limit in limits)
-                if _forked(lambda: self._survives(target, changed, limits), patience):  # noqa: B023
-                    self.survivors.append(mutant)
+                lived = _forked(lambda: self._survives(target, changed, limits), patience)  # noqa: B023
+                self.survivors += [mutant] * lived
+                if self._told is not None:
+                    os.write(self._told, f"{'SURVIVED' if lived else 'killed'} {mutant}\n".encode())
         self.seconds = time.monotonic() - began
         return True
 
@@ -288,15 +292,19 @@ class Session:
     ) -> list[tuple[pytest.Item, float]]:
         """The tests that run the changed statement, the quickest first, and how long each may take.
 
-        What runs as the module is loaded, or is compiled, is not traced: there, whatever touches the module.
+        What is compiled is not traced: there, whatever touches the module. A constant may be read from outside: all.
         """
         reached = [k for k, visit in enumerate(visits) if set(visit["lines"]) & set(mutant.statement)]
         if not reached and (compiles or not mutant.function):
-            reached = [k for k, visit in enumerate(visits) if visit["lines"]]
+            reached = [k for k, visit in enumerate(visits) if visit["lines"] or not mutant.function]
         reached.sort(key=lambda k: visits[k]["seconds"])
         return [(items[k], (15.0 if compiles else 2.0) + 3.0 * visits[k]["seconds"]) for k in reached]
 
     def _survives(self, target: types.ModuleType, source: bytes, limits: list[tuple[pytest.Item, float]]) -> bool:
+        with contextlib.suppress(ImportError, OSError, ValueError):
+            import resource  # a mutant may ask for all the memory that there is
+
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         install(target, source)
         return all(self._passes(item, limit) for item, limit in limits)
 
@@ -309,7 +317,6 @@ class Session:
     def _note(self, items: list[pytest.Item], path: str, note: Path) -> bool:
         """Run everything; write down which lines of the module each test runs, and its processor time."""
         visits = []
-        called = {loop.__call__.__code__ for loop in _loops()}
         for item in items:
             lines: set[int] = set()
 
@@ -318,7 +325,7 @@ class Session:
                 return local
 
             def trace(frame: types.FrameType, *_: Any, local: Any = local, lines: set[int] = lines) -> Any:
-                if frame.f_code in called:  # what is compiled is not traced: all of its lines
+                if frame.f_code is Loop.__call__.__code__:  # what is compiled is not traced: all of its lines
                     code = frame.f_locals["self"]._function.__code__
                     lines.update(line for *_, line in code.co_lines() if line and code.co_filename == path)
                 return local(frame, "call", None) if frame.f_code.co_filename == path else None
@@ -381,7 +388,7 @@ def _main(options: argparse.Namespace) -> int:
     if stale := sorted(key for key in known - {m.key for name in names for m in mutants[name]} if key[0] in names):
         print("Entries that fit no line any more:", *stale, sep="\n    ")
         return 2
-    chosen = [m for name in names for m in mutants[name] if options.function in (None, m.function)]
+    chosen = [m for name in names for m in mutants[name] if not options.function or m.function in options.function]
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=chosen.index)
     survivors = []
@@ -391,7 +398,7 @@ def _main(options: argparse.Namespace) -> int:
         if not mine:
             continue
         tests = [str(options.list.parent / test) for test in listed["tests"][name]]
-        lived, seconds = _run(options.package, name, tested, tests) if tested else ([], 0.0)
+        lived, seconds = _run(options.package, name, tested, tests, options.verbose) if tested else ([], 0.0)
         survivors += lived
         print(
             f"{name:24}{len(mine):5} mutants{len(tested) - len(lived):5} killed{len(lived):5} survived"
@@ -403,17 +410,21 @@ def _main(options: argparse.Namespace) -> int:
     return 1 if survivors else 0
 
 
-def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) -> tuple[list[Mutant], float]:
+def _run(
+    package: Path, module: str, mutants: list[Mutant], tests: list[str], verbose: bool
+) -> tuple[list[Mutant], float]:
     """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
+    told = os.dup(2) if verbose else None  # pytest takes the stream itself
     path = package / module
     name = ".".join((package.name, *Path(module).with_suffix("").parts))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         answer = Path(folder) / "survivors.json"
 
         def work() -> bool:
-            session = Session(path, name, mutants)
-            options = "-q -p no:cacheprovider -p no:xdist --hypothesis-seed=0"
+            session = Session(path, name, mutants, told)
+            options = "-q -p no:cacheprovider -p no:xdist -p no:faulthandler --hypothesis-seed=0"
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+            os.environ["NUMBA_CACHE_DIR"] = folder  # compiled from this source, and gone with the run
             code = pytest.main([*options.split(), *tests], plugins=[session])
             answer.write_text(json.dumps([[mutants.index(m) for m in session.survivors], session.seconds]))
             return int(code) in (0, 1)
@@ -427,9 +438,10 @@ def _run(package: Path, module: str, mutants: list[Mutant], tests: list[str]) ->
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--module", action="append", help="a module of the list, such as privacy/exact.py")
-    parser.add_argument("--function", help="only its mutants, such as PrivacyClaim._check")
+    parser.add_argument("--function", action="append", help="only its mutants, such as PrivacyClaim._check")
     parser.add_argument("--sample", type=int, help="so many mutants, at random")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--verbose", action="store_true", help="say of each mutant at once what became of it")
     parser.add_argument("--package", type=Path, default=ROOT / "src" / "scumble", help=argparse.SUPPRESS)
     parser.add_argument("--list", type=Path, default=LIST, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)

@@ -113,7 +113,7 @@ def test_a_release_path_with_a_flaw_is_caught(monkeypatch: pytest.MonkeyPatch) -
     def halved(rows: int, **budget: object) -> object:
         return calibrate(rows, **{**budget, "epsilon": 2 * budget["epsilon"]})
 
-    monkeypatch.setattr("scumble.releasing.gate.calibrate", halved)
+    monkeypatch.setattr("scumble.privacy.budget.calibrate", halved)
     report = audit_kernel(releases=1500, pairs=5)
     assert {1, 2} <= {finding.layer for finding in report.violations}
 

@@ -272,11 +272,22 @@ def test_a_bug_shows_no_cells(capsys: pytest.CaptureFixture[str], monkeypatch: p
     from scumble.cli import info
 
     def fail(args: object) -> None:
-        raise RuntimeError("secret cell 4711")
+        cell = 4700 + 11
+        try:
+            raise KeyError(cell)
+        except KeyError:
+            try:
+                raise ValueError(f"secret cell {cell}")
+            except ValueError as problem:
+                raise RuntimeError(f"secret cell {cell}") from problem
 
     monkeypatch.setattr(info, "run", fail)
     assert main(["info", "ok.scumble"]) == 1
     err = capsys.readouterr().err
-    assert "4711" not in err and "--debug" in err
-    with pytest.raises(RuntimeError):
-        main(["info", "ok.scumble", "--debug"])
+    assert "4711" not in err and "--debug" in err and "in fail" not in err
+    assert main(["info", "ok.scumble", "--debug"]) == 1
+    err = capsys.readouterr().err
+    assert err.count("in fail\n") == 3, "where"
+    places = [err.index(f"{kind} (most recent call last)") for kind in ("KeyError", "ValueError", "RuntimeError")]
+    assert places == sorted(places) and "this is a bug" in err[places[-1] :]
+    assert "4711" not in err

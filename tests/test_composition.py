@@ -106,7 +106,7 @@ def test_a_record_is_counted_alike_in_any_company(kind: type[Kernel], columns: i
     Steps so fine that the last bit of a projection decides make that visible.
     """
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(83, columns)) if kind.family != "minimum" else rng.integers(0, 2, (83, columns)).astype(float)
+    X = rng.normal(size=(83, columns)) if kind.reads != "tokens" else rng.integers(0, 2, (83, columns)).astype(float)
     kernel = kind(bandwidth=1e-15) if "bandwidth" in kind().settings() else kind(power=3)
 
     def count(part: np.ndarray) -> np.ndarray:

@@ -21,15 +21,15 @@ DRAWS = 100_000
 def ladder(kind: type[Kernel]) -> tuple[np.ndarray, np.ndarray]:
     """A record, and ten more at growing distances from it, as the kernel wants them."""
     steps = np.arange(10)
-    if kind.family == "pick":
+    if kind.reads == "category":
         start = np.arange(10.0)
         return start, np.where(np.arange(10) < steps[:, None], 100.0, start)
-    if kind.family == "minimum":
+    if kind.reads == "tokens":
         start = np.r_[np.ones(10), np.zeros(10)]
         return start, np.array([np.roll(start, k) for k in steps])
     start = np.array([1.0, 0.0, 0.5])
     side = np.array([0.0, 0.6, -0.8])
-    reach = 0.03 if kind.family in ("column", "folded") else 0.25  # beyond, these stay at zero or rise again
+    reach = 0.03 if kind.name in ("column", "folded") else 0.25  # beyond, these stay at zero or rise again
     return start, start + reach * steps[:, None] ** 1.5 * side
 
 
@@ -85,7 +85,7 @@ def test_the_compiled_engine_equals_the_reference(kind: type[Kernel], power: int
     rng = np.random.default_rng(5)
     _, others = ladder(kind)
     X = others[rng.integers(0, 10, 300)]
-    if kind.family not in ("pick", "minimum"):
+    if kind.reads == "number":
         X = X + rng.normal(size=X.shape) * 10.0 ** rng.integers(-3, 12, (300, 1))
     kernel = make(kind, power)
     hasher = Hasher(kernel, Design("sobol", 3, 37), buckets=buckets, width=X.shape[1])

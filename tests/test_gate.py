@@ -13,7 +13,9 @@ import pytest
 
 import scumble
 from scumble.privacy import calibrate, noise
+from scumble.privacy.budget import Budget
 from scumble.releasing import gate
+from scumble.sketch import release_disjoint
 
 ROWS, BUCKETS, RECORDS = 6, 16, 37
 BUDGETS = list(product([Fraction(1, 10), 0.5, 1, 3], [0, 1e-6]))
@@ -95,14 +97,14 @@ def test_one_draw_for_every_counter_and_one_for_the_count(
 def test_every_class_has_noise_of_its_own(drawn: list) -> None:
     parts = [sketch().update(X[:10]), sketch(), sketch().update(X[10:])]
     exact = [part._counts.copy() for part in parts]
-    releases = gate.release_disjoint(parts, 0.5)
+    releases = release_disjoint(parts, Budget(0.5))
     assert len(drawn) == 6 and len({release.identity for release in releases}) == 3
     for k, release in enumerate(releases):
         np.testing.assert_array_equal(release.counts, exact[k] + drawn_value(drawn, k))
     assert {scale for _, scale, shape in drawn if shape == (1,)} == {Fraction(50)}
 
 
-@pytest.mark.parametrize("way", ["release_disjoint", "begin_with_noise"])
+@pytest.mark.parametrize("way", ["publish", "begin_with_noise"])
 def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, way: str) -> None:
     open_gate = getattr(gate, way)
     other = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=ROWS, buckets=BUCKETS, design="iid", seed=3)
@@ -112,17 +114,17 @@ def test_what_is_not_disjoint_is_refused_before_anything_is_drawn(drawn: list, w
         ([one, one], scumble.MergeError),  # its records twice
     ):
         with pytest.raises(problem, match="seed is 2 here" if other in parts else "hold the same records"):
-            open_gate(parts, 1.0)
+            open_gate([part.secret for part in parts], Budget(1.0))
     with pytest.raises(scumble.PrivacyError, match="Classes do not go with neighbors='replace'"):
-        open_gate([sketch(), sketch()], 1.0, neighbors="replace")
+        open_gate([sketch().secret, sketch().secret], Budget(1.0, neighbors="replace"))
     assert drawn == []
 
 
-@pytest.mark.parametrize("way", ["release_disjoint", "begin_with_noise"])
+@pytest.mark.parametrize("way", ["publish", "begin_with_noise"])
 def test_without_a_word_it_is_pure_and_one_record_a_person(drawn: list, way: str) -> None:
     part = sketch()
-    made = getattr(gate, way)([part], 0.5)
-    claim = made[0].privacy if made else part._noise.claim  # type: ignore[union-attr]
+    made = getattr(gate, way)([part.secret], Budget(0.5))
+    claim = made[0].privacy if made else part.secret.noise.claim  # type: ignore[union-attr]
     assert claim == calibrate(ROWS, epsilon=0.5).claim
 
 

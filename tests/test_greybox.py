@@ -68,7 +68,7 @@ def test_a_door_that_nobody_goes_through_is_a_hole():
 
 def test_an_unknown_option_or_format_is_a_hole():
     seen = coverage.Seen()
-    assert "Build.__init__ was never called with `person_column`" in coverage.holes(seen)
+    assert "Groups.__init__ was never called with `person_column`" in coverage.holes(seen)
     with mock.patch.dict(building.BYTES):
         del building.BYTES[".parquet"]
         assert "no path reads .parquet" in coverage.holes(seen)
@@ -79,7 +79,7 @@ def test_an_unknown_option_or_format_is_a_hole():
 
 def test_places_are_found_in_the_source():
     places = coverage.places()
-    assert ("releasing.py", "release_disjoint") in places
+    assert ("releasing/gate.py", "publish") in places
     assert ("privacy/calibration.py", "Calibration._draw") in places
     assert ("privacy/laws/discrete_laplace.py", "DiscreteLaplace.draw") in places
     assert ("privacy/splitting.py", "draw_counters_share") in places
@@ -183,7 +183,7 @@ def test_labels_that_turn_to_text_are_caught():
 def test_an_exact_number_of_readable_records_under_replace_is_caught():
     def path(table, folder):
         sketch = sketch_of(table)
-        sketch._drops = False  # as if it did not know that it has dropped some
+        sketch.secret.drops = False  # as if it did not know that it has dropped some
         return sketch.release(epsilon=1.0, neighbors="replace")
 
     assert any("differs beyond its noise" in found for found in findings(path, "missing", neighbors="replace"))

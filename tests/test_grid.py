@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from rates import normal
 from scumble.errors import ParameterError
-from scumble.grid import MAX_DIMENSIONS, Grid, choose_shape, supports
+from scumble.grid import MAX_DIMENSIONS, Field, Grid, choose_shape, supports
 from scumble.grid.field import _Terms, roughness
 from scumble.grid.profile import Profile
 from scumble.grid.shape import _moments
@@ -92,7 +92,7 @@ def test_on_whole_numbers_a_small_grid_is_exact():
     X = rng.integers(0, 30, (500, 2)).astype(float)
     kernel = EuclideanKernel(4.0)
     grid = Grid(kernel, low=[0, 0], high=[30, 30], shape=(31, 31), width=2)
-    np.testing.assert_allclose(grid.field(counted(grid, X), 0.0).kernel_sum(X), brute(kernel, X, X), rtol=1e-9)
+    np.testing.assert_allclose(Field(grid, counted(grid, X), 0.0).kernel_sum(X), brute(kernel, X, X), rtol=1e-9)
 
 
 def test_every_record_counts_once_and_partitions_merge_to_the_integer():
@@ -194,11 +194,11 @@ def test_field_equals_the_obvious_sum(kernel, d):
     expected = obvious(grid, kernel, counts, Q)
     ridged = isinstance(kernel, ManhattanKernel) or len(kernel.factors) > 1
     rtol = 3e-2 if ridged else 3e-3
-    np.testing.assert_allclose(grid.field(counts, 0.0).kernel_sum(Q), expected, rtol=rtol)
+    np.testing.assert_allclose(Field(grid, counts, 0.0).kernel_sum(Q), expected, rtol=rtol)
     centres = grid.start + (np.array([[i] * d for i in range(3, 20)]) + 0.5) * grid.step
     if not ridged:  # on centres nothing is interpolated
         np.testing.assert_allclose(
-            grid.field(counts, 0.0).kernel_sum(centres), obvious(grid, kernel, counts, centres), rtol=1e-10
+            Field(grid, counts, 0.0).kernel_sum(centres), obvious(grid, kernel, counts, centres), rtol=1e-10
         )
 
 
@@ -206,10 +206,10 @@ def test_outside_the_bounds_the_sum_goes_on():
     kernel = EuclideanKernel(5.0)
     grid = Grid(kernel, low=[-31.5] * 2, high=[33.0] * 2, shape=(25, 21), width=2)
     counts = counted(grid, gaussian(2, 400, 2))
-    field = grid.field(counts, 4.0, count=400.0, count_variance=9.0)
+    field = Field(grid, counts, 4.0, count=400.0, count_variance=9.0)
     line = np.stack([np.linspace(-150.0, 150.0, 301), np.full(301, 1.0)], axis=1)
     expected = obvious(grid, kernel, counts, line)
-    plain = grid.field(counts, 0.0)
+    plain = Field(grid, counts, 0.0)
     np.testing.assert_allclose(plain.kernel_sum(line), expected, rtol=3e-3)
     # The error bars go on without a jump where the slow way takes over (here the grid is 65 wide and 25 cells long).
     jumps = np.abs(np.diff(np.log(field.standard_error(line))))
@@ -232,7 +232,7 @@ def test_error_falls_as_cells_shrink(kind, power, d):
     errors = []
     for cells in ((24, 72), (24, 72), (14, 42))[d - 1]:
         grid = Grid(kernel, low=[-40.0] * d, high=[41.25] * d, shape=(cells,) * d, width=d)
-        errors.append(np.sqrt(np.mean(np.square(grid.field(counted(grid, X), 0.0).kernel_sum(Q) - truth))))
+        errors.append(np.sqrt(np.mean(np.square(Field(grid, counted(grid, X), 0.0).kernel_sum(Q) - truth))))
     assert errors[1] < 0.6 * errors[0]
     assert errors[1] < 0.05 * np.sqrt(np.mean(np.square(truth)))
 
@@ -244,7 +244,7 @@ def test_product_kernel_on_its_own_columns():
     truth, errors = brute(kernel, X, Q), []
     for cells in (20, 60, 180):
         grid = Grid(kernel, low=[-40.0] * 2, high=[41.25] * 2, shape=(cells, cells), width=4)
-        field = grid.field(counted(grid, X[:, [1, 3]]), 0.0)
+        field = Field(grid, counted(grid, X[:, [1, 3]]), 0.0)
         errors.append(np.sqrt(np.mean(np.square(field.kernel_sum(Q[:, [1, 3]]) / truth - 1.0))))
     assert errors[1] < 0.6 * errors[0] and errors[2] < 0.6 * errors[1] and errors[2] < 0.02
 
@@ -254,7 +254,7 @@ def test_named_columns_and_scales():
     X = np.abs(gaussian(23, 500, 2)) * [3000.0, 2.0]
     grid = Grid(kernel, low=[0, 0], high=[150_000, 100], shape=(120, 101), width=3, names=["id", "age", "income"])
     truth = EuclideanKernel(1.0)(X[:50] / [20_000.0, 10.0], X / [20_000.0, 10.0]).sum(axis=1)
-    np.testing.assert_allclose(grid.field(counted(grid, X), 0.0).kernel_sum(X[:50]), truth, rtol=0.02)
+    np.testing.assert_allclose(Field(grid, counted(grid, X), 0.0).kernel_sum(X[:50]), truth, rtol=0.02)
 
 
 # ---- noise ----
@@ -274,15 +274,15 @@ def test_noise_goes_in_linearly_and_its_variance_is_known(d, count_variance):
     # v Σ weight², plus the count's. No draw is needed.
     grid, counts, Q = noisy_setting(d)
     v, known = 7.0, {} if count_variance is None else {"count": 800.0, "count_variance": count_variance}
-    base, stated, _ = grid.field(counts, v, **known).estimate(Q)
+    base, stated, _ = Field(grid, counts, v, **known).estimate(Q)
     weights = []
     for cell in range(grid.cells):
         more = counts.copy()
         more[0, cell] += 1000
-        weights.append((grid.field(more, v, **known).kernel_sum(Q) - base) / 1000.0)
+        weights.append((Field(grid, more, v, **known).kernel_sum(Q) - base) / 1000.0)
     variance = v * np.sum(np.square(weights), axis=0)
     if count_variance is not None:
-        shifted = grid.field(counts, v, count=801.0, count_variance=count_variance).kernel_sum(Q)
+        shifted = Field(grid, counts, v, count=801.0, count_variance=count_variance).kernel_sum(Q)
         variance += count_variance * np.square(shifted - base)
     np.testing.assert_allclose(stated, variance, rtol=0.03)  # cubics between the centres: about one percent of k²
 
@@ -292,14 +292,14 @@ def test_unbiased_under_noise_and_better_with_the_count():
     # relative spread of √(2/400) = 0.07 for normal sums: 0.45 is more than six of them.
     grid, counts, Q = noisy_setting(2)
     rng = np.random.default_rng(41)
-    clean = grid.field(counts, 0.0).kernel_sum(Q)
+    clean = Field(grid, counts, 0.0).kernel_sum(Q)
     draws, plain = [], []
     for _ in range(400):
         noise, v = laplace(rng, 0.5, counts.shape)
         count = 800.0 + rng.normal(0.0, 5.0)
-        field = grid.field(counts + noise, v, count=count, count_variance=25.0)
+        field = Field(grid, counts + noise, v, count=count, count_variance=25.0)
         draws.append(field.kernel_sum(Q))
-        plain.append(grid.field(counts + noise, v).kernel_sum(Q))
+        plain.append(Field(grid, counts + noise, v).kernel_sum(Q))
     spread = np.std(draws, axis=0)
     assert np.all(np.abs(np.mean(draws, axis=0) - clean) < normal() * spread / 20.0)
     assert np.all(np.abs(np.mean(plain, axis=0) - clean) < normal() * np.std(plain, axis=0) / 20.0)
@@ -358,11 +358,11 @@ def test_intervals_cover_and_are_not_too_wide(name, epsilon):
         Q = sample(rng, 60)
         counts = counted(grid, X)
         if epsilon is None:
-            field = grid.field(counts, 0.0)
+            field = Field(grid, counts, 0.0)
         else:
             noise, v = laplace(rng, epsilon, counts.shape)
             count = n + rng.laplace(0.0, 25.0 / epsilon)
-            field = grid.field(counts + noise, v, count=count, count_variance=2 * 625.0 / epsilon**2)
+            field = Field(grid, counts + noise, v, count=count, count_variance=2 * 625.0 / epsilon**2)
         truth = brute(kernel, X, Q)
         errors.append(field.kernel_sum(Q) - truth)
         bars.append(1.96 * field.standard_error(Q))
@@ -421,7 +421,7 @@ def test_extreme_bandwidths_give_some_shape_that_works(bandwidth, power, low):
         shape, error = choose_shape(kernel, [low] * 2, [1.0] * 2, n=100, counter_sd=sd, width=2, max_cells=10_000)
         assert error > 0.0
         grid = Grid(kernel, low=[low] * 2, high=[1.0] * 2, shape=shape, width=2)
-        answer = grid.field(counted(grid, X), sd**2).kernel_sum(X)
+        answer = Field(grid, counted(grid, X), sd**2).kernel_sum(X)
         assert np.all(np.isfinite(answer))
         if bandwidth > 1.0:
             np.testing.assert_allclose(answer, 100.0, rtol=1e-6)
@@ -429,7 +429,7 @@ def test_extreme_bandwidths_give_some_shape_that_works(bandwidth, power, low):
 
 def test_one_cell_is_a_grid_too():
     grid = Grid(EuclideanKernel(1e6), low=[0.1], high=[1.0], shape=(1,), width=1)
-    field = grid.field(np.array([[50]]), 2.0, count=50.0, count_variance=100.0)
+    field = Field(grid, np.array([[50]]), 2.0, count=50.0, count_variance=100.0)
     np.testing.assert_allclose(field.kernel_sum(np.array([[0.5]])), 50.0, rtol=1e-5)
     assert 1.0 < field.standard_error(np.array([[0.5]]))[0] < 2.0
 
@@ -447,7 +447,7 @@ def test_the_centres_of_all_cells_at_once(kernel) -> None:
     grid = Grid(kernel, low=[0.0, 0.0], high=[20.0, 30.0], shape=(17, 23), width=2)
     counts = counted(grid, rng.normal([8.0, 20.0], 4.0, (3000, 2)))
     noise, variance = laplace(rng, 0.5, counts.shape)
-    field = grid.field(counts + noise, variance, count=3010.0, count_variance=50.0)
+    field = Field(grid, counts + noise, variance, count=3010.0, count_variance=50.0)
     axes = [grid.start[j] + (np.arange(n) + 0.5) * grid.step[j] for j, n in enumerate(grid.shape)]
     centres = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     tolerance = 1e-9 if kernel.name == "euclidean" else 0.1
@@ -462,8 +462,8 @@ def test_from_afar_a_few_nodes_see_what_all_cells_say(shape: tuple[int, ...], ba
     grid = Grid(EuclideanKernel(bandwidth, power=power), low=[0.0] * d, high=[100.0] * d, shape=shape, width=d)
     counts = rng.geometric(0.3, (1, grid.cells)) - rng.geometric(0.3, (1, grid.cells))
     counts[0, : grid.cells // 50] += 30
-    field = grid.field(counts, 15.0, count=float(counts.sum()) + 20.0, count_variance=50.0)
-    size = grid.field(np.abs(counts), 15.0)
+    field = Field(grid, counts, 15.0, count=float(counts.sum()) + 20.0, count_variance=50.0)
+    size = Field(grid, np.abs(counts), 15.0)
     used = 0
     for away in (20.0, 100.0, 1e5):
         for beside in (50.0, 1.0, 100.0 + away):
@@ -484,9 +484,9 @@ def test_from_afar_a_few_nodes_see_what_all_cells_say(shape: tuple[int, ...], ba
 
 def test_what_has_ridges_or_lies_near_is_summed_cell_by_cell() -> None:
     grid = Grid(ManhattanKernel(5.0), low=[0.0, 0.0], high=[100.0, 100.0], shape=(300, 300), width=2)
-    assert grid.field(np.zeros((1, 90_000)), 1.0)._far.nodes(np.array([300.0, 50.0])) is None
+    assert Field(grid, np.zeros((1, 90_000)), 1.0)._far.nodes(np.array([300.0, 50.0])) is None
     grid = Grid(EuclideanKernel(5.0), low=[0.0, 0.0], high=[100.0, 100.0], shape=(300, 300), width=2)
-    far = grid.field(np.zeros((1, 90_000)), 1.0)._far
+    far = Field(grid, np.zeros((1, 90_000)), 1.0)._far
     assert far.nodes(np.array([102.0, 50.0])) is None
     assert far.nodes(np.array([1e300, -1e300])) is not None
 

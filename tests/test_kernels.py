@@ -126,6 +126,32 @@ def test_a_kernel_of_ones_own_is_compiled_and_counted(rng: np.random.Generator) 
     assert scumble.Release.from_bytes(sketch.release(1.0).to_bytes()).kernel == kernel
 
 
+def test_what_a_kernel_reads_it_says() -> None:
+    class Same(TriangleKernel):
+        """Equal or not, for columns of any type."""
+
+        name = "test-same"
+        reads = "category"
+
+        @staticmethod
+        def code(record, parameters):
+            return record[0]
+
+        def collision(self, X, Y):
+            return np.equal.outer(X[:, 0], Y[:, 0]).astype(float)
+
+    towns = pd.DataFrame({"town": ["Ulm", "Bonn", "Ulm"]})
+    np.testing.assert_array_equal(Same()(towns[:1], towns), [[1.0, 0.0, 1.0]])
+    met = scumble.Sketch(Same(), columns=["town"], rows=64, buckets=64).update(towns).kernel_sum(towns[:1])
+    assert abs(met[0] - 2.0) < 0.2
+    numbers, categories = TriangleKernel(columns=[0]), Same(columns=[1])
+    assert numbers.numeric and not categories.numeric and not (numbers * categories).numeric
+    with pytest.raises(scumble.ParameterError, match=r"`Odd\.reads` must be one of number, category, tokens"):
+        type("Odd", (TriangleKernel,), {"reads": "colour"})
+    with pytest.raises(scumble.ParameterError, match="must say what that reads"):
+        type("Odd", (TriangleKernel,), {"read": scumble.HammingKernel.read})
+
+
 def test_token_sets_are_read_from_lists_text_and_columns() -> None:
     kernel = scumble.JaccardKernel()
     lists = pd.DataFrame({"basket": [["milk", "bread"], ["milk"], []]})

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 import scumble
 from scumble.cli import main
 from scumble.privacy import calibrate, ledger, ledgertables
+from scumble.privacy.account import Account
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.ledger import Cost, Ledger
-from scumble.releasing.spending import charging
 from scumble.sources import build_by
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -360,7 +360,7 @@ def test_where_to_charge(book: Ledger, way: dict) -> None:
     for wrong in (None, 5, b"people"):
         with pytest.raises(scumble.ParameterError, match="`dataset` must be the name of a dataset"):
             sketch().release(epsilon=1, ledger=book, dataset=wrong)  # type: ignore[arg-type]
-    assert charging(None, None, None) is None
+    assert Account.of(None, None, None) is None
 
 
 # ---- several at once ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mutants import LIST, main, mutants_of
+from mutants import LIST, install, main, mutants_of
+from scumble.machine.compiling import Loop
 
 TOOL = Path(__file__).parent / "mutants.py"
 
@@ -49,8 +51,9 @@ def tiny(tmp_path: Path) -> Path:
 
 def run(folder: Path) -> tuple[int, str]:
     command = [sys.executable, str(TOOL), "--package", str(folder / "tiny"), "--list", str(folder / "mutants.toml")]
+    paths = os.pathsep.join([str(folder), *sys.path])
     ended = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, timeout=300
+        command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": paths}, timeout=300
     )
     return ended.returncode, ended.stdout + ended.stderr
 
@@ -120,6 +123,8 @@ LOOP = """
 from functools import lru_cache
 from scumble.machine.compiling import njit
 
+FIRST = 7
+
 
 @njit(cache=True)
 def steps(n):
@@ -133,22 +138,127 @@ def steps(n):
 def double(n):
     return 2 * n
 """
+CALLER = """
+from scumble.machine.compiling import njit
+from tiny.grading import FIRST, steps
+
+
+@njit(cache=True)
+def more(n):
+    return FIRST + steps(n)
+"""
 LOOP_TESTS = """
-from tiny import grading
+from tiny import caller, grading
 
 ASKED = grading.double(5)
 
 def test_steps():
-    assert grading.steps(2) == 6 and grading.double(5) == 10
+    assert caller.more(2) == 13 and grading.steps(2) == 6 and grading.double(5) == 10
 """
 
 
 def test_what_is_compiled_or_remembered_is_changed_too(tiny: Path) -> None:
     """The loop's constant is no part of the key under which numba keeps it, and its lines cannot be traced."""
     (tiny / "tiny" / "grading.py").write_text(LOOP)
+    (tiny / "tiny" / "caller.py").write_text(CALLER)
     (tiny / "test_grading.py").write_text(LOOP_TESTS)
     code, text = run(tiny)
-    assert code == 0 and "5 mutants    5 killed    0 survived" in text, text
+    assert code == 0 and "6 mutants    6 killed    0 survived" in text, text
+
+
+READ = """
+from scumble.machine.compiling import njit
+
+STEP = 3
+TABLE = np.array([1.0, 2.0])
+
+
+@njit(cache=True)
+def one(n, more=1):
+    return n * STEP + more
+
+
+@njit(cache=True)
+def two(n):
+    return one(n) if n else two(n - 1)
+
+
+@njit(cache=True)
+def table(n):
+    return TABLE[n]
+
+
+@njit(cache=True)
+def apart(n):
+    return n + 5
+
+
+def closed(start):
+    @njit
+    def three(n):
+        return start + two(n)
+
+    return three
+"""
+ELSEWHERE = """
+from scumble.machine.compiling import njit
+from tiny import reading
+from tiny.reading import two
+
+@njit(cache=True)
+def by_name(n):
+    return two(n)
+
+@njit(cache=True)
+def by_module(n):
+    return reading.STEP + n
+
+@njit(cache=True)
+def aside(n):
+    return n + reading.apart(n)
+
+three = reading.closed(4)
+"""
+CALLERS = {"one", "two", "by_name", "three"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("", "", set()),
+        ("# a comment", "# another", set()),
+        ("STEP = 3", "STEP = 4", CALLERS | {"by_module"}),
+        ("STEP = 3", "STEP = 3.0", CALLERS | {"by_module"}),
+        ("n * STEP", "n / STEP", CALLERS),
+        ("more=1", "more=2", CALLERS),
+        ("n - 1", "n - 2", CALLERS - {"one"}),
+        ("[1.0, 2.0]", "[1.0, 3.0]", {"table"}),
+        ("n + 5", "n + 6", {"apart", "aside"}),
+        ("start + two", "start - two", {"three"}),
+    ],
+)
+def test_loops_are_compiled_anew_where_what_they_mean_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, changed: set[str]
+) -> None:
+    """However far away it was changed, and only there: what numba keeps of the others is true."""
+    source = "# a comment\nimport numpy as np" + READ
+    (tmp_path / "tiny").mkdir()
+    for name, text in (("__init__", ""), ("reading", source), ("elsewhere", ELSEWHERE)):
+        (tmp_path / "tiny" / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    modules = [importlib.import_module(f"tiny.{name}") for name in ("reading", "elsewhere")]
+    loops = {name: loop for module in modules for name, loop in vars(module).items() if isinstance(loop, Loop)}
+    for name, loop in loops.items():
+        loop._made = f"{name}, compiled"
+    try:
+        install(modules[0], source.replace(old, new).encode())
+        assert {name for name, loop in loops.items() if loop._made is None} == changed
+        assert all(
+            loop._options.get("cache", False) == (name not in changed | {"three"}) for name, loop in loops.items()
+        )
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "tiny"]:
+            del sys.modules[name]
 
 
 def test_the_list_of_the_library_fits_its_source() -> None:

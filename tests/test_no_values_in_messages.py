@@ -5,6 +5,7 @@ Canaries are put into wrong places, of wrong types and in wrong shapes. Every te
 
 from __future__ import annotations
 
+import functools
 import inspect
 import io
 import json
@@ -12,8 +13,11 @@ import logging
 import sqlite3
 import traceback
 import warnings
+from array import array
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +31,8 @@ import scipy.sparse
 import scumble
 from scumble import learn
 from scumble.cli import main
-from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
+from scumble.errors import parameter
+from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel, ProductKernel
 from scumble.learn.base import PrivateEstimator
 from scumble.sources import build_by
 
@@ -206,6 +211,59 @@ def test_a_table_in_the_place_of_a_parameter(what: str, tmp_path: Path) -> None:
         searched(told(act), what)
 
 
+RECORDS: dict[str, Callable[[], Any]] = {
+    **{what: TABLES[what] for what in ("rows of text", "cells", "one axis", "three axes", "a mapping", "polars")},
+    "rows of numbers": lambda: [[NUMBER, 1.0], [NUMBER, 2.0]],
+    "a record": lambda: (NUMBER, WORD),
+    "two numbers": lambda: [NUMBER, -NUMBER],
+    "a record by name": lambda: {"a": NUMBER, "b": WORD},
+    "numbers by name": lambda: {"a": NUMBER, "b": -NUMBER},
+    "a set": lambda: {WORD},
+    "a view": lambda: {"a": WORD}.values(),
+    "an array": lambda: array("d", [NUMBER]),
+    "an object": lambda: SimpleNamespace(a=WORD, b=NUMBER),
+}
+PARAMETERS = [
+    (f"{getattr(act, '__qualname__', act)}({name}=)", functools.partial(act, *first), name)
+    for act, first in [
+        *((kind, ()) for kind in Kernel.registry.values() if kind is not ProductKernel),
+        (scumble.Sketch, (KERNELS["numbers"], 2)),
+        (scumble.Sketch.release, (scumble.Sketch(KERNELS["numbers"], 1, rows=4, buckets=8),)),
+        (scumble.Sketch.release_share, (scumble.Sketch(KERNELS["numbers"], 1, rows=4, buckets=8),)),
+        (scumble.build, (np.ones((2, 2)), KERNELS["numbers"])),
+        (scumble.plan, (100, 2)),
+        (scumble.PersonLimit, ()),
+    ]
+    for name in list(inspect.signature(act).parameters)[len(first) :]
+]
+
+
+@pytest.mark.parametrize(("act", "name"), [one[1:] for one in PARAMETERS], ids=[one[0] for one in PARAMETERS])
+def test_a_record_in_the_place_of_any_parameter(act: Callable[..., Any], name: str) -> None:
+    """What is shown of a parameter is a number or a word that it was given; of anything longer, type and length."""
+    for what, make in RECORDS.items():
+        searched(told(lambda: act(**{name: make()})), what)  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    ("got", "shown"),
+    [
+        (None, "None"),
+        (-1.5, "-1.5"),
+        (np.float64(2), "np.float64(2.0)"),
+        (Fraction(1, 3), "Fraction(1, 3)"),
+        ("word", "'word'"),
+        (int, "<class 'int'>"),
+        ([], "a list of 0"),
+        ([NUMBER], "a list of 1"),
+        ({WORD: 1, NUMBER: 2}, "a dict of 2"),
+        (np.array([NUMBER]), "a ndarray"),
+    ],
+)
+def test_what_is_shown_of_an_argument(got: object, shown: str) -> None:
+    assert str(parameter("p", "right", got)) == f"`p` must be right, got {shown}."
+
+
 def test_grids_and_releases() -> None:
     release = scumble.Sketch(KERNELS["numbers"], 2, design="grid", bounds=(0, 50), buckets=64).release(1.0)
     for what, make in TABLES.items():
@@ -272,6 +330,20 @@ def test_estimators(kind: Any) -> None:
             {"bounds": None, "public": ("bounds",)},
         ):
             searched(told(lambda: small(kind, **options).fit(good, make())), (what, options))  # noqa: B023
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_a_record_in_the_place_of_any_parameter_of_an_estimator(kind: Any) -> None:
+    good, labels = np.full((2, 2), 1.0), ["a", "b"] if "Classifier" in kind.__name__ else [1.0, 2.0]
+    for name in inspect.signature(kind).parameters:
+        for what in ("cells", "a record by name"):
+            searched(told(lambda: small(kind, **{name: RECORDS[what]()}).fit(good, labels)), (name, what))  # noqa: B023
+
+
+def test_a_record_in_the_place_of_a_start() -> None:
+    release = scumble.Sketch(KERNELS["numbers"], 1, rows=4, buckets=8).release(1.0)
+    for what, make in RECORDS.items():
+        searched(told(lambda: learn.minimize(release, lambda theta: theta, make())), what)  # noqa: B023
 
 
 # ------------------------------------------------------------------------ files
@@ -352,6 +424,7 @@ def test_commands(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture
             ]
         for arguments in acts:
             (tmp_path / "out").unlink(missing_ok=True)
-            texts = told(lambda: main(arguments))  # noqa: B023
+            texts = told(lambda: main([*arguments, "--debug"]))  # noqa: B023
             said = capfd.readouterr()
             searched([*texts, said.out, said.err], arguments)
+            assert "most recent call last" in said.err or (tmp_path / arguments[-1]).exists()

@@ -131,7 +131,7 @@ def test_a_saved_sketch_goes_on_with_its_noise(tmp_path: Path) -> None:
     again = scumble.load_secret(tmp_path / "half.secret").update([[2.0]])
     release = again.release()
     np.testing.assert_array_equal(release.counts, secret.update([[2.0]])._counts)
-    assert again.noisy and release._noisy_count == secret._noise.count  # type: ignore[union-attr]
+    assert again.noisy and release.noisy_count == secret.secret.noise.count  # type: ignore[union-attr]
 
 
 # ---- builds ----

@@ -17,7 +17,7 @@ import pytest
 import scumble
 from scumble.machine import places
 from scumble.privacy import calibrate
-from scumble.releasing import spending
+from scumble.releasing import secret, spending
 
 KERNEL = scumble.EuclideanKernel(1.0)
 
@@ -165,6 +165,15 @@ def test_noise_stays_with_the_process_that_drew_it() -> None:
     assert made.release().privacy.epsilon == 1.0
 
 
+def test_after_a_fork_only_sketches_that_began_with_noise_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, plain = noisy(), sketch().update([[1.0]])
+    monkeypatch.setattr(secret, "_LIVE", {made.secret, plain.secret})
+    secret._after_fork()
+    assert plain.count == 1 and plain.release(1.0).privacy.epsilon == 1.0
+    with pytest.raises(scumble.BudgetError, match="before this process was forked"):
+        made.release()
+
+
 def test_a_lock_that_another_thread_held_does_not_hang_a_forked_child() -> None:
     if not hasattr(os, "fork"):
         return
@@ -172,7 +181,7 @@ def test_a_lock_that_another_thread_held_does_not_hang_a_forked_child() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with made._lock:
+        with made.secret.lock:
             held.set()
             done.wait(60)
 
@@ -393,10 +402,10 @@ def test_three_releases_of_one_table_cost_three() -> None:
 
 def test_a_count_is_merged_only_where_every_part_has_one() -> None:
     with_count, without = released(), released(count_share=0)
-    assert with_count._noisy_count is not None and without._noisy_count is None
-    assert scumble.merge([with_count, without])._noisy_count is None
+    assert with_count.noisy_count is not None and without.noisy_count is None
+    assert scumble.merge([with_count, without]).noisy_count is None
     both = scumble.merge([with_count, released()])
-    assert both._noisy_count is not None
+    assert both.noisy_count is not None
     public = [released(neighbors="replace") for _ in range(2)]
     assert scumble.merge(public).count == 2.0 and scumble.merge(public).count_standard_error == 0.0
     assert len({one.identity for one in (with_count, without, both, *public)}) == 5
@@ -474,7 +483,7 @@ def test_an_update_that_reads_while_the_sketch_is_released_is_refused() -> None:
 def test_questions_wait_for_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader of counters that another thread takes away would read beyond them."""
     made = sketch().update(np.zeros((100, 1)))
-    with made._lock:
+    with made.secret.lock:
         asked = threading.Thread(target=lambda: made.kernel_sum([[0.0]]), daemon=True)
         asked.start()
         asked.join(0.3)
@@ -491,7 +500,7 @@ def test_an_interrupted_merge_closes_the_sketch(monkeypatch: pytest.MonkeyPatch)
         def __ior__(self, other: object) -> Any:
             raise KeyboardInterrupt
 
-    one._lineage = Interrupted(one._lineage)
+    one.secret.lineage = Interrupted(one.secret.lineage)
     with pytest.raises(KeyboardInterrupt):
         one.merge(two)
     with pytest.raises(scumble.BudgetError, match="merge was interrupted"):

@@ -11,7 +11,7 @@ import pytest
 import scumble
 from scumble import files
 from scumble.errors import CorruptFileError
-from scumble.releasing.gate import NoiseFirst
+from scumble.releasing.secret import NoiseFirst
 from scumble.releasing.share import Share
 from scumble.sketch import Sketch
 
@@ -60,8 +60,8 @@ def secret(counts: np.ndarray | None = None, **changes: Any) -> Sketch:
 
 def noise(**changes: Any) -> NoiseFirst:
     begun = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=2, buckets=4).start_with_noise(epsilon=1.0)
-    assert begun._noise is not None
-    return NoiseFirst.from_dict({**begun._noise.to_dict(), **changes}, 2)
+    assert begun.secret.noise is not None
+    return NoiseFirst.from_dict({**begun.secret.noise.to_dict(), **changes}, 2)
 
 
 @pytest.mark.parametrize("load", [release, share, secret])
@@ -139,8 +139,8 @@ def test_a_sketch_lacks_nothing() -> None:
 def test_a_file_that_does_not_say_whether_it_dropped_records_may_have() -> None:
     metadata, arrays = sketch().contents()
     silent = {key: value for key, value in metadata.items() if key != "drops"}
-    assert Sketch.from_container(container("secret", silent, arrays["counts"]))._drops
-    assert secret(drops=True)._drops and secret(drops=0)._drops and not secret(drops=False)._drops
+    assert Sketch.from_container(container("secret", silent, arrays["counts"])).secret.drops
+    assert secret(drops=True).secret.drops and secret(drops=0).secret.drops and not secret(drops=False).secret.drops
 
 
 def test_what_was_loaded_counts_as_begun() -> None:

@@ -22,6 +22,12 @@ def test_as_many_places_as_the_memory_holds(memory: int) -> None:
         assert not limit.keep([0, 1]).any()
 
 
+@pytest.mark.parametrize("column", [np.array([1 + 1j]), np.array([1], "m8[s]")])
+def test_a_column_of_no_names_is_refused_by_its_type(column: np.ndarray) -> None:
+    with pytest.raises(scumble.DataError, match=r"must be named by text, numbers or dates, got (complex|durations)"):
+        scumble.PersonLimit(1).keep(column)
+
+
 @pytest.mark.parametrize("bad", [1023, 0, -1, True, 1e6, "1024", None])
 def test_a_memory_that_is_none(bad: object) -> None:
     with pytest.raises(scumble.ParameterError, match="`memory` must be at least 1024 bytes"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import numpy as np
 import pytest
 
@@ -122,6 +124,22 @@ def test_the_count_is_steady() -> None:
 def test_the_count_is_public_under_replacement() -> None:
     release = release_of(np.zeros((777, 2)), neighbors="replace")
     assert release.count == 777.0 and release.count_standard_error == 0.0
+
+
+def test_where_nothing_is_noisy_the_count_is_exact() -> None:
+    """At so large a budget even the counters' variance is 0: there is nothing to weigh the public N against."""
+    release = release_of(np.zeros((777, 2)), 10_000.0, neighbors="replace", rows=1)
+    assert release.counter_variance == 0.0
+    assert (release.count, release.count_standard_error) == (777.0, 0.0)
+
+
+def test_a_release_has_an_identity_of_its_own_and_keeps_it() -> None:
+    one, two = release_of(np.zeros((5, 2))), release_of(np.zeros((5, 2)))
+    assert str(uuid.UUID(one.identity)) == one.identity != two.identity
+    given = {"noisy_count": None, "counter_variance": 1.0, "count_variance": 0.0}
+    assert scumble.Release(one.spec, one.counts, one.privacy, identity="kept", **given).identity == "kept"
+    made = scumble.Release(one.spec, one.counts, one.privacy, **given)
+    assert str(uuid.UUID(made.identity)) == made.identity
 
 
 def test_without_its_own_coordinate_the_count_comes_from_the_row_sums() -> None:

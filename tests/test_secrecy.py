@@ -103,7 +103,7 @@ def test_the_released_bytes_hold_no_exact_number(sketch: scumble.Sketch) -> None
     release = sketch.release(epsilon=1e-13)
     assert not np.any(release.counts[:, 3] == SECRET)
     assert not np.any(release.counts == 0), "empty counters get full noise too"
-    assert release._noisy_count != SECRET
+    assert release.noisy_count != SECRET
     assert not np.any(release.counts.sum(axis=1) == SECRET), "row sums are noisy too"
     assert str(SECRET).encode() not in release.to_bytes()
     assert SECRET.to_bytes(8, "little") not in release.to_bytes()
@@ -147,5 +147,8 @@ def test_no_pickle_and_no_other_randomness_in_the_source() -> None:
         text = path.read_text()
         assert not re.search(r"^\s*(import|from) pickle|allow_pickle=True|joblib", text, re.M), path
         # Post-processing, made-up tables and the audit's mutants may use any generator; what touches counters may not.
+        # A layout draws synthetic records from a release with the generator that it is handed, and makes none.
+        if path.parent.name == "reading":
+            text = text.replace("rng: np.random.Generator", "")
         if path.parent.name not in ("learn", "cli", "audit", "explore"):
             assert not re.search(r"np\.random|numpy\.random|^\s*import random$", text, re.M), path

@@ -215,6 +215,7 @@ def test_shares_combine_to_a_release_that_says_so(budget: dict) -> None:
     release = scumble.combine(parts)
     assert release.privacy.epsilon <= 1.0 and (release.privacy.custodians, release.privacy.dropouts) == (3, 0)
     assert "3 custodians" in str(release.privacy)
+    assert release.privacy.records_per_person == budget.get("records_per_person", 1)
     assert abs(release.count - 6000) < laplace() * release.count_standard_error + 1e-9
     again = scumble.Release.from_bytes(release.to_bytes())
     assert again.privacy == release.privacy
@@ -227,9 +228,9 @@ def test_dropouts_are_a_parameter() -> None:
     few = scumble.combine(missing)
     all_of = scumble.combine(complete)
     # Each share is made for three: five of them have 5/3 of the variance.
-    assert all_of._counter_variance == pytest.approx(few._counter_variance * 5 / 3)
+    assert all_of.counter_variance == pytest.approx(few.counter_variance * 5 / 3)
     claim = few.privacy
-    assert few._counter_variance == pytest.approx(noise.laplace_variance(Fraction(claim.exact_scale or "")))
+    assert few.counter_variance == pytest.approx(noise.laplace_variance(Fraction(claim.exact_scale or "")))
     with pytest.raises(scumble.PrivacyError, match="Only 2 shares have come, and 3 are needed"):
         scumble.combine(missing[:2])
     with pytest.raises(ParameterError, match="dropouts"):
@@ -269,7 +270,7 @@ def test_secure_aggregation_adds_payloads_modulo_2_to_the_64() -> None:
     total = sum((part.payload + mask for part, mask in zip(parts, masks, strict=True)), np.zeros_like(masks[0]))
     release = parts[0].from_sum(total, arrived=3)
     np.testing.assert_array_equal(release.counts, scumble.combine(parts).counts)
-    assert release._noisy_count == scumble.combine(parts)._noisy_count
+    assert release.noisy_count == scumble.combine(parts).noisy_count
     with pytest.raises(scumble.PrivacyError, match="Only 2"):
         parts[0].from_sum(total, arrived=2)
     with pytest.raises(ParameterError, match="unsigned"):

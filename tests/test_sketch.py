@@ -216,9 +216,9 @@ def test_dropped_rows_add_up_and_a_merged_sketch_remembers_that_it_drops() -> No
     one, two = small(invalid="drop").update(X).update(X), small(invalid="drop").update(X)
     assert (one.dropped, two.dropped, small().dropped) == (2, 1, 0)
     both = scumble.merge([small(), one, two])
-    assert both.dropped == 3 and both.count == 3 and both._drops
+    assert both.dropped == 3 and both.count == 3 and both.secret.drops
     assert scumble.merge([one]).count == 2, "one alone is merged, too"
-    assert not scumble.merge([small(), small()])._drops
+    assert not scumble.merge([small(), small()]).secret.drops
 
 
 def test_exact_answers_have_no_noise_in_their_errors() -> None:
@@ -296,6 +296,7 @@ def test_constant_and_duplicated_records() -> None:
 def test_one_bucket_and_one_row_are_allowed() -> None:
     sketch = scumble.Sketch(KERNEL, 2, rows=1, buckets=1).update(np.ones((10, 2)))
     assert np.isfinite(sketch.kernel_sum([[1.0, 1.0]])).all()
+    assert sketch.count == 10 and sketch.release(1.0, neighbors="replace").count == 10.0
     odd = small(buckets=37).update(np.ones((10, 2)))
     assert odd.buckets == 37
 

@@ -294,7 +294,15 @@ def test_kernels_of_any_make_say_what_they_read() -> None:
         def collision(self, X, Y):  # type: ignore[no-untyped-def]
             return np.ones((len(X), len(Y)))
 
+    class Town(Own):
+        reads = "category"
+
     assert roles_of(Own(), ["a"]) == {"a": "number"}
+    assert roles_of(Town(columns=["b"]) * Own(columns=["a"]), ["a", "b", "c"]) == {
+        "a": "number",
+        "b": "category",
+        "c": "any",
+    }
     with pytest.raises(scumble.ParameterError, match="both as number and as category"):
         roles_of(EuclideanKernel(1.0) * HammingKernel(), ["a"])
 

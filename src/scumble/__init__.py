@@ -51,6 +51,7 @@ _HOMES = {
     "scumble.privacy.ledger": ("Ledger",),
     "scumble.release": ("Release", "load"),
     "scumble.releasing.share": ("Share", "combine", "load_share"),
+    "scumble.schema": ("Boolean", "Category", "Date", "Number", "Schema"),
     "scumble.sketch": ("Sketch", "load_secret", "merge"),
     "scumble.sources": ("build",),
 }

@@ -37,6 +37,11 @@ from scumble.release import load as load
 from scumble.releasing.share import Share as Share
 from scumble.releasing.share import combine as combine
 from scumble.releasing.share import load_share as load_share
+from scumble.schema import Boolean as Boolean
+from scumble.schema import Category as Category
+from scumble.schema import Date as Date
+from scumble.schema import Number as Number
+from scumble.schema import Schema as Schema
 from scumble.sketch import Sketch as Sketch
 from scumble.sketch import load_secret as load_secret
 from scumble.sketch import merge as merge

@@ -7,6 +7,8 @@ Each class also derives from the built-in error that a caller would expect, so
 
 from __future__ import annotations
 
+import os
+from numbers import Number
 from typing import Any
 
 _CONTEXT: Any = BaseException.__dict__["__context__"]
@@ -73,14 +75,14 @@ class NewerFileError(FileError):
 
 
 def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:
-    """The one message form: what, what it must be, what it was, what to do. A table is named by its type alone."""
-    message = f"`{name}` must be {must}, got {f'a {type(got).__name__}' if _table(got) else repr(got)}."
+    """The one message form: what, what it must be, what it was, what to do."""
+    message = f"`{name}` must be {must}, got {_shown(got)}."
     return ParameterError(f"{message} Hint: {hint}" if hint else message)
 
 
-def _table(got: object) -> bool:
-    """Whether it may be records in the wrong place: arrays, frames, lists of rows, columns by name, long lists."""
-    if isinstance(got, (list, tuple, set, frozenset, dict)):
-        inside = got.values() if isinstance(got, dict) else got
-        return len(got) > 64 or any(_table(one) or isinstance(one, (list, tuple, set, dict)) for one in inside)
-    return bool(getattr(got, "ndim", 0)) or hasattr(got, "__arrow_c_stream__") or hasattr(got, "__arrow_c_array__")
+def _shown(got: object) -> str:
+    """A number, a text, a path or a type as it is. All else may be records in the wrong place: its type, its length."""
+    if got is None or isinstance(got, (str, bytes, Number, os.PathLike, type)):
+        return repr(got)
+    long = isinstance(got, (list, tuple, set, frozenset, dict))
+    return f"a {type(got).__name__}" + (f" of {len(got)}" if long else "")  # type: ignore[arg-type]

@@ -26,23 +26,19 @@ from scumble import checks, grid
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
-from scumble.privacy.calibration import calibrate
+from scumble.privacy.budget import Budget
+from scumble.reading.spread import hashes, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
 DEFAULT_RECORDS = 100_000
-DEFAULT_DENSITY = 0.1
 MOST_COUNTERS = 2**22
 """Counters of a planned sketch: a released file of 32 MiB. Pure ε rarely wants more than a third of that."""
 
 _FLAT = 1.02
 """Fewer rows are taken with pure ε if the error is nearly the same: the noise is known, the spread a guess."""
 
-_ROW_SPREAD = 0.6
-"""c at power 1 for independent rows: 0.4 to 1.8 on the paper's sets and on Gaussian data; it grows with √power."""
-_GAIN = {"iid": 1.0, "sobol": 0.6, "orthogonal": 0.75}
-"""How far each design reduces c, on the same data."""
 _REFINED, _REFINED_ROWS = 0.4, 512
 """What refining (`scumble.learn.refine`) leaves of c, and at how many rows: its error falls faster, like R^-3/4."""
 MOST_REFINED_ROWS = 2048
@@ -115,17 +111,37 @@ def plan(
         raise ParameterError(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
+    budget = Budget(float(epsilon), float(delta), neighbors, records_per_person)
+    options = {"columns": columns, "design": design, "rows": rows, "buckets": buckets, "refined": refined}
+    return plan_within(budget, n, dimensions, kernel, density=density, bounds=bounds, **options)  # type: ignore[arg-type]
+
+
+def plan_within(
+    budget: Budget,
+    n: int,
+    dimensions: int,
+    kernel: Kernel,
+    *,
+    density: float | None = None,
+    bounds: Bounds = None,
+    columns: Sequence[str] | None = None,
+    design: str = "auto",
+    rows: int | None = None,
+    buckets: int | None = None,
+    refined: bool = False,
+) -> Plan:
+    """`plan`, for a budget that is a value already."""
+    # In floats, as plans are shown; and with the usual share for the count.
+    budget = Budget(float(budget.epsilon), float(budget.delta), budget.neighbors, budget.records_per_person)
     if n < 1:
         raise parameter("n", "at least 1, roughly the number of records", n)
     require_dimensions(dimensions)
-    hashes = sum(factor.power for factor in kernel.factors)
-    if hashes > MOST_HASHES:
-        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes)
+    if hashes(kernel) > MOST_HASHES:
+        raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes(kernel))
     if density is None:
-        density = DEFAULT_DENSITY / hashes
+        density = typical_density(kernel)
     if not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
-    budget = _Budget(float(epsilon), float(delta), neighbors, records_per_person)
     sides = None if bounds is None else _plain(checks.sides(bounds, dimensions))
     _require_design(design)
     shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
@@ -153,6 +169,16 @@ def _require_design(design: str) -> None:
         raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
 
 
+def rows_to_plan(design: str, rows: int | None) -> int | None:
+    """The rows to ask a plan for, once the design is known: a grid has one, and leaves them out."""
+    _require_design(design)
+    if design != "grid":
+        return rows
+    if rows not in (None, 1):
+        raise parameter("rows", "1 or left out with design='grid'", rows)
+    return None
+
+
 def choose(
     kernel: Kernel,
     *,
@@ -167,9 +193,7 @@ def choose(
 
     `buckets` as a tuple are the cells of a grid along each axis.
     """
-    _require_design(design)
-    if design == "grid" and rows not in (None, 1):
-        raise parameter("rows", "1 or left out with design='grid'", rows)
+    rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
         return _given_grid(kernel, dimensions, columns, buckets, design, bounds)
     chosen = plan(
@@ -180,7 +204,7 @@ def choose(
         bounds=bounds,
         columns=columns,
         design=design,
-        rows=None if design == "grid" else rows,
+        rows=rows,
         buckets=buckets,
     )
     return {
@@ -216,27 +240,10 @@ def _plain(sides: checks.Sides) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(sides[0].tolist()), tuple(sides[1].tolist())
 
 
-@dataclass(frozen=True)
-class _Budget:
-    epsilon: float
-    delta: float
-    neighbors: str
-    records_per_person: int
-
-    def counter_variance(self, rows: int) -> float:
-        return calibrate(
-            rows,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbors=self.neighbors,
-            records_per_person=self.records_per_person,
-        ).counter_variance
-
-
 def _plan_rows(
     n: int,
     dimensions: int,
-    budget: _Budget,
+    budget: Budget,
     kernel: Kernel,
     density: float,
     design: str,
@@ -246,32 +253,30 @@ def _plan_rows(
 ) -> Plan:
     if design in ("auto", "grid"):
         design = _good_rows(kernel, dimensions)
-    hashes = sum(factor.power for factor in kernel.factors)
     f = density * n
     if buckets is None:
         buckets = _good_buckets(kernel, budget)
-    spread = _ROW_SPREAD * _GAIN[design] * sqrt(hashes) * f
-    luck = spread**2 + n * f / buckets
+    luck = row_spread(kernel, design, buckets, n, f)
 
     def variance(r: int) -> float:
         left = (
             _REFINED**2 * sqrt(_REFINED_ROWS / r) if refined and design == "sobol" and r <= MOST_REFINED_ROWS else 1.0
         )
-        return (left * luck + f + budget.counter_variance(r)) / r
+        return (left * luck + f + budget.calibrate(r).counter_variance) / r
 
     if rows is None:
         most = max(8, MOST_COUNTERS // buckets)
         candidates = [2**k for k in range(3, int(log2(most)) + 1)]
         if design != "sobol":  # Sobol points are even in powers of two, and less so in between
             candidates += [3 * c // 2 for c in candidates[:-1]]
-        least = min(map(variance, candidates)) * (_FLAT**2 if budget.delta == 0.0 else 1.0)
+        least = min(map(variance, candidates)) * (_FLAT**2 if budget.pure else 1.0)
         rows = min(r for r in candidates if variance(r) <= least)
     error = sqrt(variance(rows))
     return Plan(
         n=n,
         dimensions=dimensions,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
         design=design,
         rows=rows,
         buckets=buckets,
@@ -279,7 +284,7 @@ def _plan_rows(
         relative_error=error / f,
         standard_error=error,
         bytes=8 * rows * buckets,
-        seconds=n * rows * hashes * _NANOSECONDS * 1e-9,
+        seconds=n * rows * hashes(kernel) * _NANOSECONDS * 1e-9,
     )
 
 
@@ -289,19 +294,19 @@ def _good_rows(kernel: Kernel, dimensions: int) -> str:
     return "orthogonal" if gaussian and dimensions > 12 else "sobol"
 
 
-def _good_buckets(kernel: Kernel, budget: _Budget) -> int:
+def _good_buckets(kernel: Kernel, budget: Budget) -> int:
     """Enough that collisions are rare: all codes where they are few; half as many where rows are free."""
     radices = [factor.radix for factor in kernel.factors for _ in range(factor.power)]
     codes = np.prod([float(radix or np.inf) for radix in radices])
     if codes <= 4096:
         return int(codes)
-    return 1024 if budget.delta == 0.0 else 512
+    return 1024 if budget.pure else 512
 
 
 def _plan_grid(
     n: int,
     dimensions: int,
-    budget: _Budget,
+    budget: Budget,
     kernel: Kernel,
     density: float,
     sides: tuple[tuple[float, ...], tuple[float, ...]],
@@ -310,7 +315,7 @@ def _plan_grid(
 ) -> Plan:
     which = kernel.which(dimensions, columns)
     low, high = (np.array([side[i] for i in which]) for side in sides)
-    counter_sd = sqrt(budget.counter_variance(1))
+    counter_sd = sqrt(budget.calibrate(1).counter_variance)
     shape, relative = grid.choose_shape(
         kernel,
         low,
@@ -325,8 +330,8 @@ def _plan_grid(
     return Plan(
         n=n,
         dimensions=dimensions,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
         design="grid",
         rows=1,
         buckets=cells,

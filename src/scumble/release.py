@@ -38,6 +38,8 @@ class Release(Answers):
     True
     """
 
+    _spec: Spec
+
     def __init__(
         self,
         spec: Spec,
@@ -49,16 +51,18 @@ class Release(Answers):
         count_variance: float,
         identity: str | None = None,
         parts: tuple[str, ...] = (),
+        engine: str = "auto",
     ) -> None:
         self._spec = spec
         self._counts = np.ascontiguousarray(counts, np.int64)
         self._counts.flags.writeable = False
         self._privacy = privacy
-        self._noisy_count = noisy_count
-        self._counter_variance = counter_variance
-        self._count_variance = count_variance
+        self._own_count = noisy_count
+        self._noise_of_counters = counter_variance
+        self._noise_of_count = count_variance
         self._identity = identity or str(uuid.uuid4())
         self._parts = parts or (self._identity,)
+        self._engine = engine  # of this process: not in files
 
     # ---- what it is ----
 
@@ -95,22 +99,38 @@ class Release(Answers):
     design = property(lambda self: self._spec.design, doc="How the rows were drawn, or grid.")
     bounds = property(lambda self: self._spec.bounds, doc="The public bounds, (low, high), or None.")
 
+    @property
+    def counter_variance(self) -> float:
+        """The variance of the noise on each counter."""
+        return self._noise_of_counters
+
+    @property
+    def noisy_count(self) -> int | None:
+        """The number of records with noise of its own, as it was released beside the counters; None if it was not.
+
+        `count` combines it with what the counters tell. Under ``neighbors="replace"`` the number is public, and exact.
+        """
+        return self._own_count
+
+    @property
+    def count_variance(self) -> float:
+        """The variance of the noise on `noisy_count`; 0 if that is exact, or was not released."""
+        return self._noise_of_count
+
     @cached_property
     def _count_and_variance(self) -> tuple[float, float]:
         """The count's own noisy coordinate and the mean of the row sums, weighted by inverse variance.
 
         Algorithm 2 of the paper uses the row sums alone, with a variance of W/R times a counter's.
         """
-        rows, buckets = self._counts.shape
-        sums = float(self._counts.sum(axis=1).mean())
-        sums_variance = self._counter_variance * buckets / rows
-        if self._noisy_count is None:
+        sums, sums_variance = self._spec.layout.total(self._counts, self.counter_variance)
+        if self.noisy_count is None:
             return sums, sums_variance
-        if self._count_variance == 0.0:
-            return float(self._noisy_count), 0.0
-        weight = sums_variance / (sums_variance + self._count_variance)
-        value = weight * self._noisy_count + (1.0 - weight) * sums
-        return value, weight * self._count_variance
+        if self.count_variance == 0.0:
+            return float(self.noisy_count), 0.0
+        weight = sums_variance / (sums_variance + self.count_variance)
+        value = weight * self.noisy_count + (1.0 - weight) * sums
+        return value, weight * self.count_variance
 
     @property
     def count(self) -> float:
@@ -158,9 +178,9 @@ class Release(Answers):
         return {
             "spec": self._spec.to_dict(),
             "privacy": self._privacy.to_dict(),
-            "noisy_count": self._noisy_count,
-            "counter_variance": self._counter_variance,
-            "count_variance": self._count_variance,
+            "noisy_count": self.noisy_count,
+            "counter_variance": self.counter_variance,
+            "count_variance": self.count_variance,
             "identity": self._identity,
             "parts": list(self._parts),
         }
@@ -172,7 +192,7 @@ class Release(Answers):
         try:
             spec = Spec.from_dict(data["spec"])
             counts = container.arrays["counts"]
-            if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+            if counts.shape != spec.counters or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             if not fits(counts):
                 raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
@@ -201,8 +221,8 @@ class Release(Answers):
 
     @cached_property
     def _answering(self) -> Reader:
-        count = None if self._noisy_count is None else (float(self._noisy_count), self._count_variance)
-        return self._spec.layout.reader(self._counts, self._counter_variance, count)
+        count = None if self.noisy_count is None else (float(self.noisy_count), self.count_variance)
+        return self._spec.layout.reader(self._counts, self.counter_variance, count, engine_name=self._engine)
 
     def _reader(self) -> Reader:
         return self._answering
@@ -246,16 +266,17 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         parts.extend(release._parts)
     if not fits(*(release.counts for release in all_of)):
         raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the releases damaged?")
-    counts = [release._noisy_count for release in all_of]
+    counts = [release.noisy_count for release in all_of]
     known = [count for count in counts if count is not None]
     return Release(
         first.spec,
         np.add.reduce([release.counts for release in all_of]),
         COMBINE[disjoint]([release.privacy for release in all_of]),
         noisy_count=sum(known) if len(known) == len(counts) else None,
-        counter_variance=sum(release._counter_variance for release in all_of),
-        count_variance=sum(release._count_variance for release in all_of),
+        counter_variance=sum(release.counter_variance for release in all_of),
+        count_variance=sum(release.count_variance for release in all_of),
         parts=tuple(parts),
+        engine=first._engine,
     )
 
 

@@ -3,56 +3,31 @@
 from __future__ import annotations
 
 import os
-import threading
-import uuid
-import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
 from scumble import checks, files
 from scumble.counting import ENGINES
-from scumble.counting.headroom import fits
-from scumble.errors import BudgetError, CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.errors import CorruptFileError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.machine.places import home_of
 from scumble.planning import Bounds, choose
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Estimate, Reader
 from scumble.release import Disjoint, Release, merge_releases
-from scumble.releasing.gate import (
-    NoiseFirst,
-    begin_with_noise,
-    finish,
-    held,
-    keep_noise,
-    release_disjoint,
-    release_share,
-)
-from scumble.releasing.pledges import require_free
+from scumble.releasing import gate
+from scumble.releasing.secret import Secret, require_unreleased
 from scumble.releasing.share import Share
-from scumble.releasing.spending import may_lack_records
+from scumble.releasing.spending import Prepaid
 from scumble.spec import Spec
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
-
-_LIVE: weakref.WeakSet[Sketch] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    """In the child: no thread holds a lock, and noise that was drawn before stays with the parent."""
-    for sketch in list(_LIVE):
-        sketch._lock = threading.RLock()
-        if sketch._noise is not None:
-            sketch._give_up("Its noise was drawn before this process was forked, and stays with the other one.")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Sketch(Answers):
@@ -71,7 +46,9 @@ class Sketch(Answers):
     design : "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
     bounds : (low, high), public, each a number or one per column. Only the grid needs them.
     invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
-    engine, threads : how to count. All engines give the same counters.
+    engine : what counts and answers queries, here and in the release: "auto", "cpu", "gpu" or "reference". All give
+        the same counters.
+    threads : how many count; None for one per core.
 
     >>> import numpy as np
     >>> from scumble.kernels import EuclideanKernel
@@ -79,6 +56,8 @@ class Sketch(Answers):
     >>> sketch.update(np.arange(1000.0)).kernel_sum([[500.0]]).shape
     (1,)
     """
+
+    _spec: Spec
 
     def __init__(
         self,
@@ -126,18 +105,11 @@ class Sketch(Answers):
     def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None) -> None:
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
-        self._drops = invalid == "drop"
-        self._counts = np.zeros((spec.rows, spec.buckets), np.int64)
-        self._lineage = {str(uuid.uuid4())}
-        self._closed = ""
-        self._touched = False
-        self._noise: NoiseFirst | None = None
-        self._home: str | None = None  # the file that its noise, if it came first, is kept in
-        self._lock = threading.RLock()
-        _LIVE.add(self)
+        self.secret = Secret(spec, drops=invalid == "drop")
+        """The exact counters, for the gate alone (:mod:`scumble.releasing.gate`)."""
         self.dropped = 0
         """Rows dropped as invalid so far: for the curator only."""
-        spec.layout  # noqa: B018  make the hash functions now, so bad parameters fail before the first record
+        spec.prepare()  # now, so bad parameters fail before the first record
 
     @staticmethod
     def from_spec(spec: Spec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None) -> Sketch:
@@ -145,6 +117,10 @@ class Sketch(Answers):
         sketch = object.__new__(Sketch)
         sketch._start(spec, invalid, engine, threads)
         return sketch
+
+    @property
+    def _counts(self) -> np.ndarray:
+        return self.secret.counts
 
     spec = property(lambda self: self._spec, doc="All public parameters.")
     kernel = property(lambda self: self._spec.kernel, doc="What near means.")
@@ -162,13 +138,12 @@ class Sketch(Answers):
 
         If the table is refused, none of its records is counted.
         """
-        with self._lock:  # another thread may be half-way
-            self._require_open("update")
+        with self.secret.lock:  # another thread may be half-way
+            self.secret.require_open("update")
         parts, dropped = self._spec.layout.read(X, invalid=self._invalid)
-        with self._changing("update"):
-            self._spec.layout.count(parts, self._counts, engine_name=self._engine, threads=self._threads)
-            if self._noise is not None and self._noise.count is not None:
-                self._noise.count += len(parts[0])
+        with self.secret.changing("update") as counts:
+            self._spec.layout.count(parts, counts, engine_name=self._engine, threads=self._threads)
+            self.secret.counted(len(parts[0]))
             self.dropped += dropped
         return self
 
@@ -176,38 +151,9 @@ class Sketch(Answers):
         """Add another sketch's counters to this one's: exactly the sketch of both tables together."""
         if not isinstance(other, Sketch):
             raise parameter("other", "a Sketch", type(other).__name__, "two releases merge with Release.merge.")
-        with held([self, other]):
-            self._require_open("merge")
-            other._require_open("merge")
-            if other is self or self._lineage & other._lineage:
-                raise MergeError("Cannot merge a sketch with itself: its records would count twice.")
-            if self._noise is not None or other._noise is not None:
-                raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
-            self._spec.require_equal(other._spec)
-            if not fits(self._counts, other._counts):
-                raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the parts damaged?")
-            with self._changing("merge"):
-                self._counts += other._counts
-                self._lineage |= other._lineage
-                self._drops |= other._drops
-                self.dropped += other.dropped
+        self.secret.merge(other.secret)
+        self.dropped += other.dropped
         return self
-
-    @contextmanager
-    def _changing(self, verb: str) -> Iterator[None]:
-        """Alone with the counters, which are half-way until the end: whatever breaks off here closes the sketch."""
-        with self._lock:
-            self._require_open(verb)
-            if self._noise is not None and self._noise.finished:
-                raise BudgetError(f"Cannot {verb}: this sketch has been released. Hint: start a new sketch.")
-            self._closed = f"Its last {verb} was interrupted, so that some rows have counted more records than others."
-            self._touched = True
-            yield
-            self._closed = ""
-
-    def _require_open(self, verb: str) -> None:
-        if self._closed:
-            raise BudgetError(f"Cannot {verb}: {self._closed} Hint: start a new sketch.")
 
     # ---- releasing ----
 
@@ -240,26 +186,19 @@ class Sketch(Answers):
 
         A sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
         """
-        if self._noise is not None:
+        if self.noisy:
             if epsilon is not None or ledger is not None or keep:
                 raise ParameterError(
                     "The noise of this sketch was drawn before its first record, and its budget is spent. "
                     "Hint: call release() without a budget."
                 )
-            return finish(self)
-        return release_disjoint(
-            [self],
-            epsilon=epsilon,
-            delta=delta,
-            neighbors=neighbors,
-            records_per_person=records_per_person,
-            count_share=count_share,
-            backend=backend,
-            ledger=ledger,
-            dataset=dataset,
-            part=part,
-            keep=keep,
-        )[0]
+            return self._published(gate.finish(self.secret))
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        account = Account.of(ledger, dataset, part)
+        return release_disjoint([self], budget, account, backend=backend, keep=keep)[0]
+
+    def _published(self, made: gate.Published) -> Release:
+        return Release(self._spec, **made._asdict(), engine=self._engine)
 
     def start_with_noise(
         self,
@@ -296,24 +235,14 @@ class Sketch(Answers):
         >>> release.privacy.epsilon
         1.0
         """
-        begin_with_noise(
-            [self],
-            epsilon=epsilon,
-            delta=delta,
-            neighbors=neighbors,
-            records_per_person=records_per_person,
-            count_share=count_share,
-            backend=backend,
-            ledger=ledger,
-            dataset=dataset,
-            part=part,
-        )
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        gate.begin_with_noise([self.secret], budget, Account.of(ledger, dataset, part), backend=backend)
         return self
 
     @property
     def noisy(self) -> bool:
         """Whether the noise is in already, by `start_with_noise`."""
-        return self._noise is not None
+        return self.secret.noise is not None
 
     def release_share(
         self,
@@ -337,119 +266,72 @@ class Sketch(Answers):
         and is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's
         records with all custodians together.
         """
-        return release_share(
-            self,
-            epsilon=epsilon,
-            delta=delta,
-            neighbors=neighbors,
-            records_per_person=records_per_person,
-            custodians=custodians,
-            dropouts=dropouts,
-            count_share=count_share,
-            ledger=ledger,
-            dataset=dataset,
-            part=part,
-        )
-
-    def _add_to(self, noise: np.ndarray) -> int:
-        """Add the exact counters to noise that is complete; gives the exact N.
-
-        Noise is drawn before this: while something can still go wrong, no frame of a traceback holds exact counters.
-        """
-        noise += self._counts
-        return int(self._counts[0].sum())
-
-    def _give_up(self, why: str) -> None:
-        """Wipe the exact counters."""
-        self._closed = why
-        counts, self._counts = self._counts, np.zeros((0, 0), np.int64)
-        counts.fill(0)
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        account = Account.of(ledger, dataset, part)
+        made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
+        return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)
 
     # ---- the curator's own answers ----
 
     @property
     def count(self) -> int:
         """The exact number of records: secret."""
-        with self._lock:
-            self._require_open("count")
-            self._require_exact()
-            return int(self._counts[0].sum())
+        with self.secret.lock:
+            self._require_exact("count")
+            return self.secret.total
 
     def _estimate(self, Q: Any, method: str) -> Estimate:
-        with self._lock:  # a release in another thread would take the counters away
+        with self.secret.lock:  # a release in another thread would take the counters away
             return super()._estimate(Q, method)
 
     def _reader(self) -> Reader:
-        self._require_open("query")
-        self._require_exact()
-        return self._spec.layout.reader(self._counts, 0.0, (float(self.count), 0.0))
+        self._require_exact("query")
+        count = (float(self.count), 0.0)
+        return self._spec.layout.reader(self.secret.counts, 0.0, count, engine_name=self._engine)
 
-    def _require_exact(self) -> None:
-        if self._noise is not None:
-            raise PrivacyError(
-                "This sketch began with noise, so that exact answers do not exist. Hint: call release() and query that."
-            )
+    def _require_exact(self, verb: str) -> None:
+        self.secret.require_open(verb)
+        self.secret.require_exact()
 
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By convention ``.secret``."""
-        with self._lock:
+        secret = self.secret
+        with secret.lock:
             home = home_of(path)
-            if self._home not in (None, home):
+            if secret.home not in (None, home):
                 raise PrivacyError(
-                    f"The noise of this sketch was drawn first, and it is kept in {self._home!r} already: a second "
+                    f"The noise of this sketch was drawn first, and it is kept in {secret.home!r} already: a second "
                     "file would be a second look. Hint: save it there."
                 )
-            if self._home is not None:
-                keep_noise(self, home)
+            if secret.home is not None:
+                gate.keep_noise(secret, home)
                 return
-            files.write(path, "secret", *self.contents(), secret=True, bound=self.noisy)
-            if self._noise is not None:
-                self._home = home
+            files.write(path, "secret", *secret.contents(), secret=True, bound=self.noisy)
+            if self.noisy:
+                secret.home = home
 
     def to_bytes(self) -> bytes:
         """The bytes that `save` would write: secret."""
-        if self._noise is not None:
+        if self.noisy:
             raise PrivacyError("The noise of this sketch was drawn first: it is kept in one file, by `save`.")
         return files.to_bytes("secret", *self.contents())
 
     def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
-        self._require_open("save")
-        drops = self._drops or may_lack_records()
-        metadata = {"spec": self._spec.to_dict(), "lineage": sorted(self._lineage), "drops": drops}
-        if self._noise is not None:
-            metadata["noise_first"] = self._noise.to_dict()
-        return metadata, {"counts": self._counts}
+        return self.secret.contents()
 
     @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
         """A sketch out of a secret file's content."""
-        if "released" in container.metadata:
-            raise BudgetError(
-                f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
-                "A sketch is released once. Hint: query the release you have; that is free."
-            )
-        require_free(container.metadata)
+        require_unreleased(container)
         try:
             spec = Spec.from_dict(container.metadata["spec"])
-            counts, lineage = container.arrays["counts"], container.metadata["lineage"]
         except KeyError as problem:
             raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
-        if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
-            raise CorruptFileError("The counters do not have the shape that the file's header states.")
-        if not fits(counts):
-            raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
         sketch = Sketch.from_spec(spec, **options)
-        sketch._counts[:] = counts
-        sketch._touched = True
-        if not isinstance(lineage, list) or not lineage:
-            raise CorruptFileError("The file does not say which sketches it was made of.")
-        sketch._lineage = {str(part) for part in lineage}
-        sketch._drops |= container.metadata.get("drops") is not False  # a file that does not say may have
-        if "noise_first" in container.metadata:
-            sketch._noise = NoiseFirst.from_dict(container.metadata["noise_first"], spec.rows)
+        sketch.secret.fill(container)
         return sketch
 
     # ---- keeping the secret ----
@@ -462,7 +344,7 @@ class Sketch(Answers):
 
     def __repr__(self) -> str:
         spec = self._spec
-        state = "closed" if self._closed else "secret"
+        state = "closed" if self.secret.closed else "secret"
         return f"<Sketch ({state}): {spec.rows} x {spec.buckets} counters, {spec.design}, {spec.kernel!r}>"
 
 
@@ -483,20 +365,33 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
         return merge_releases(parts, disjoint=disjoint)
     if not all(isinstance(part, Sketch) for part in parts):
         kinds = sorted({type(part).__name__ for part in parts})
-        raise parameter("parts", "all sketches or all releases", kinds)
+        raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
     first = parts[0]
     total = Sketch.from_spec(first.spec, invalid=first._invalid, engine=first._engine, threads=first._threads)
-    total._lineage = set()
+    total.secret.lineage = set()
     for part in parts:
         total.merge(part)
     return total
 
 
+def release_disjoint(
+    sketches: Sequence[Sketch],
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    backend: str = "exact",
+    keep: bool = False,
+) -> list[Release]:
+    """Release sketches of disjoint records, one per class, for the price of one; see :func:`gate.publish`."""
+    published = gate.publish([sketch.secret for sketch in sketches], budget, payer, backend=backend, keep=keep)
+    return [sketch._published(made) for sketch, made in zip(sketches, published, strict=True)]
+
+
 def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:
     """Read a sketch's exact counters, to merge or release them. Keep the file as safe as the table itself."""
     sketch = Sketch.from_container(files.read(path, expect="secret"), **options)
-    if sketch._noise is not None:
-        sketch._home = os.path.realpath(path)
+    if sketch.noisy:
+        sketch.secret.home = os.path.realpath(path)
     return sketch
 
 
@@ -504,7 +399,10 @@ def _buckets(value: Any) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     if isinstance(value, (tuple, list)):
-        return tuple(checks.whole("buckets", cells) for cells in value)
+        try:
+            return tuple(checks.whole("buckets", cells) for cells in value)
+        except ParameterError:  # it has words for one number; these may be a record
+            raise parameter("buckets", "whole numbers of at least 1", value) from None
     return checks.whole("buckets", value)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -10,7 +9,12 @@ from typing import Any
 from scumble.design import DESIGNS
 from scumble.errors import CorruptFileError, MergeError, parameter
 from scumble.kernels import Kernel
-from scumble.reading.layout import GridRow, HashedRows, Layout
+from scumble.reading.grid import GridRow
+from scumble.reading.hashed import HashedRows
+from scumble.reading.layout import Layout
+
+LAYOUTS: dict[str, type[Layout]] = {"grid": GridRow, **dict.fromkeys(DESIGNS, HashedRows)}
+"""The layout of each design."""
 
 MOST = 2**30
 """No file may ask for more rows, buckets or numbers in its hash functions: 8 GiB."""
@@ -43,12 +47,17 @@ class Spec:
 
     @property
     def layout(self) -> Layout:
-        """The hash functions or the grid that the spec describes, made on first use."""
+        """Where records with these parameters are counted, and how the counters are read."""
         # Not `cached_property`: in Python 3.11 that holds a lock, and a fork at that moment hangs the child for ever.
         made = self.__dict__.get("_layout")
         if made is None:
-            made = self.__dict__["_layout"] = (GridRow if self.design == "grid" else HashedRows)(self)
+            made = self.__dict__["_layout"] = LAYOUTS[self.design](self)
         return made
+
+    def prepare(self) -> None:
+        """Make the hash functions or the grid now, so bad parameters fail before the first record."""
+        self.require_affordable()
+        self.layout.prepare()
 
     def differences(self, other: Spec) -> Iterator[tuple[str, object, object]]:
         """Name, value here, value there, of each field that differs."""
@@ -100,13 +109,14 @@ class Spec:
             raise parameter("rows", must, f"{self.rows:,} with {self.numbers:,} numbers")
 
     @property
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the array of counters."""
+        return self.layout.counters
+
+    @property
     def numbers(self) -> int:
         """Roughly how many the hash functions have: what they cost, and what a query costs."""
-        if self.design == "grid":
-            return 0
-        widths = [self.dimensions if factor.columns is None else len(factor.columns) for factor in self.kernel.factors]
-        hashes = zip(self.kernel.factors, widths, strict=True)
-        return self.rows * sum(factor.power * (width + 2) for factor, width in hashes)
+        return self.layout.numbers
 
     def _check(self) -> None:
         """A file may come from anyone: no value is used before its type and range are known."""
@@ -119,14 +129,7 @@ class Spec:
         names = self.columns
         if names is not None and (len(names) != self.dimensions or not all(type(name) is str for name in names)):
             raise ValueError("columns must name each dimension")
-        self.require_affordable()
-        if self.design == "grid":
-            low, high = self.bounds or ((), ())
-            numbers = all(type(x) in (int, float) and math.isfinite(x) for x in (*low, *high))
-            if self.rows != 1 or not numbers or not len(low) == len(high) == self.dimensions:
-                raise ValueError("a grid has one row and finite bounds")
-            cells = self.shape or ()
-            if not all(type(n) is int and n >= 1 for n in cells) or math.prod(cells) != self.buckets:
-                raise ValueError("shape must multiply to buckets")
-        elif self.design not in DESIGNS or self.shape is not None:
+        if self.design not in LAYOUTS:
             raise ValueError("design is unknown")
+        self.require_affordable()
+        self.layout.check()

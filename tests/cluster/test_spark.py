@@ -277,9 +277,9 @@ def test_one_sketch_a_key(df, table: pa.Table, room: int, monkeypatch: pytest.Mo
     counted: list[np.ndarray] = []
     monkeypatch.setattr(
         "scumble.sources.building.release_disjoint",
-        lambda sketches, **budget: (
+        lambda sketches, *paid: (
             counted.extend(counters(one).copy() for one in sketches),
-            scumble.releasing.gate.release_disjoint(sketches, **budget),
+            scumble.sketch.release_disjoint(sketches, *paid),
         )[1],
     )
     bundle = spark.build_by(

@@ -56,7 +56,7 @@ def test_a_file_whose_row_would_wrap_is_refused(load: object) -> None:
 
 def test_parts_that_would_wrap_do_not_merge_and_stay_as_they_are() -> None:
     first, second = large_sketch(2**59), large_sketch(2**59)  # a row of 2⁶¹ each
-    second._lineage = {"another"}
+    second.secret.lineage = {"another"}
     with pytest.raises(MergeError, match="2\\*\\*62"):
         first.merge(second)
     assert first.count == 2**61
@@ -83,6 +83,6 @@ def test_shares_that_would_wrap_do_not_combine() -> None:
 
 def test_what_has_room_is_as_it_was() -> None:
     first, second = large_sketch(2**57), large_sketch(2**57)
-    second._lineage = {"another"}
+    second.secret.lineage = {"another"}
     assert first.merge(second).count == 2**60
     assert large_release(-(2**57)).count < 0

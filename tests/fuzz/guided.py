@@ -26,7 +26,7 @@ COMPILED = [
     "scumble.design",
     "scumble.design.random",
     "scumble.design.sobol",
-    "scumble.learn.sampling",
+    "scumble.reading.particles",
     "scumble.sources.people",
     "scumble.privacy.noise",
     "scumble.privacy.polya",

@@ -104,15 +104,15 @@ def test_what_was_not_announced_is_refused() -> None:
 
 def test_what_was_announced_is_charged_once_and_at_once(tmp_path: Path) -> None:
     from scumble.privacy import calibrate, overlapping
-    from scumble.releasing.spending import charging
+    from scumble.privacy.account import Account
 
     book = scumble.Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=1)
     one, two = calibrate(8, epsilon=0.25).claim, calibrate(8, epsilon=0.5).claim
-    paid = Prepaid([one, two], charging(book, "people", None))
+    paid = Prepaid([one, two], Account.of(book, "people", None))
     (charge,) = book.account("people").charges
     assert charge.identity == paid.identity and charge.cost == Cost.of(overlapping([one, two]))
-    assert paid.account == (book.key(), "people", None) and Prepaid([one], None).account is None
+    assert paid.key == (book.key(), "people", None) and Prepaid([one], None).key is None
     names = [paid.charge(two), paid.charge(one)]
     assert names == [str(uuid.uuid5(uuid.UUID(paid.identity), f"release {k}")) for k in (1, 2)]
     assert len(book.account("people").charges) == 1

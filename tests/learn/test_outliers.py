@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 
 import scumble
 from scumble import learn
-from scumble.learn import quantiles
 from scumble.learn.outliers import PrivateOutlierDetector
 
 HASHED: dict[str, Any] = {"rows": 256, "buckets": 512, "bounds": (0, 1)}
@@ -102,11 +101,11 @@ def test_a_records_cell_is_its_own_affair(rng: np.random.Generator) -> None:
     """The kernel sums that are counted are those of the release, and the same to the last bit in any company."""
     X, _ = planted(rng, 5, 3000)
     release = PrivateOutlierDetector(**HASHED).fit(X).release_
-    reader = release._reader()
-    sums = quantiles._kernel_sums(reader, X)
+    reader, read = release._reader(), release.spec.layout.read
+    sums = reader.lone_sums(read(X, invalid="error")[0])
     np.testing.assert_allclose(sums, release.kernel_sum(X), rtol=1e-9, atol=1e-9)
     for part in (X[:1], X[:7], X[:2999]):
-        np.testing.assert_array_equal(quantiles._kernel_sums(reader, part), sums[: len(part)])
+        np.testing.assert_array_equal(reader.lone_sums(read(part, invalid="error")[0]), sums[: len(part)])
 
 
 def test_signs(rng: np.random.Generator) -> None:

@@ -162,7 +162,7 @@ def test_a_model_of_the_records_leaves_less_to_chance() -> None:
     found, error = second_moments(release)
     off = ~np.eye(12, dtype=bool)
     assert np.sqrt(np.mean((found - z.T @ z)[off] ** 2)) < 1.5 * error
-    directions = moments.hasher_of(release).parameters[0].reshape(3000, 4, -1)
+    directions = release.spec.layout.hasher.parameters[0].reshape(3000, 4, -1)
     directions = directions / np.linalg.norm(directions, axis=2, keepdims=True)
     pairs = [(i, j) for i in range(4) for j in range(i)]
     signs = moments._signs(3)

@@ -9,7 +9,8 @@ from scipy.stats import ks_2samp
 import scumble
 from scumble.bundle import Bundle
 from scumble.learn import sample
-from scumble.learn.sampling import Sampler, masses
+from scumble.learn.sampling import Sampler
+from scumble.reading.masses import masses
 
 CENTRES = np.array([[0.2, 0.3, 0.5], [0.7, 0.6, 0.4], [0.4, 0.8, 0.8]])
 

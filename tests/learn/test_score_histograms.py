@@ -12,8 +12,7 @@ import pytest
 import scumble
 from scumble.bundle import Bundle
 from scumble.learn import calibration, quantiles
-from scumble.learn.moments import hasher_of
-from scumble.learn.sampling import masses
+from scumble.reading.masses import masses
 from scumble.release import Release
 
 # ---- probabilities ----
@@ -28,8 +27,8 @@ def histogram(counts: np.ndarray, epsilon: float) -> Release:
         counts[None, :],
         release.privacy,
         noisy_count=int(counts.sum()),
-        counter_variance=release._counter_variance,
-        count_variance=release._count_variance,
+        counter_variance=release.counter_variance,
+        count_variance=release.count_variance,
     )
 
 
@@ -45,7 +44,7 @@ def centres() -> dict[int, float]:
 
 def slow_fit(zero: Release, one: Release) -> tuple[float, float]:
     """Every slope and shift, every cell, one after the other."""
-    penalty = 0.5 * 3.0 * math.sqrt(2 * 32 * zero._counter_variance)
+    penalty = 0.5 * 3.0 * math.sqrt(2 * 32 * zero.counter_variance)
     best = (math.inf, 0.0, 0.0)
     for slope, shift in product(np.exp(np.linspace(-1.5, 1.5, 13)), np.linspace(-2.0, 2.0, 41)):
         loss = penalty * (math.log(slope) ** 2 + shift**2)
@@ -82,7 +81,7 @@ def test_slope_and_shift_are_the_most_likely_ones(slope: float, shift: float, ep
 
 def exact_fit(zero: np.ndarray, one: np.ndarray, variance: float) -> tuple[float, float]:
     """The same with the cells' own middles: 24 to the unit, those at the ends no further out than half a cell."""
-    offset = float(hasher_of(histogram(zero, 1.0)).parameters[0][0, 0][2])
+    offset = float(histogram(zero, 1.0).spec.layout.hasher.parameters[0][0, 0][2])
     places = [min(max((cell + 0.5 - offset) / 24, 1 / 48), 47 / 48) for cell in range(32)]
     penalty = 0.5 * 3.0 * math.sqrt(2 * 32 * variance)
     best = (math.inf, 0.0, 0.0)
@@ -107,7 +106,7 @@ def test_slope_and_shift_are_the_very_best_of_the_list(epsilon: float) -> None:
             )
             made = [histogram(counts, epsilon) for counts in (zero, one)]
             found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
-            assert found == pytest.approx(exact_fit(zero, one, made[0]._counter_variance), abs=1e-12)
+            assert found == pytest.approx(exact_fit(zero, one, made[0].counter_variance), abs=1e-12)
 
 
 @pytest.mark.parametrize("end", [0, 24])
@@ -119,7 +118,7 @@ def test_the_cells_at_the_ends_lie_half_a_cell_inside(end: int) -> None:
         counts[:, 12] = 500
         made = [histogram(row, 3.0) for row in counts]
         found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
-        assert found == pytest.approx(exact_fit(*counts, made[0]._counter_variance), abs=1e-12)
+        assert found == pytest.approx(exact_fit(*counts, made[0].counter_variance), abs=1e-12)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -154,7 +153,7 @@ def test_the_threshold_of_a_histogram_of_scores(share: float) -> None:
     sketch.update(np.random.default_rng(2).uniform(-2.5, 5.5, (3000, 1)))
     scores = sketch.release(epsilon=3.0, count_share=0)
     grid = scores.spec.layout.grid
-    mass = masses(scores.counts[0].astype(float), scores._counter_variance, 3000.0)
+    mass = masses(scores.counts[0].astype(float), scores.counter_variance, 3000.0)
     target, seen = share * mass.sum(), 0.0
     for cell, weight in enumerate(mass):
         if seen + weight >= target:
@@ -268,7 +267,7 @@ def test_no_records_are_counted_as_one() -> None:
     assert float(scores.spec.bounds[1][0]) == 1.0
     grid = scores.spec.layout.grid
     edges = grid.start[0] + grid.step[0] * np.arange(scores.buckets + 1)
-    mass = masses(scores.counts[0].astype(float), scores._counter_variance, 1.0)
+    mass = masses(scores.counts[0].astype(float), scores.counter_variance, 1.0)
     for share in (0.01, 0.1, 0.5):
         place = np.interp(share, np.append(0.0, np.cumsum(mass)), edges)
         assert quantiles.of_counted(scores, 0.0, share) == pytest.approx(place * abs(place), rel=1e-9)

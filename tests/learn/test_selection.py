@@ -13,6 +13,7 @@ from scipy import stats
 
 import scumble
 from scumble.kernels import ColumnKernel
+from scumble.learn import kernel_choice
 from scumble.learn.kernel_choice import choose_kernel
 from scumble.privacy import calibrate
 from scumble.releasing import selection
@@ -103,7 +104,7 @@ def test_one_record_moves_the_score_by_nought_or_one(rng) -> None:
 
     def score(parts: list[np.ndarray]) -> int:
         sketches = [scumble.Sketch(kernel, 2, rows=6, buckets=32, design="iid").update(part) for part in parts]
-        return credible_records(sketches, margin=3)
+        return credible_records([sketch.secret for sketch in sketches], margin=3)
 
     for _ in range(30):
         parts = [rng.uniform(size=(int(rng.integers(1, 40)), 2)) for _ in range(3)]
@@ -121,7 +122,7 @@ def test_the_score_is_the_best_row_read_through_the_margin(rng) -> None:
         for guess, row in product(range(3), range(4)):
             terms = [max(counts[guess, row, b], max(counts[:, row, b]) - margin) for b in range(5)]
             best = max(best, sum(terms))
-        assert credible_records([SimpleNamespace(_counts=one) for one in counts], margin) == best
+        assert credible_records([SimpleNamespace(counts=one) for one in counts], margin) == best
 
 
 @pytest.mark.parametrize(("people", "delta"), [(1, 0.0), (3, 0.0), (2, 1e-6)])
@@ -182,7 +183,7 @@ def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatc
         made.append({name: named[name] for name in ("rows", "buckets", "seed")})
         return scumble.Sketch(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(selection, "Sketch", spy)
+    monkeypatch.setattr(kernel_choice, "Sketch", spy)
     monkeypatch.setattr(selection, "noisy_best", lambda scores, epsilon, **named: chosen.append(named) or 0)
     choose_kernel([ColumnKernel(1.0)], [np.zeros((2, 1))], epsilon=epsilon, release_epsilon=1)
     assert made == [{"rows": 20, "buckets": 256, "seed": 0}]
@@ -190,5 +191,5 @@ def test_a_choice_is_about_one_record_unless_told(monkeypatch: pytest.MonkeyPatc
 
 
 def test_empty_counters_add_nothing_to_the_score() -> None:
-    one, other = (SimpleNamespace(_counts=np.array([counts])) for counts in ([3, 0, 0, 0], [0, 1, 0, 0]))
+    one, other = (SimpleNamespace(counts=np.array([counts])) for counts in ([3, 0, 0, 0], [0, 1, 0, 0]))
     assert [credible_records([one, other], margin) for margin in (0, 1, 2, 9)] == [4, 3, 3, 3]

@@ -387,10 +387,10 @@ def _values_of(kernel: Kernel, names: Sequence[str], name: str) -> str:
     """What a column must hold: the first kind of cell that all factors which read it accept."""
     j = names.index(name)
     mine = [factor for factor in kernel.factors if j in factor.which(len(names), names)]
-    if any(factor.family == "minimum" for factor in mine):
+    if any(factor.reads == "tokens" for factor in mine):
         alone = all(len(factor.which(len(names), names)) == 1 for factor in mine)
         return "tokens" if alone else "flag"
-    if mine and all(factor.family == "pick" for factor in mine):
+    if mine and all(factor.reads == "category" for factor in mine):
         return "category"
     return "number"
 

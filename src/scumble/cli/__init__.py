@@ -139,10 +139,12 @@ def _run(verb: str, words: list[str]) -> int:
         sys.stdout.flush()
         return leaving.code if isinstance(leaving.code, int) else USAGE
     except Exception as problem:
-        from scumble.cli.streams import is_broken
+        from scumble.cli.streams import is_broken, tell
 
-        if debug or is_broken(problem):
+        if is_broken(problem):
             raise
+        if debug:
+            tell(_where(problem))
         return _explain(problem)
 
 
@@ -165,6 +167,19 @@ def _stopped(stop: KeyboardInterrupt) -> int:
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return _say(f"{how}. {stop}".strip(), SIGNALLED + number)
+
+
+def _where(problem: BaseException | None) -> str:
+    """The traceback, without words: another library's may quote cells of the table, and ours come last."""
+    import traceback
+
+    told, seen = [], set()
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        calls = "".join(traceback.format_tb(problem.__traceback__))
+        told.append(f"{type(problem).__name__} (most recent call last):\n{calls}")
+        problem = problem.__cause__ or (None if problem.__suppress_context__ else problem.__context__)
+    return "\nwhich led to\n\n".join(reversed(told))
 
 
 def _explain(problem: Exception) -> int:

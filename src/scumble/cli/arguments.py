@@ -43,7 +43,7 @@ def parser_of(verb: str, summary: str, module: Any) -> Parser:
     )
     module.arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors on standard error")
-    parser.add_argument("--debug", action="store_true", help="show a traceback if something goes wrong")
+    parser.add_argument("--debug", action="store_true", help="show where something went wrong: a traceback")
     return parser
 
 

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.learn import models
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
-    from scumble.releasing.spending import charging
+    from scumble.privacy.account import Account
 
     require(args, epsilon="the privacy budget of this fit, such as 1", bounds="the columns' public bounds")
     if args.out == "-":
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
-    charging(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
+    Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     columns, X, y = read(args, target=args.target, columns=args.columns, number=args.task == "regress")
     options: dict[str, Any] = {
         "epsilon": args.epsilon,

@@ -13,12 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from scumble.counting import exact, quick
+from scumble.counting.device import on_host
 from scumble.counting.guard import Batch, prepare
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
@@ -41,9 +42,14 @@ def available_threads() -> int:
         return os.cpu_count() or 1
 
 
+def suits(work: int) -> bool:
+    """Always: every machine has a processor."""
+    return True
+
+
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
-    for part in _parts(hasher, records):
+    for part in _parts(hasher, on_host(records)):
         shares = _shares(hasher.rows, quick.TOGETHER, _busy(hasher, len(part[0]), threads))
         batch = prepare(hasher, part)
         if batch is None:
@@ -64,6 +70,7 @@ def sums(
     hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
     """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
+    records = on_host(records)
     n = len(records[0])
     out = np.zeros((int(lines[-1]) + 1, n), counts.dtype)
     if n == 0:
@@ -81,6 +88,12 @@ def sums(
                 shares,
             )
     return out
+
+
+def moments(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, shift: np.ndarray, gain: float, blocks: np.ndarray
+) -> None:
+    """By `sums`: there is no shorter way."""
 
 
 def _without_repeats(batch: Batch, threads: int) -> tuple[Batch, np.ndarray]:
@@ -142,3 +155,10 @@ def _libraries() -> ThreadpoolController:
 def _one_thread_a_product() -> AbstractContextManager[object]:
     """Each of our threads multiplies on its own: the libraries of matrix products shall not start more."""
     return _libraries().limit(limits=1, user_api="blas")
+
+
+if TYPE_CHECKING:  # mypy holds this module to what engines promise
+    from scumble.counting import cpu
+    from scumble.counting.engines import Engine
+
+    _: Engine = cpu

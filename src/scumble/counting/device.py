@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scumble.errors import DataError, ScumbleError
+from scumble.kernels import Records
 
 _CUDA = 2  # DLPack's number for CUDA devices
 
@@ -33,6 +34,13 @@ def device_table(X: Any) -> DeviceTable:
 def to_host(values: Any) -> np.ndarray:
     """An array in host memory: itself, or a copy of one on a device."""
     return values if isinstance(values, np.ndarray) else values.get()
+
+
+def on_host(records: Sequence[Records]) -> Sequence[Records]:
+    """Records in host memory: themselves, or copies of those on a device."""
+    if all(isinstance(part.values, np.ndarray) for part in records):
+        return records
+    return [Records(to_host(part.values), part.offsets) for part in records]
 
 
 class DeviceTable:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scumble.counting.hasher import Hasher
-from scumble.kernels import Kernel, Records
+from scumble.kernels import Records
 from scumble.machine.compiling import njit
 
 TILE, ROWS = 4096, 8
@@ -272,7 +272,7 @@ def read(
     hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, out: np.ndarray, mine: slice
 ) -> None:
     """Add the counter that each record falls into, row by row, to the row's line of `out`, at the places `mine`."""
-    if len(records[0]) <= FEW and len(records) == 1 and hasher.factors[0].family == "floor":
+    if len(records[0]) <= FEW and len(records) == 1 and hasher.families[0] == "floor":
         parameters, start, multipliers = hasher.parameters[0], hasher.start, hasher.multipliers
         where = np.empty(hasher.rows, np.intp)
         _read_few(records[0].values, parameters, start, multipliers, counts, lines, where, out[:, mine])
@@ -288,11 +288,14 @@ def _for_each_tile(hasher: Hasher, records: Sequence[Records], finish: Callable[
     """Hash every record in the rows `mine`; `finish` gets the accumulators of one tile of records and rows."""
     n = len(records[0])
     tall = max(ROWS, ROWS * TILE // n)
-    adders = [_COMPILED.get(factor.family) or _add_python(type(factor).code) for factor in hasher.factors]
+    adders = [
+        _COMPILED.get(family) or _add_python(type(factor).code)
+        for family, factor in zip(hasher.families, hasher.factors, strict=True)
+    ]
     space = np.empty((min(tall, mine.stop - mine.start), min(n, TILE)), np.uint64)
     for first in range(0, n, TILE):
         place = slice(first, min(first + TILE, n))
-        parts = [_tile(factor, part[place]) for factor, part in zip(hasher.factors, records, strict=True)]
+        parts = [_tile(family, part[place]) for family, part in zip(hasher.families, records, strict=True)]
         for top in range(mine.start, mine.stop, tall):
             rows = slice(top, min(top + tall, mine.stop))
             total = space[: rows.stop - top, : place.stop - first]
@@ -305,10 +308,10 @@ def _for_each_tile(hasher: Hasher, records: Sequence[Records], finish: Callable[
 _NO_OFFSETS = np.zeros(1, np.int64)
 
 
-def _tile(kernel: Kernel, records: Records) -> tuple[np.ndarray, np.ndarray]:
+def _tile(family: str, records: Records) -> tuple[np.ndarray, np.ndarray]:
     """A tile's values as the loops want them: columns for matrices, one flat line for ragged records."""
     values, offsets = records.values, records.offsets
-    if kernel.family in _COMPILED and offsets is None:
+    if family in _COMPILED and offsets is None:
         return np.ascontiguousarray(values.T), _NO_OFFSETS
     if offsets is None:
         n, d = values.shape

@@ -12,17 +12,18 @@ that works in plain NumPy.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from scumble.counting import cuda
 from scumble.counting.cuda import LARGEST_RECORD, SHARED_BYTES, Division, Shape, fused, halves, long
 from scumble.counting.cuda.shape import FAMILIES
-from scumble.counting.device import to_host
+from scumble.counting.device import on_host
 from scumble.counting.hasher import Hasher
 from scumble.errors import ScumbleError
 from scumble.kernels import Records
@@ -35,8 +36,20 @@ DRIVER_BYTES = 3 << 10
 """Shared memory that the driver and a program's small arrays take of a processor."""
 CAPABILITY = 80
 """Compute capability of the oldest devices with the instructions that the programs use, times ten."""
+WORTH_A_DEVICE = 10**9
+"""Hashes that take longer than sending the records to a device does."""
 MOST_RECORDS = 1 << 31
 """Records a launch counts: a block's counters have 32 bits."""
+
+
+def suits(work: int) -> bool:
+    """Where there is a device, for work that is worth the way to it."""
+    return work >= WORTH_A_DEVICE and driver_present() and available() > 0
+
+
+def driver_present() -> bool:
+    """Whether there may be a CUDA device at all: a look at the file system, so CuPy is not imported in vain."""
+    return os.path.exists("/dev/nvidiactl") or os.path.exists(r"C:\Windows\System32\nvcuda.dll")
 
 
 def available() -> int:
@@ -49,9 +62,9 @@ def available() -> int:
 
 def reason_against(hasher: Hasher, room: int = SHARED_BYTES) -> str | None:
     """None if a device with so much shared memory can count for this hasher, else why not."""
-    families = {factor.family for factor in hasher.factors}
-    if not families <= set(FAMILIES):
-        return f"kernels of the family {', '.join(sorted(families - set(FAMILIES)))} are not covered"
+    others = set(hasher.families) - set(FAMILIES)
+    if others:
+        return f"kernels of the family {', '.join(sorted(others))} are not covered"
     shape = Shape.of(hasher)
     if shape.columns > LARGEST_RECORD and not shape.projects:
         return f"products over more than {LARGEST_RECORD} columns are not covered"
@@ -96,7 +109,7 @@ def count(
         from scumble.counting import cpu
 
         log.warning("Counting on the processor, not on the GPU: %s.", reason)
-        cpu.count(hasher, [Records(to_host(part.values), part.offsets) for part in records], counts, threads)
+        cpu.count(hasher, on_host(records), counts, threads)
         return
     X = _matrix(records)
     if len(X) == 0:
@@ -320,19 +333,33 @@ def _plan(shape: Shape, rows: int, n: int, processors: int, room: int) -> tuple[
 
 @np.errstate(all="ignore")
 def moments(
-    hasher: Hasher, records: Sequence[Records], values: np.ndarray, blocks: np.ndarray
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, shift: np.ndarray, gain: float, blocks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Mean over rows and spread of the blocks' means, all on the device; None if it cannot serve."""
+    """Mean over rows and spread of the blocks' means, all on the device; None if it does not serve this kernel."""
     if reason_against(hasher) is not None or Shape.of(hasher).columns > LARGEST_RECORD:
         return None
+    values = (counts - shift[:, None]) * gain  # what each counter adds to the mean
     return _devices()[0].moments(hasher, _matrix(records), values, blocks)
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
-    """(rows, n): the counter that each record falls into. Small batches of queries are left to the CPU."""
+    """(rows, n): the counter that each record falls into. As many numbers go back as were read: left to the CPU."""
     from scumble.counting import cpu
 
-    return cpu.lookup(hasher, [Records(to_host(part.values), part.offsets) for part in records], counts, threads)
+    return cpu.lookup(hasher, on_host(records), counts, threads)
 
 
-__all__ = ["CudaDevice", "Device", "available", "count", "lookup", "reason_against"]
+def sums(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
+) -> np.ndarray:
+    """(lines, n): the counters that each record falls into, added up over the rows of each line, by the CPU."""
+    from scumble.counting import cpu
+
+    return cpu.sums(hasher, on_host(records), counts, lines, threads)
+
+
+if TYPE_CHECKING:  # mypy holds this module to what engines promise
+    from scumble.counting import gpu
+    from scumble.counting.engines import Engine
+
+    _: Engine = gpu

@@ -99,14 +99,14 @@ class Batch(NamedTuple):
 @np.errstate(all="ignore")
 def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     """The batch for the quick loops, or None if they do not serve it."""
-    if len(records[0]) < FEW or any(factor.family not in FAMILIES for factor in hasher.factors):
+    if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
     values = records[0].values if len(records) == 1 else np.hstack([part.values for part in records])
     values = np.ascontiguousarray(values, np.float64)
     if not 0 < values.shape[1] <= MOST_COLUMNS or not products_can_be_trusted():
         return None
     low = high = np.zeros(values.shape[1])
-    if any(factor.family in ("floor", "column") for factor in hasher.factors):
+    if any(family in ("floor", "column") for family in hasher.families):
         low, high = _ends(values)
     centre, reach = _middles(low, high)
     rows, hashes = hasher.multipliers.shape
@@ -116,7 +116,7 @@ def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
     lowest, spans = np.zeros((2, rows, hashes), np.int64)
     value = column = parameter = projection = 0
     for factor, drawn, place in zip(hasher.factors, hasher.parameters, hasher.slices, strict=True):
-        family, d = FAMILIES[factor.family], len(hasher.which[len(factors)])
+        family, d = FAMILIES[hasher.families[len(factors)]], len(hasher.which[len(factors)])
         mine = slice(value, value + d)
         mild, guard = drawn, np.zeros(drawn.shape[:2])
         if family == FLOOR:

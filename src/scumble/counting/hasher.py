@@ -24,6 +24,7 @@ from math import prod
 import numpy as np
 
 from scumble.counting.architectures import whole
+from scumble.counting.families import family
 from scumble.design import Design
 from scumble.kernels import Kernel
 
@@ -37,6 +38,7 @@ class Hasher:
     ) -> None:
         self.rows, self.buckets = design.rows, buckets
         self.factors = kernel.factors
+        self.families = tuple(family(factor) for factor in self.factors)
         self.which = [factor.which(width, names) for factor in self.factors]
         draws = design.draws()
         self.parameters = [

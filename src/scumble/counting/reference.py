@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scumble.counting.device import on_host
 from scumble.counting.hasher import Hasher, to_words
 from scumble.kernels import Records
+
+
+def suits(work: int) -> bool:
+    """Never: it is to be asked for by name."""
+    return False
 
 
 @np.errstate(all="ignore")
 def buckets(hasher: Hasher, records: Sequence[Records]) -> np.ndarray:
     """(n, rows): the bucket of every record in every row."""
+    records = on_host(records)
     total = np.broadcast_to(hasher.start, (len(records[0]), hasher.rows)).copy()
     for factor, parameters, part, place in zip(hasher.factors, hasher.parameters, records, hasher.slices, strict=True):
         words = to_words(factor.codes(part, parameters)).astype(np.uint64)
@@ -24,23 +32,36 @@ def buckets(hasher: Hasher, records: Sequence[Records]) -> np.ndarray:
     return total.astype(np.intp)
 
 
-def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int = 1) -> None:
+def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
     where = buckets(hasher, records)
     for r in range(hasher.rows):
         np.add.at(counts[r], where[:, r], 1)
 
 
-def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int = 1) -> np.ndarray:
+def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
     """(rows, n): the counter that each record falls into, row by row."""
     where = buckets(hasher, records)
     return counts[np.arange(hasher.rows)[:, None], where.T]
 
 
 def sums(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int = 1
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
     """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending."""
     out = np.zeros((int(lines[-1]) + 1, len(records[0])), counts.dtype)
     np.add.at(out, lines, lookup(hasher, records, counts))
     return out
+
+
+def moments(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, shift: np.ndarray, gain: float, blocks: np.ndarray
+) -> None:
+    """By `sums`: there is no shorter way."""
+
+
+if TYPE_CHECKING:  # mypy holds this module to what engines promise
+    from scumble.counting import reference
+    from scumble.counting.engines import Engine
+
+    _: Engine = reference

@@ -74,7 +74,7 @@ class Exhibit:
                 raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):
-                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", (low, high))
+                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
 
     @property
     def _one(self) -> Release:
@@ -168,7 +168,7 @@ class Exhibit:
         bundle = self.model is None and isinstance(self.shown, Bundle) and len(self.shown) > 1
         if not bundle or any(role != "number" for role in self.roles):
             return None
-        rule = "map" if self.shown.spec.design == "grid" else "ferns"
+        rule = "ferns" if self.shown.spec.layout.hashed else "map"
         return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
 
     def density(self, asked: Any, *, label: Any = None, confidence: float = 0.95) -> dict[str, list[float]]:
@@ -233,7 +233,7 @@ class Exhibit:
         out: list[dict[str, Any]] = []
         bounds = tuple([side[k] for side in spreads if side is not None] for k in (0, 1))
         for k, release in enumerate(self.releases.values()):
-            if not all(factor.family in ("floor", "sign") for factor in release.kernel.factors):
+            if not release.kernel.numeric:  # several columns of sets hold zeros and ones: numbers, but no places
                 continue
             found = PrivateModes.from_release(release, bounds=bounds, starts=STARTS)
             out += [

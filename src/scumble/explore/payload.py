@@ -13,13 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scumble.counting import Hasher
 from scumble.errors import ParameterError
-from scumble.reading.layout import CAUTION, GridReader, HashedReader, HashedRows
 from scumble.release import Release
-
-FAMILIES = ("floor", "sign", "folded", "column", "pick", "minimum")
-"""The hashes that the page knows. A kernel of your own is Python, which no page runs."""
 
 MOST_BYTES = 256 << 20
 """A page beyond this is more than a browser likes to open."""
@@ -76,88 +71,15 @@ class Content:
         """The number of the release's hash functions; equal specs share them."""
         name = json.dumps(release.spec.to_dict(), sort_keys=True)
         if name not in self._numbers:
-            layout = release.spec.layout
-            assert isinstance(layout, HashedRows)
             self._numbers[name] = len(self.hashers)
-            self.hashers.append(self._hasher(layout.hasher, layout))
+            self.hashers.append(release.spec.layout.hasher_on_page(self.arrays.add))
         return self._numbers[name]
-
-    def _hasher(self, hasher: Hasher, layout: HashedRows) -> dict[str, Any]:
-        factors = [
-            {
-                "family": factor.family,
-                "which": list(which),
-                "hashes": parameters.shape[1],
-                "width": parameters.shape[2],
-                "parameters": self.arrays.add(parameters),
-            }
-            for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
-        ]
-        return {
-            "rows": hasher.rows,
-            "buckets": hasher.buckets,
-            "direct": hasher.direct,
-            "factors": factors,
-            "start": self.arrays.add(hasher.start),
-            "multipliers": self.arrays.add(hasher.multipliers),
-            "starts": np.flatnonzero(np.diff(layout.blocks, prepend=-1)).tolist(),
-            "caution": layout.caution,
-        }
 
     def release(self, release: Release) -> int:
         """The number of a release: its counters and how to read them."""
-        reader = release._reader()
-        if isinstance(reader, GridReader):
-            found: dict[str, Any] = {"grid": self._grid(reader)}
-        else:
-            assert isinstance(reader, HashedReader)
-            found = {
-                "hasher": self.hasher(release),
-                "counts": self.arrays.add(reader.counts),
-                "width": reader.counts.shape[1],
-                "shift": self.arrays.add(np.asarray(reader.shift, np.float64)),
-                "gain": reader.gain,
-                "noiseVariance": reader.noise_variance,
-            }
-        self.releases.append({"count": release.count, **found})
+        found = {"hasher": self.hasher(release)} if release.spec.layout.hashed else {}
+        self.releases.append({"count": release.count, **found, **release._reader().on_page(self.arrays.add)})
         return len(self.releases) - 1
-
-    def _grid(self, reader: GridReader) -> dict[str, Any]:
-        field, grid, add = reader.field, reader.layout.grid, self.arrays.add
-        factors = [
-            {
-                "kernel": factor.name,
-                "bandwidth": factor.bandwidth,
-                "power": factor.power,
-                "columns": columns,
-                "scales": scales.tolist(),
-            }
-            for factor, columns, scales in grid.profile._factors
-        ]
-        return {
-            "which": list(reader.layout.which),
-            "factors": factors,
-            "shape": list(grid.shape),
-            "start": grid.start.tolist(),
-            "step": grid.step.tolist(),
-            "spread": grid.spread.tolist(),
-            "margin": field._margin.tolist(),
-            "cells": grid.cells,
-            "variance": field._variance,
-            "countVariance": field._count_variance,
-            "excess": field._excess,
-            "projected": field._projected,
-            "caution": CAUTION["grid"],
-            "total": add(field._total),
-            "ones": add(field._ones),
-            "squares": add(field._squares),
-            "places": add(field._places),
-            "sharp": add(field._sharp),
-            "rough": add(field._rough),
-            "nearTable": add(field._near_table),
-            "nearSharp": add(field._near_sharp),
-            "nearSquare": add(field._near_square),
-        }
 
     def classifier(self, model: Any, numbers: Sequence[Mapping[Any, int]]) -> dict[str, Any]:
         """A classifier whose bundles' releases have these numbers, class by class."""
@@ -187,6 +109,4 @@ class Content:
 
 def drawable(release: Release) -> bool:
     """Whether a page can hash for this release by itself."""
-    if release.spec.design == "grid":
-        return all(factor.name in ("euclidean", "manhattan") for factor in release.kernel.factors)
-    return all(factor.family in FAMILIES for factor in release.kernel.factors)
+    return release.spec.layout.drawable

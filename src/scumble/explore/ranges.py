@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from scumble.kernels import ColumnKernel
+from scumble.kernels.projection import ProjectionKernel
 from scumble.release import Release
 from scumble.tables.roles import roles_of
 
@@ -61,7 +63,8 @@ def _units(release: Release) -> list[float | None]:
     """The kernel's own unit along each column; None where the column is no line that could be searched."""
     out: list[float | None] = [None] * release.dimensions
     for factor in release.kernel.factors:
-        if factor.family == "floor" or (factor.family == "column" and getattr(factor, "origin", None) is None):
+        unbounded = isinstance(factor, ColumnKernel) and factor.origin is None
+        if unbounded or isinstance(factor, ProjectionKernel):
             which = factor.which(release.dimensions, release.columns)
             for j, scale in zip(which, factor._scales(release.columns, which), strict=True):
                 unit = float(scale) * factor.bandwidth
@@ -76,7 +79,7 @@ def _known(release: Release, column: int) -> Range | None:
         if column not in which:
             continue
         k = which.index(column)
-        if factor.family == "minimum":
+        if factor.reads == "tokens":
             return 0.0, 1.0
         scale = float(factor._scales(release.columns, which)[k])
         origin = getattr(factor, "origin", None)

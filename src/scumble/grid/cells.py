@@ -8,7 +8,6 @@ from math import ceil, prod
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
-from scumble.grid.field import Field
 from scumble.grid.profile import Profile
 from scumble.kernels import Kernel
 from scumble.machine.compiling import njit
@@ -72,12 +71,6 @@ class Grid:
         """Add one for each record to `counts`, (1, cells)."""
         for first in range(0, len(values), TILE):
             np.add.at(counts[0], self.cell(values[first : first + TILE]), 1)
-
-    def field(
-        self, counts: np.ndarray, noise_variance: float, *, count: float | None = None, count_variance: float = 0.0
-    ) -> Field:
-        """Prepare queries. `count` is an estimate of N from elsewhere; it takes much of the noise out."""
-        return Field(self, counts, noise_variance, count, count_variance)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -16,12 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from scumble.grid.cells import Grid
+from scumble.grid.cells import Grid
 
 SIZES = np.array([6, 9, 13, 19, 27, 38, 54, 76, 108])
 """Numbers of nodes along an axis: few different ones, so the moments are computed once."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy import fft
 
+from scumble.grid.cells import Grid
 from scumble.grid.far import Far
 from scumble.grid.profile import lattice, sharpened
-
-if TYPE_CHECKING:
-    from scumble.grid.cells import Grid
 
 NODES = (-1, 0, 1, 2)  # of cubic interpolation, from the node below the query
 REACH = 2  # cells beyond the two around the query whose kernel value is exact
@@ -50,10 +48,29 @@ class Field:
     **Speed.** One FFT gives the sum at all centres. Between them it is interpolated by cubics; for the cells around q,
     where the kernel has its cusp, the interpolated kernel is replaced by the exact one. Queries well outside the bounds
     sum all cells, far from them in the short way of :mod:`scumble.grid.far`.
+
+    Parameters
+    ----------
+    grid : Grid
+        The cells.
+    counts : numpy.ndarray
+        Their counters, (1, cells).
+    noise_variance : float
+        Of the noise on one of them.
+    count : float or None
+        An estimate of N from elsewhere; it takes much of the noise out.
+    count_variance : float
+        Of that estimate.
     """
 
     def __init__(
-        self, grid: Grid, counts: np.ndarray, noise_variance: float, count: float | None, count_variance: float
+        self,
+        grid: Grid,
+        counts: np.ndarray,
+        noise_variance: float,
+        *,
+        count: float | None = None,
+        count_variance: float = 0.0,
     ) -> None:
         self._grid, self._profile, self._variance = grid, grid.profile, float(noise_variance)
         self._count_variance = float(count_variance)
@@ -108,6 +125,32 @@ class Field:
         inside = tuple(slice(int(m), int(m) + n) for m, n in zip(self._margin, self._grid.shape, strict=True))
         terms = _Terms(*(part[inside].ravel() for part in (self._total, self._ones, self._squares, self._places)))
         return terms.total + self._beta(terms) * self._excess
+
+    def on_page(self, keep: Callable[[np.ndarray], str]) -> dict[str, Any]:
+        """What ``web/src/engine/grid.js``, its twin, answers from. `keep` stores an array and gives its name."""
+        grid = self._grid
+        return {
+            "factors": self._profile.on_page(),
+            "shape": list(grid.shape),
+            "start": grid.start.tolist(),
+            "step": grid.step.tolist(),
+            "spread": grid.spread.tolist(),
+            "margin": self._margin.tolist(),
+            "cells": grid.cells,
+            "variance": self._variance,
+            "countVariance": self._count_variance,
+            "excess": self._excess,
+            "projected": self._projected,
+            "total": keep(self._total),
+            "ones": keep(self._ones),
+            "squares": keep(self._squares),
+            "places": keep(self._places),
+            "sharp": keep(self._sharp),
+            "rough": keep(self._rough),
+            "nearTable": keep(self._near_table),
+            "nearSharp": keep(self._near_sharp),
+            "nearSquare": keep(self._near_square),
+        }
 
     def _beta(self, terms: _Terms) -> np.ndarray:
         if not self._projected:

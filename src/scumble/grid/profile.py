@@ -60,6 +60,19 @@ class Profile:
         assert out is not None
         return out
 
+    def on_page(self) -> list[dict[str, Any]]:
+        """Its factors, for a page that computes it."""
+        return [
+            {
+                "kernel": factor.name,
+                "bandwidth": factor.bandwidth,
+                "power": factor.power,
+                "columns": columns,
+                "scales": scales.tolist(),
+            }
+            for factor, columns, scales in self._factors
+        ]
+
     def _half_widths(self) -> np.ndarray:
         """How far along each axis the kernel falls to one half: over all magnitudes of a float, cut in 32 each time."""
         low, high, axes = np.full(self.dimensions, -300.0), np.full(self.dimensions, 300.0), np.arange(self.dimensions)

@@ -25,7 +25,6 @@ class AngularKernel(Kernel):
     """
 
     name = "angular"
-    family = "sign"
     radix = 2
 
     def __init__(self, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:

@@ -14,6 +14,8 @@ To add a kernel, write a class in a file of its own (or in your own program) wit
 ``collision(X, Y)``
     the exact collision probability of one hash, as a matrix.
 
+If it does not read numbers, it says so: ``reads = "category"`` or ``reads = "tokens"``.
+
 `power` concatenated hashes give kᵖᵒʷᵉʳ; scaling, columns, equality and files come with this class.
 """
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 Columns = Sequence[str | int] | None
 Scale = float | Sequence[float] | Mapping[str, float] | None
+Reads = Literal["number", "category", "tokens"]
+"""What a column can be read as: a place on a line, a value that is equal or not, a set."""
 
 # A scaled value beyond this is as bad as infinity: products with it would overflow.
 LARGEST = 1e300
@@ -79,8 +83,8 @@ class Kernel(ABC):
     """The base of all kernels. See the module's documentation for how to write one."""
 
     name: ClassVar[str] = ""
-    family: ClassVar[str] = "python"
-    """Which compiled loop of an engine serves it; ``python`` means: compile :meth:`code`."""
+    reads: ClassVar[Reads] = "number"
+    """What its columns are read as: numbers, categories, or sets of tokens. A product's factors each have their own."""
     radix: ClassVar[int | None] = None
     """How many values a code can take, where that is bounded; such codes need no rehash if they fit."""
     stationary: ClassVar[bool] = False
@@ -90,6 +94,13 @@ class Kernel(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if cls.reads not in get_args(Reads):
+            raise parameter(f"{cls.__name__}.reads", f"one of {', '.join(get_args(Reads))}", cls.reads)
+        if "read" in vars(cls) and "reads" not in vars(cls):  # files are read by what `reads` says
+            raise ParameterError(
+                f"{cls.__name__} has a `read` of its own and must say what that reads. "
+                "Hint: reads = 'number', 'category' or 'tokens', in the class."
+            )
         if cls.name:
             Kernel.registry[cls.name] = cls
 
@@ -113,8 +124,8 @@ class Kernel(ABC):
 
     @staticmethod
     def code(record: np.ndarray, parameters: np.ndarray) -> float:
-        """The hash of one record: a whole number. Compiled by the engines of family ``python``."""
-        raise TypeError("This kernel has a compiled family; it needs no `code`.")
+        """The hash of one record: a whole number. Compiled by the engines that have no loop for this kernel."""
+        raise TypeError("The engines have a loop for this kernel; it needs no `code`.")
 
     # ---- what it may say ----
 
@@ -123,7 +134,13 @@ class Kernel(ABC):
         return {}
 
     def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
-        """The kernel's columns of a table as records, and a mask of bad cells (rows, columns)."""
+        """The kernel's columns of a table as records, by what it `reads`, and a mask of bad cells (rows, columns)."""
+        if self.reads == "category":
+            values = table.categories(which)
+            return Records(values), np.isnan(values)
+        if self.reads == "tokens":
+            values, offsets, missing = table.tokens(which)
+            return Records(values, offsets), missing[:, None]
         values = table.numeric(which)
         limit = self._limits(table.names, which)
         if len(values) <= FEW:
@@ -161,6 +178,11 @@ class Kernel(ABC):
     def factors(self) -> tuple[Kernel, ...]:
         """The kernels that this one is a product of: itself."""
         return (self,)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all that it reads are numbers: then a record is a point, and points between records are records."""
+        return all(factor.reads == "number" for factor in self.factors)
 
     def which(self, width: int, names: Sequence[str] | None) -> list[int]:
         """The positions of the kernel's columns among a table's."""
@@ -209,7 +231,7 @@ class Kernel(ABC):
         mine = [names[i] for i in which]
         unknown = [name for name in scale if name not in mine]
         if unknown:
-            raise parameter("scale", f"given for the kernel's columns {mine}", unknown)
+            raise parameter("scale", f"given for the kernel's columns {mine}", ", ".join(unknown))
         return np.array([scale.get(name, 1.0) for name in mine])
 
     def _inverse_scale(self, names: Sequence[str] | None, which: Sequence[int]) -> np.ndarray:
@@ -271,10 +293,13 @@ def positive(name: str, value: Any) -> float:
 def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:
     if scale is None:
         return None
-    if isinstance(scale, Mapping):
-        return {str(name): positive(f"scale[{name!r}]", value) for name, value in scale.items()}
-    if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
-        return tuple(positive("scale", value) for value in scale)
+    try:
+        if isinstance(scale, Mapping):
+            return {str(name): positive("scale", value) for name, value in scale.items()}
+        if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
+            return tuple(positive("scale", value) for value in scale)
+    except ParameterError:  # it has words for one number; these may be a record
+        raise parameter("scale", "positive, finite numbers", scale) from None
     return positive("scale", scale)
 
 

@@ -41,7 +41,6 @@ class ColumnKernel(Kernel):
     """
 
     name = "column"
-    family = "column"
 
     def __init__(
         self,
@@ -108,7 +107,10 @@ def within(codes: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.nda
 def _checked_origin(origin: Any) -> float | tuple[float, ...] | None:
     if origin is None:
         return None
-    values = np.asarray(origin, float)
+    try:
+        values = np.asarray(origin, float)
+    except (TypeError, ValueError):  # NumPy's words would quote it
+        values = np.array(np.nan)
     if values.ndim > 1 or not np.isfinite(values).all():
         raise parameter("origin", "a finite number, or one a column", origin)
     return float(values) if values.ndim == 0 else tuple(values.tolist())

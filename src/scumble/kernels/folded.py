@@ -35,7 +35,6 @@ class FoldedKernel(Kernel):
     """
 
     name = "folded"
-    family = "folded"
 
     def __init__(self, projections: int = 2, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:
         super().__init__(power=power, scale=scale, columns=columns)

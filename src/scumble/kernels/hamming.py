@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scumble.errors import parameter
 from scumble.kernels.base import Columns, Kernel, Records
-from scumble.tables import Table
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -26,16 +24,12 @@ class HammingKernel(Kernel):
     """
 
     name = "hamming"
-    family = "pick"
+    reads = "category"
 
     def __init__(self, power: int = 1, *, columns: Columns = None, scale: None = None) -> None:
         if scale is not None:
             raise parameter("scale", "left out: categories have no scale", scale)
         super().__init__(power=power, columns=columns)
-
-    def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
-        values = table.categories(which)
-        return Records(values), np.isnan(values)
 
     def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
         return np.minimum(np.floor(draws.uniform(1) * dimensions), dimensions - 1)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scumble.errors import parameter
 from scumble.kernels.base import Columns, Kernel, Records
-from scumble.tables import Table
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -30,16 +28,12 @@ class JaccardKernel(Kernel):
     """
 
     name = "jaccard"
-    family = "minimum"
+    reads = "tokens"
 
     def __init__(self, power: int = 1, *, columns: Columns = None, scale: None = None) -> None:
         if scale is not None:
             raise parameter("scale", "left out: tokens have no scale", scale)
         super().__init__(power=power, columns=columns)
-
-    def read(self, table: Table, which: Sequence[int]) -> tuple[Records, np.ndarray]:
-        values, offsets, missing = table.tokens(which)
-        return Records(values, offsets), missing[:, None]
 
     def _draw_one(self, draws: Draws, dimensions: int) -> np.ndarray:
         # The key of the random order: a whole number of 52 bits.

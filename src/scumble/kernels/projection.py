@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 class ProjectionKernel(Kernel):
     """h(x) = ⌊(a·x + b)/w⌋: near records share a step of the line. The law of a decides the distance."""
 
-    family = "floor"
     stationary = True
 
     def __init__(self, bandwidth: float = 1.0, power: int = 1, *, scale: Scale = None, columns: Columns = None) -> None:

@@ -7,7 +7,7 @@ How an estimator is written
 ``fit(X, y=None)``
     does three things in this order::
 
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)                          # validate, find the public bounds, clip; sets `bounds_`, `clipped_`
         self.release_ = self._release(X, account)   # the only contact with the data
         self._learn()                               # from `release_` and `bounds_` alone; sets names ending in `_`
@@ -43,13 +43,13 @@ import numpy as np
 from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.planning import DEFAULT_RECORDS, plan
-from scumble.privacy.calibration import calibrate
+from scumble.planning import DEFAULT_RECORDS, plan_within
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release, load
-from scumble.releasing.gate import release_disjoint
-from scumble.releasing.spending import Charging, Prepaid, charging
-from scumble.sketch import Sketch
+from scumble.releasing.spending import Prepaid
+from scumble.sketch import Sketch, release_disjoint
 
 try:
     from sklearn.base import (
@@ -77,7 +77,6 @@ __all__ = [
     "RegressorMixin",
     "RepeatedReleaseWarning",
     "TransformerMixin",
-    "charging",
     "check_is_fitted",
     "default_kernel",
 ]
@@ -172,24 +171,18 @@ class PrivateEstimator(BaseEstimator):
             X = inside
         return X if y is None else (X, y)
 
-    def _release(self, X: np.ndarray, account: Charging | None = None) -> Release:
+    def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
         """One release of the records, for the whole budget."""
         budget = self._budget()
         sketch = self._sketch(self._kernel(), X, budget)
-        paid = self._pay([price(sketch.rows, budget)], account, counters=sketch.rows * sketch.buckets)
-        return self._spend([sketch.update(X)], budget, paid)[0]
+        paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
+        return release_disjoint([sketch.update(X)], budget, paid)[0]
 
-    def _budget(self, **changes: Any) -> dict[str, Any]:
-        """The parameters' own budget, except for what is given."""
-        whole = {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbors": self.neighbors,
-            "records_per_person": self.records_per_person,
-        }
-        return {**whole, **changes}
+    def _budget(self) -> Budget:
+        """What one `fit` may cost."""
+        return Budget(self.epsilon, self.delta, self.neighbors, self.records_per_person)
 
-    def _pay(self, claims: Sequence[PrivacyClaim], account: Charging | None, *, counters: int) -> Prepaid:
+    def _pay(self, claims: Sequence[PrivacyClaim], account: Account | None, *, counters: int) -> Prepaid:
         """Charge all that this fit will release, at once and before the first noise; sets `identity_`.
 
         `counters` is how many there will be, at most: before the charge, whoever will write the model is told its size.
@@ -200,14 +193,8 @@ class PrivateEstimator(BaseEstimator):
         self.identity_ = paid.identity
         return paid
 
-    def _spend(
-        self, sketches: Sequence[Sketch], budget: dict[str, Any], paid: Prepaid, *, count_share: Any = None
-    ) -> list[Release]:
-        """Release sketches of disjoint records, one for each class, from what was paid."""
-        return release_disjoint(sketches, **budget, count_share=count_share, prepaid=paid)
-
     def _sketch(
-        self, kernel: Kernel, X: np.ndarray, budget: dict[str, Any], *, seed: int | None = None, **options: Any
+        self, kernel: Kernel, X: np.ndarray, budget: Budget, *, seed: int | None = None, **options: Any
     ) -> Sketch:
         """An empty sketch for these columns, as large as the plan finds best for this budget."""
         d = self.n_features_in_
@@ -215,14 +202,14 @@ class PrivateEstimator(BaseEstimator):
         bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
         if size["rows"] is None or size["buckets"] is None:
-            chosen = plan(
+            chosen = plan_within(
+                budget,
                 self._public_count(X),
                 d,
                 kernel=kernel,
                 bounds=bounds,
                 columns=names,
                 refined=self._refines(),
-                **budget,
                 **size,
             ).parameters()
             size = {**size, **chosen}
@@ -258,9 +245,8 @@ class PrivateEstimator(BaseEstimator):
 
     def _public(self) -> tuple[str, ...]:
         words = (self.public,) if isinstance(self.public, str) else tuple(self.public)
-        unknown = [word for word in words if word not in FACTS]
-        if unknown:
-            raise parameter("public", f"some of {', '.join(FACTS)}", unknown)
+        if not all(word in FACTS for word in words):
+            raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
         return words
 
     def _public_count(self, X: np.ndarray) -> int:
@@ -421,11 +407,6 @@ class PrivateEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise has no seed
         return tags
-
-
-def price(rows: int, budget: dict[str, Any], count_share: Any = None) -> PrivacyClaim:
-    """What a release of so many rows will claim: known from public numbers, before any noise."""
-    return calibrate(rows, **budget, **({} if count_share is None else {"count_share": count_share})).claim
 
 
 def release_of(release: Any) -> Release:

@@ -18,7 +18,6 @@ import numpy as np
 
 from scumble.bundle import Bundle
 from scumble.kernels import ColumnKernel
-from scumble.learn.moments import hasher_of
 
 KERNEL = ColumnKernel(1.0 / 24.0, origin=0.0)
 SPREAD = 2.0
@@ -37,12 +36,12 @@ def fitted(histograms: Bundle) -> tuple[float, float]:
     """Slope a and shift t out of the two classes' noisy histograms, class 0 first."""
     zero, one = (release.counts[0].astype(float) for release in histograms.values())
     release = next(iter(histograms.values()))
-    _, steps, offset, _, _ = hasher_of(release).parameters[0][0, 0]
+    _, steps, offset, _, _ = release.spec.layout.hasher.parameters[0][0, 0]
     places = np.clip((np.arange(release.buckets) + 0.5 - offset) / steps, 0.5 / steps, 1.0 - 0.5 / steps)
     scores = SPREAD * np.log(places / (1.0 - places))
     z = SLOPES[:, None, None] * (scores[None, None, :] - SHIFTS[None, :, None])
     loss = np.logaddexp(0.0, -z) @ one + np.logaddexp(0.0, z) @ zero
-    noise = np.sqrt(2.0 * release.buckets * release._counter_variance)
+    noise = np.sqrt(2.0 * release.buckets * release.counter_variance)
     loss += 0.5 * CAUTION * noise * (np.log(SLOPES)[:, None] ** 2 + SHIFTS[None, :] ** 2)
     best = np.unravel_index(np.argmin(loss), loss.shape)
     return float(SLOPES[best[0]]), float(SHIFTS[best[1]])

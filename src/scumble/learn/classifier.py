@@ -16,16 +16,18 @@ from scumble.bundle import Bundle, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, Kernel
 from scumble.learn import calibration
-from scumble.learn.base import ClassifierMixin, PrivateEstimator, charging, price
+from scumble.learn.base import ClassifierMixin, PrivateEstimator
 from scumble.learn.ferns import Ferns
 from scumble.learn.kernel_choice import choose_kernel
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction, float_up
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid
-from scumble.sketch import Sketch
+from scumble.sketch import Sketch, release_disjoint
 from scumble.spec import Spec
 
 RULES = ("ferns", "ml", "map")
@@ -150,30 +152,29 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         """
         self._check_parameters()
         require_target(self, y)
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y)
         X, y = self._labelled(X, y)
-        kernels, whole = self._kernels(), as_fraction("epsilon", self.epsilon)
+        kernels, whole = self._kernels(), self._budget()
         choosing = as_fraction("selection_share", self.selection_share) if self._selects(kernels) else Fraction(0)
         share = as_fraction("calibration_share", self.calibration_share) if self._calibrated() else Fraction(0)
         used = 1 if choosing else len(kernels)
-        delta = as_fraction("delta", self.delta) / used
-        budget = self._budget(epsilon=whole * (1 - share - choosing) / used, delta=delta)
-        calibrating = self._budget(epsilon=whole * share, delta=0)
-        self.selection_epsilon_ = str(whole * choosing) if choosing else None
+        calibrating = whole.share(share, 0, count_share=0)
+        self.selection_epsilon_ = str(whole.share(choosing).epsilon) if choosing else None
         # One kernel's sketches pay for the counts of all; under the other rules each answers with its own.
         counting = [COUNT_SHARE * used * (k == 0) if self.rule == "ferns" else None for k in range(used)]
-        drafts = [self._draft(kernel, used, X, budget, k) for k, kernel in enumerate(kernels[:used])]
-        claims = [price(draft.rows, budget, count) for draft, count in zip(drafts, counting, strict=True)]
-        claims += self._selection_claims() + ([price(1, calibrating, 0)] if share else [])
+        budgets = [whole.share((1 - share - choosing) / used, Fraction(1, used), count_share=c) for c in counting]
+        drafts = [self._draft(kernel, used, X, budgets[k], k) for k, kernel in enumerate(kernels[:used])]
+        claims = [budget.claim(draft.rows) for draft, budget in zip(drafts, budgets, strict=True)]
+        claims += self._selection_claims() + ([calibrating.claim(1)] if share else [])
         # The kernel that will be chosen may want more buckets than the first.
         cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing else 0) for draft in drafts]
         counters = len(self.classes_) * (sum(cells) + calibration.KERNEL.radix)
         paid = self._pay(claims, account, counters=counters)
         if choosing:
-            drafts = [self._draft(self._chosen(kernels, X, y, paid), used, X, budget, 0)]
+            drafts = [self._draft(self._chosen(kernels, X, y, paid), used, X, budgets[0], 0)]
         self.releases_ = [
-            self._bundle(draft.spec, X, y, budget, paid, count) for draft, count in zip(drafts, counting, strict=True)
+            self._bundle(draft.spec, X, y, budget, paid) for draft, budget in zip(drafts, budgets, strict=True)
         ]
         self.calibration_ = None
         self._learn()
@@ -181,16 +182,14 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             self._calibrate(X, y, calibrating, paid)
         return self
 
-    def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: dict[str, Any], place: int) -> Sketch:
+    def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: Budget, place: int) -> Sketch:
         """An empty sketch: what those of all classes will be like, for the kernel at that place in the list."""
         return self._sketch(kernel, X, budget, **self._size(kernel, kernels), seed=self._seed() + place)
 
-    def _bundle(
-        self, spec: Spec, X: np.ndarray, y: np.ndarray, budget: dict[str, Any], paid: Prepaid, count_share: Any
-    ) -> Bundle:
+    def _bundle(self, spec: Spec, X: np.ndarray, y: np.ndarray, budget: Budget, paid: Prepaid) -> Bundle:
         """One release for each class, all for one budget."""
         sketches = [Sketch.from_spec(spec).update(X[y == c]) for c in self.classes_]
-        releases = self._spend(sketches, budget, paid, count_share=count_share)
+        releases = release_disjoint(sketches, budget, paid)
         return Bundle(dict(zip(map(plain, self.classes_), releases, strict=True)))
 
     def _check_parameters(self) -> None:
@@ -261,10 +260,10 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     def _calibrated(self) -> bool:
         return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
 
-    def _calibrate(self, X: np.ndarray, y: np.ndarray, budget: dict[str, Any], paid: Prepaid) -> None:
+    def _calibrate(self, X: np.ndarray, y: np.ndarray, budget: Budget, paid: Prepaid) -> None:
         column = calibration.squashed(self._margin(X))
         empty = Sketch(calibration.KERNEL, 1, rows=1, buckets=calibration.KERNEL.radix, seed=self._seed(), design="iid")
-        self.calibration_ = self._bundle(empty.spec, column, y, budget, paid, 0)
+        self.calibration_ = self._bundle(empty.spec, column, y, budget, paid)
         self._platt = calibration.fitted(self.calibration_)
 
     def _learn(self) -> None:
@@ -376,7 +375,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         # Noise of scale 1/ε on scores that one record moves by one: ε as of one row. Its ρ is not shown for
         # the choice of a best score; what is pure is ε²/2-concentrated in any case (Bun & Steinke 2016).
         epsilon = Fraction(self.selection_epsilon_)
-        return [replace(price(1, self._budget(epsilon=epsilon, delta=0), 0), rho=float_up(epsilon**2 / 2))]
+        choice = Budget(epsilon, 0, self.neighbors, self.records_per_person, count_share=0)
+        return [replace(choice.claim(1), rho=float_up(epsilon**2 / 2))]
 
     def _claim(self) -> Any:
         claims = [bundle.privacy for bundle in self.releases_] + self._selection_claims()
@@ -407,7 +407,10 @@ def bundle_of(release: Any) -> Bundle:
 def _priors(given: Any, counts: np.ndarray) -> np.ndarray:
     if given is None:
         return counts / counts.sum()
-    priors = np.asarray(given, float)
+    try:
+        priors = np.asarray(given, float)
+    except (TypeError, ValueError):  # NumPy's words would quote it
+        priors = np.empty(0)
     if priors.shape != counts.shape or not np.all(priors > 0.0) or not np.isclose(priors.sum(), 1.0):
         raise parameter("priors", f"{len(counts)} positive numbers that sum to 1", given)
     return priors / priors.sum()

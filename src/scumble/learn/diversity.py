@@ -10,9 +10,11 @@ import numpy as np
 from scumble.checks import whole
 from scumble.errors import parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, charging
+from scumble.learn.base import PrivateEstimator
 from scumble.learn.reading import records
-from scumble.learn.sampling import alike
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.reading.likeness import alike
 from scumble.sketch import Sketch
 
 METHODS = ("under-represented", "diverse")
@@ -93,7 +95,7 @@ class DiversitySampler(PrivateEstimator):
     ) -> DiversitySampler:
         """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
         self._check()
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         self.release_ = self._release(X, account)
         self._learn()
@@ -147,7 +149,7 @@ class DiversitySampler(PrivateEstimator):
         X = records(self, batch, reset=fresh and "release_" not in vars(self))
         if fresh:
             self.bounds_ = self._public_bounds(X)
-            budget = {"epsilon": 1.0, "delta": 0.0, "neighbors": self.neighbors, "records_per_person": 1}
+            budget = Budget(1.0, neighbors=self.neighbors)
             self._stream: Sketch = self._sketch(self._kernel(), X, budget)
             self._draws = np.random.default_rng(self._seed())
         if self.bounds_ is not None:

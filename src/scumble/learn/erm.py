@@ -67,11 +67,14 @@ def minimize(
     >>> theta.shape                                   # in the direction of (1, 0)
     (2,)
     """
-    middle = np.zeros(start) if isinstance(start, int) else np.array(start, float)
+    try:
+        middle = np.zeros(start) if isinstance(start, int) else np.array(start, float)
+    except (TypeError, ValueError):  # NumPy's words would quote it
+        middle = np.empty(0)
     if middle.ndim != 1 or not middle.size or not np.isfinite(middle).all():
         raise parameter("start", "a list of finite numbers, or how many parameters there are", start)
     if not spread > 0.0 or rounds < 1:
-        raise parameter("spread", "positive, with at least one round", (spread, rounds))
+        raise parameter("spread", "positive, with at least one round", f"{spread} with {rounds}")
     rng = np.random.default_rng(random_state)
     size = 8 + 4 * int(np.ceil(np.sqrt(middle.size)) + np.log2(1 + middle.size))
     widths = np.full(middle.size, float(spread))

@@ -23,7 +23,7 @@ import numpy as np
 from scumble.bundle import Bundle
 from scumble.counting import engine
 from scumble.errors import DataError
-from scumble.reading.layout import HashedRows
+from scumble.reading.layout import Layout
 from scumble.release import Release
 
 SHARPNESS = 2.0
@@ -35,18 +35,20 @@ class Ferns:
     """Scores of classes from one bundle of releases, or from several with different kernels."""
 
     def __init__(self, bundles: Sequence[Bundle], counts: np.ndarray, priors: np.ndarray) -> None:
+        for bundle in bundles:
+            _require_hashes(bundle.spec.layout)
         self.counts, self.shares, self.priors = counts, counts / counts.sum(), priors
         evidence, information = zip(*(self._experts(bundle) for bundle in bundles), strict=True)
         weights = [np.maximum(one, 0.0) ** SHARPNESS for one in information]
         length = np.sqrt(sum(float(np.sum(weight**2)) for weight in weights)) or 1.0
-        self.layouts = [_layout(bundle.spec.layout) for bundle in bundles]
+        self.layouts = [bundle.spec.layout for bundle in bundles]
         # (classes, rows, buckets) for each bundle: what a query adds up.
         self.tables = [e * (w / length)[None, :, None] for e, w in zip(evidence, weights, strict=True)]
 
     def _experts(self, bundle: Bundle) -> tuple[np.ndarray, np.ndarray]:
         """Evidence of every bucket of every row, (classes, rows, buckets), and each row's information."""
         seen = np.stack([_cleaned(release, n) for release, n in zip(bundle.values(), self.counts, strict=True)])
-        deviation = np.sqrt(max(release._counter_variance for release in bundle.values()))
+        deviation = np.sqrt(max(release.counter_variance for release in bundle.values()))
         alpha, shares = 2.0 + deviation, self.shares[:, None, None]
         posterior = (seen + alpha * shares) / (seen.sum(axis=0) + alpha)
         evidence = np.log(posterior / shares)
@@ -71,9 +73,9 @@ class Ferns:
 
 def _cleaned(release: Release, total: float) -> np.ndarray:
     """Counters freed of their row's common noise (every row sums to the class's total), and of negative numbers."""
-    if total < 2.0 * np.sqrt(release._counter_variance):
+    if total < 2.0 * np.sqrt(release.counter_variance):
         return np.zeros(release.counts.shape)  # a class that drowns in one counter's noise: nothing is to be seen of it
-    hasher = _layout(release.spec.layout).hasher
+    hasher = release.spec.layout.hasher
     used = hasher.used if hasher.direct else release.buckets
     counts = release.counts.astype(float)
     counts[:, used:] = 0.0
@@ -82,7 +84,6 @@ def _cleaned(release: Release, total: float) -> np.ndarray:
     return counts
 
 
-def _layout(layout: object) -> HashedRows:
-    if not isinstance(layout, HashedRows):
-        raise DataError("The rule 'ferns' needs hashed rows; these releases are grids. Hint: pass rule='map'.")
-    return layout
+def _require_hashes(layout: Layout) -> None:
+    if not layout.hashed:
+        raise DataError(f"The rule 'ferns' needs hashed rows; a release here {layout.told}. Hint: pass rule='map'.")

@@ -10,13 +10,14 @@ import numpy as np
 
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
-from scumble.learn.base import DensityMixin, PrivateEstimator, charging, default_kernel, price, release_of
+from scumble.learn.base import DensityMixin, PrivateEstimator, default_kernel, release_of
 from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
+from scumble.privacy.account import Account
 from scumble.privacy.composition import overlapping
-from scumble.privacy.exact import as_fraction
 from scumble.reading.answers import Answers
 from scumble.release import Release
+from scumble.sketch import release_disjoint
 
 
 class PrivateKDE(DensityMixin, PrivateEstimator):
@@ -102,7 +103,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateKDE:
         """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         if self.bandwidths is None:
             self.release_ = self._release(X, account)
@@ -117,12 +118,11 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         kernels = [with_bandwidth(self._kernel(), b) for b in _distinct(self.bandwidths)]
         for kernel in kernels:
             self._require_integral(kernel)
-        epsilon, delta = (as_fraction(name, getattr(self, name)) / len(kernels) for name in ("epsilon", "delta"))
-        budget = self._budget(epsilon=epsilon, delta=delta)
+        budget = self._budget().split(len(kernels))[0]
         sketches = [self._sketch(kernel, X, budget) for kernel in kernels]
         counters = sum(sketch.rows * sketch.buckets for sketch in sketches)
-        paid = self._pay([price(sketch.rows, budget) for sketch in sketches], account, counters=counters)
-        return [self._spend([sketch.update(X)], budget, paid)[0] for sketch in sketches]
+        paid = self._pay([budget.claim(sketch.rows) for sketch in sketches], account, counters=counters)
+        return [release_disjoint([sketch.update(X)], budget, paid)[0] for sketch in sketches]
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> PrivateKDE:

@@ -10,7 +10,6 @@ import numpy as np
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.privacy.calibration import calibrate
-from scumble.reading.layout import HashedRows
 from scumble.releasing import selection
 from scumble.sketch import Sketch
 
@@ -55,6 +54,5 @@ def choose_kernel(
             Sketch(kernel, part.shape[1], rows=rows, buckets=buckets, seed=seed, design="sobol").update(part)
             for part in parts
         ]
-        assert isinstance(sketches[0].spec.layout, HashedRows)
-        scores.append(selection.credible_records(sketches, margin))
+        scores.append(selection.credible_records([sketch.secret for sketch in sketches], margin))
     return kernels[selection.noisy_best(scores, epsilon, sensitivity=people, monotone=True)]

@@ -10,12 +10,13 @@ import numpy as np
 from scumble.checks import sides
 from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.kernels import AngularKernel, Kernel
-from scumble.learn.base import ClassifierMixin, PrivateEstimator, charging, price, require_kernel
+from scumble.learn.base import ClassifierMixin, PrivateEstimator, require_kernel
 from scumble.learn.erm import minimize
 from scumble.learn.moments import first_moment
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.privacy.account import Account
 from scumble.release import Release
-from scumble.sketch import Sketch
+from scumble.sketch import Sketch, release_disjoint
 
 POWER = 4
 GAUSSIAN_ROWS, LAPLACE_ROWS = 2000, 200
@@ -102,7 +103,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         """Release one sketch of y [x, 1], then search for the plane. `ledger`, `dataset`, `part`: where to charge."""
         require_rule_for_unknown(self)
         require_target(self, y)
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y)
         self._take_classes(y)
         X, y = labelled(self, X, y)
@@ -118,8 +119,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         )
         side = np.where(y == self.classes_[1], 1.0, -1.0)
         budget = self._budget()
-        paid = self._pay([price(sketch.rows, budget)], account, counters=sketch.rows * sketch.buckets)
-        (self.release_,) = self._spend([sketch.update(side[:, None] * self._extended(X))], budget, paid)
+        paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
+        (self.release_,) = release_disjoint([sketch.update(side[:, None] * self._extended(X))], budget, paid)
         self._learn()
         return self
 

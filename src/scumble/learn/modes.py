@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, hstack, identity, vstack
 
 from scumble.errors import DataError, parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, charging, default_kernel
-from scumble.learn.sampling import Sampler, alike, reach
-from scumble.reading.layout import GridRow, HashedRows
+from scumble.learn.base import PrivateEstimator, default_kernel
+from scumble.learn.sampling import Sampler
+from scumble.privacy.account import Account
+from scumble.reading.likeness import alike, reach
 
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
 PACES = (0.5, 0.5, 0.5, 0.35, 0.35, 0.35, 0.25, 0.25, 0.25, 0.15, 0.15, 0.15, 0.1, 0.1, 0.1)
 SEGMENT = 24  # points on the way between two modes
-LP_ROWS = 128
 
 
 class PrivateModes(PrivateEstimator):
@@ -110,7 +108,7 @@ class PrivateModes(PrivateEstimator):
         `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
         """
         self._check()
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         self.release_ = self._release(X, account)
         self._learn()
@@ -135,7 +133,7 @@ class PrivateModes(PrivateEstimator):
         self._check()
         assert self.bounds_ is not None
         release, (low, high) = self.release_, self.bounds_
-        if any(factor.family not in ("floor", "sign") for factor in release.kernel.factors):
+        if not release.kernel.numeric:
             raise DataError(f"Modes need numeric columns; this release has {release.kernel!r}.")
         rng = np.random.default_rng(self._seed())
         random = max(1, int(self.starts) // 4)
@@ -149,7 +147,7 @@ class PrivateModes(PrivateEstimator):
         if self.method == "climb":
             points = self._climb(points, width, rng)
         else:
-            points = self._by_programs(self._thinned(points))
+            points = release.spec.layout.heaviest(release, self._thinned(points), self.bounds_)
         self.modes_ = self._significant(points)
         total = max(release.count, 1.0)
         self.densities_ = release.density(self.modes_) if len(self.modes_) else np.empty(0)
@@ -177,8 +175,6 @@ class PrivateModes(PrivateEstimator):
             points = np.einsum("k,mkd->md", weights, np.take_along_axis(around, order[:, :, None], axis=1))
         return points
 
-    # ---- linear programs ----
-
     def _thinned(self, points: np.ndarray, *, least: float = 0.3, most: int = 20) -> np.ndarray:
         """The densest points, none of them so near to a denser one that the kernel calls them alike."""
         points = points[np.argsort(-self._sums(points))]
@@ -187,31 +183,6 @@ class PrivateModes(PrivateEstimator):
             if len(kept) < most and np.max(alike(self.release_, point[None, :], kept)) < least:
                 kept = np.vstack([kept, point])
         return kept
-
-    def _by_programs(self, points: np.ndarray) -> np.ndarray:
-        layout = self.release_.spec.layout
-        if isinstance(layout, GridRow):
-            return np.array([self._heaviest_cell(layout, point) for point in points])
-        assert isinstance(layout, HashedRows)
-        if any(factor.family != "floor" for factor in self.release_.kernel.factors):
-            raise DataError("method='lp' needs a Euclidean or Manhattan kernel. Hint: use method='climb'.")
-        slabs = _Slabs(self.release_, layout)
-        for _ in range(3):
-            points = np.array([slabs.program(point, self.bounds_) for point in points])
-        return points
-
-    def _heaviest_cell(self, layout: GridRow, point: np.ndarray) -> np.ndarray:
-        """On a grid the cells are boxes: the program's answer is the centre of the heaviest one nearby."""
-        grid, which = layout.grid, layout.which
-        counts = self.release_.counts.reshape(grid.shape)
-        around = np.maximum(1, np.ceil(grid.profile.half_widths / grid.step)).astype(int)
-        place = np.clip((point[which] - grid.start) / grid.step, 0, np.array(grid.shape) - 1).astype(int)
-        first = np.maximum(place - around, 0)
-        block = counts[tuple(slice(a, b) for a, b in zip(first, place + around + 1, strict=True))]
-        best = np.array(np.unravel_index(np.argmax(block), block.shape)) + first
-        out = point.copy()
-        out[which] = grid.start + (best + 0.5) * grid.step
-        return out
 
     # ---- what is there, and what noise may have made ----
 
@@ -244,56 +215,3 @@ class PrivateModes(PrivateEstimator):
         """Kernel sums, their standard errors, and the noise's share of these."""
         estimate = self.release_._estimate(points, "mean")
         return estimate.value, np.sqrt(estimate.variance), np.sqrt(estimate.noise_variance)
-
-
-class _Slabs:
-    """The hash functions of a release with floor hashes, as the linear programs see them."""
-
-    def __init__(self, release: Any, layout: HashedRows) -> None:
-        hasher = layout.hasher
-        self.counts, self.buckets = release.counts - release.counts.mean(axis=1, keepdims=True), release.buckets
-        self.start, self.multipliers = hasher.start, hasher.multipliers
-        rows, d = release.rows, release.dimensions
-        # All hashes of a row, whatever factor they belong to, as directions over all columns.
-        self.offsets = np.hstack([parameters[:, :, 0] for parameters in hasher.parameters])
-        self.directions = np.zeros((rows, self.offsets.shape[1], d))
-        for place, which, parameters in zip(hasher.slices, hasher.which, hasher.parameters, strict=True):
-            self.directions[:, place, which] = parameters[:, :, 1:]
-
-    def count(self, codes: np.ndarray) -> np.ndarray:
-        """(rows, n, hashes) codes → (rows, n) released counts, less the row's mean; see `counting.hasher`."""
-        with np.errstate(over="ignore"):
-            total = self.start[:, None] + np.sum(
-                codes.astype(np.int64).astype(np.uint64) * self.multipliers[:, None, :], -1
-            )
-        bucket = ((total >> np.uint64(32)) * np.uint64(self.buckets)) >> np.uint64(32)
-        return np.take_along_axis(self.counts, bucket.astype(np.int64), axis=1)
-
-    def program(self, point: np.ndarray, bounds: Any) -> np.ndarray:
-        """The point that lies in the heaviest slabs near `point`, as far as one point can."""
-        hashes = self.offsets.shape[1]
-        here = self.offsets + self.directions @ point
-        near = np.floor(here)
-        # The slab itself, and across the nearest wall of one hash: p + 1 codes per row.
-        step = np.where(here - near < 0.5, -1.0, 1.0)
-        moves = np.concatenate([np.zeros((1, hashes)), np.eye(hashes)])
-        codes = near[:, None, :] + moves[None, :, :] * step[:, None, :]
-        counts = self.count(codes)
-        best = np.argmax(counts, axis=1)
-        weight = np.take_along_axis(counts, best[:, None], axis=1)[:, 0]
-        chosen = np.argsort(-weight)[:LP_ROWS]
-        chosen = chosen[weight[chosen] > 0.0]
-        if not len(chosen):
-            return point
-        v = np.take_along_axis(codes, best[:, None, None], axis=1)[chosen, 0].ravel()
-        a = self.directions[chosen].reshape(len(v), -1)
-        c = np.repeat(weight[chosen], hashes)
-        lower = v - self.offsets[chosen].ravel()
-        slack = -identity(len(v), format="csr")
-        A = vstack([hstack([csr_array(a), slack]), hstack([csr_array(-a), slack])], format="csr")
-        low, high = bounds
-        limits = [*zip(low, high, strict=True), *[(0.0, None)] * len(v)]
-        cost = np.concatenate([np.zeros(len(point)), c / c.sum()])
-        # Half a slab of margin asks for the slabs' middle: walls are where the neighbours' counts begin.
-        found = linprog(cost, A, np.concatenate([lower + 0.5, -lower - 0.5]), bounds=limits, method="highs")
-        return found.x[: len(point)] if found.status == 0 else point

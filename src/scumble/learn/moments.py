@@ -29,10 +29,8 @@ from math import exp, lgamma, pi, sqrt
 
 import numpy as np
 
-from scumble.counting import Hasher
 from scumble.errors import DataError
 from scumble.kernels import AngularKernel, FoldedKernel
-from scumble.reading.layout import HashedRows
 from scumble.release import Release
 
 BLOCK = 4096
@@ -52,7 +50,7 @@ def second_moments(release: Release) -> tuple[np.ndarray, float]:
             "Hint: build it with PrivateLinearRegression."
         )
     d, m, rows = release.dimensions, kernel.projections, release.rows
-    directions = hasher_of(release).parameters[0].reshape(rows, m, -1)
+    directions = release.spec.layout.hasher.parameters[0].reshape(rows, m, -1)
     directions = directions / np.linalg.norm(directions, axis=2, keepdims=True)
     pairs = list(combinations(range(m), 2))
     signs = _signs(m - 1)
@@ -126,7 +124,7 @@ def _directional(scales: np.ndarray) -> np.ndarray:
 def first_moment(release: Release) -> np.ndarray:
     """Σ z over all records (each at length 1), from a sketch with the angular kernel and no rehash."""
     kernel = release.kernel
-    hasher = hasher_of(release)
+    hasher = release.spec.layout.hasher
     if not isinstance(kernel, AngularKernel) or not hasher.direct:
         raise DataError(
             f"Linear classification needs a release with an AngularKernel and at least 2**power buckets; this one has "
@@ -137,14 +135,6 @@ def first_moment(release: Release) -> np.ndarray:
     signs = _signs(kernel.power)[: kernel.power]
     sums = release.counts[:, : signs.shape[1]] @ -signs.T  # a set bit is the positive side
     return np.einsum("rh,rha->a", sums, units) / (sums.size * _kappa(release.dimensions))
-
-
-def hasher_of(release: Release) -> Hasher:
-    """The hash functions behind a release of hashed rows."""
-    layout = release.spec.layout
-    if not isinstance(layout, HashedRows):
-        raise DataError("This release is a grid, and the task needs hashed rows. Hint: build it with rows=....")
-    return layout.hasher
 
 
 def _signs(bits: int) -> np.ndarray:

@@ -11,9 +11,11 @@ import numpy as np
 from scumble.checks import whole
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
-from scumble.learn.base import PrivateEstimator, charging, release_of
+from scumble.learn.base import PrivateEstimator, release_of
 from scumble.learn.kde import with_bandwidth
-from scumble.learn.sampling import alike
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.reading.likeness import alike
 from scumble.release import Release
 from scumble.sketch import Sketch
 
@@ -108,15 +110,15 @@ class PrivateNeighbors(PrivateEstimator):
         self, X: Any, y: Any = None, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateNeighbors:
         """Release a sketch of X. `y` is ignored; `ledger`, `dataset`, `part`: where to charge it."""
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         self.release_ = self._release(X, account)
         self._learn()
         return self
 
-    def _sketch(self, kernel: Kernel, X: np.ndarray, budget: dict[str, Any], **options: Any) -> Sketch:
+    def _sketch(self, kernel: Kernel, X: np.ndarray, budget: Budget, **options: Any) -> Sketch:
         sketch = super()._sketch(kernel, X, budget, **options)
-        if sketch.design == "grid":
+        if not sketch.spec.layout.hashed:
             return sketch
         rows = self.rows or (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS)
         return super()._sketch(kernel, X, budget, rows=rows, buckets=self.buckets or BUCKETS, **options)
@@ -187,7 +189,7 @@ class PrivateNeighbors(PrivateEstimator):
     def _at(self, radius: float | None) -> Release:
         if radius is None or np.isclose(_positive(radius), self.radius_, rtol=1e-6):
             return self.release_
-        if self.release_.design != "grid":
+        if not self.release_.spec.layout.reads_any_kernel:
             raise ParameterError(
                 f"Hashed rows know the radius of their kernel only, {self.radius_:.6g}, not {radius:g}. "
                 "Hint: fit with radius=..., or with bounds in up to three columns, so that a grid can serve."
@@ -278,9 +280,9 @@ def _regarded(release: Release, kernel: Kernel) -> Release:
         dataclasses.replace(release.spec, kernel=kernel),
         release.counts,
         release.privacy,
-        noisy_count=release._noisy_count,
-        counter_variance=release._counter_variance,
-        count_variance=release._count_variance,
+        noisy_count=release.noisy_count,
+        counter_variance=release.counter_variance,
+        count_variance=release.count_variance,
         identity=release.identity,
     )
 

@@ -10,11 +10,13 @@ import numpy as np
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import quantiles
-from scumble.learn.base import OutlierMixin, PrivateEstimator, charging, price
+from scumble.learn.base import OutlierMixin, PrivateEstimator
+from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.release import Release
+from scumble.sketch import release_disjoint
 
 
 class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
@@ -107,20 +109,20 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         `y` is ignored; `ledger`, `dataset`, `part`: where to charge it.
         """
         self._check()
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X = self._begin(X)
-        whole, share = as_fraction("epsilon", self.epsilon), as_fraction("threshold_share", self.threshold_share)
+        share = as_fraction("threshold_share", self.threshold_share)
         sketch = self._sketch(self._kernel(), X, self._budget())
-        if sketch.spec.design == "grid":
+        if sketch.spec.layout.has_places:
             share *= 0
-        budget, counting = self._budget(epsilon=whole * (1 - share)), self._budget(epsilon=whole * share, delta=0)
-        claims = [price(sketch.rows, budget), *([price(1, counting, 0)] if share else [])]
+        budget, counting = self._budget().share(1 - share, 1), self._budget().share(share, 0, count_share=0)
+        claims = [budget.claim(sketch.rows), *([counting.claim(1)] if share else [])]
         paid = self._pay(claims, account, counters=sketch.rows * sketch.buckets + quantiles.MOST)
-        (self.release_,) = self._spend([sketch.update(X)], budget, paid)
+        (self.release_,) = release_disjoint([sketch.update(X)], budget, paid)
         self.scores_ = None
         if share:
-            scores = quantiles.counted(self.release_, X, counting["epsilon"])
-            (self.scores_,) = self._spend([scores], counting, paid, count_share=0)
+            scores = quantiles.counted(self.release_, X, counting.epsilon)
+            (self.scores_,) = release_disjoint([scores], counting, paid)
         self._learn()
         return self
 
@@ -138,7 +140,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         """The kernel sum below which the requested share of the private records falls."""
         if self.scores_ is not None:
             return quantiles.of_counted(self.scores_, self.release_.count, self.contamination)
-        if self.release_.design == "grid":
+        if self.release_.spec.layout.has_places:
             return quantiles.on_grid(self.release_, self.contamination)
         return quantiles.sampled(self.release_, self.contamination, bounds=self.bounds_, seed=self._seed())
 

@@ -27,10 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from scumble.counting import engine
 from scumble.kernels import EuclideanKernel
-from scumble.learn.sampling import Sampler, masses
-from scumble.reading.layout import GridReader, GridRow, HashedReader
+from scumble.learn.sampling import Sampler
+from scumble.reading.masses import masses
 from scumble.release import Release
 from scumble.sketch import Sketch
 
@@ -43,12 +42,10 @@ DRAWS = 10_000
 
 
 def on_grid(release: Release, share: float) -> float:
-    """From the counters of a grid."""
-    reader = release._reader()
-    assert isinstance(reader, GridReader)
-    sums, total = reader.field.at_centres(), max(release.count, 1.0)
+    """From the counters of a grid, or of any layout that has places."""
+    (sums, counts), total = release._reader().places(), max(release.count, 1.0)
     order = np.argsort(-sums, kind="stable")
-    counts = release.counts.ravel()[order]
+    counts = counts[order]
     above = np.cumsum(counts - (counts.sum() - total) / len(counts))
     # Noise makes the sum cross its mark more than once: as many cells as lie below it, wherever they are.
     cells = int(np.sum(above < (1.0 - share) * total))
@@ -57,24 +54,22 @@ def on_grid(release: Release, share: float) -> float:
 
 def counted(release: Release, X: np.ndarray, epsilon: Any) -> Sketch:
     """A sketch of its own, to be released for `epsilon`: the private records by their kernel sums under a release."""
-    reader = release._reader()
-    assert isinstance(reader, HashedReader)
+    reader, layout = release._reader(), release.spec.layout
     total = max(release.count, 1.0)
-    low = float(root(-DEVIATIONS * np.sqrt(reader.noise_variance)))
+    low = float(root(-DEVIATIONS * reader.lone_deviation))
     high = float(root(total))
     cells = int(np.clip(CELLS * np.sqrt(float(epsilon) * total), FEWEST, MOST))
     sketch = Sketch(EuclideanKernel(high - low), 1, buckets=cells, bounds=(low, high), design="grid")
     for first in range(0, len(X), TILE):
-        sketch.update(root(_kernel_sums(reader, X[first : first + TILE]))[:, None])
+        parts, _ = layout.read(X[first : first + TILE], invalid="error")
+        sketch.update(root(reader.lone_sums(parts))[:, None])
     return sketch
 
 
 def of_counted(scores: Release, total: float, share: float) -> float:
     """From what `counted` released; `total` is the number of records."""
-    layout = scores.spec.layout
-    assert isinstance(layout, GridRow)
-    edges = layout.grid.start[0] + layout.grid.step[0] * np.arange(scores.buckets + 1)
-    mass = masses(scores.counts[0].astype(float), scores._counter_variance, max(total, 1.0))
+    edges = scores.spec.layout.edges()[0]
+    mass = masses(scores.counts[0].astype(float), scores.counter_variance, max(total, 1.0))
     place = np.interp(share * mass.sum(), np.append(0.0, np.cumsum(mass)), edges)
     return float(place * np.abs(place))
 
@@ -92,11 +87,3 @@ def root(sums: Any) -> np.ndarray:
     array([-2.,  3.])
     """
     return np.sign(sums) * np.sqrt(np.abs(sums))
-
-
-def _kernel_sums(reader: HashedReader, X: np.ndarray) -> np.ndarray:
-    """`Release.kernel_sum`, but added up in whole numbers before the one division."""
-    parts, _ = reader.layout.read(X, invalid="error")
-    rows = len(reader.counts)
-    totals = engine("cpu").sums(reader.layout.hasher, parts, reader.counts, np.zeros(rows, np.int64))[0]
-    return (totals - reader.shift.sum()) * (reader.gain / rows)

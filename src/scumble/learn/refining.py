@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.learn.sampling import Particles, alike, bounds_of
+from scumble.learn.sampling import bounds_of
 from scumble.planning import MOST_REFINED_ROWS
 from scumble.reading.answers import Answers
-from scumble.reading.layout import Estimate, HashedRows, Reader
+from scumble.reading.layout import Estimate, Reader
+from scumble.reading.likeness import alike
+from scumble.reading.particles import Particles
 from scumble.release import Release
+from scumble.spec import Spec
 from scumble.tables import Table
 
 COMPANIONS = 2000
@@ -61,13 +64,14 @@ def refine(release: Release, bounds: Any = None) -> Release | Refined:
 
 
 def _worth(release: Release) -> bool:
-    numbers = all(factor.family in ("floor", "sign") for factor in release.kernel.factors)
-    hashed = isinstance(release.spec.layout, HashedRows) and LEAST_ROWS <= release.rows <= MOST_REFINED_ROWS
-    return numbers and hashed and release.count >= 1.0
+    hashed = release.spec.layout.hashed and LEAST_ROWS <= release.rows <= MOST_REFINED_ROWS
+    return release.kernel.numeric and hashed and release.count >= 1.0
 
 
 class Refined(Answers):
     """A release beside its companions; see :func:`refine`. Made once, it answers as the release does."""
+
+    _spec: Spec
 
     def __init__(self, release: Release, bounds: Any = None) -> None:
         self.release, self._spec = release, release.spec
@@ -104,8 +108,8 @@ class Refined(Answers):
         for half in self._halves:
             counts[half.serve] -= half.counted[half.serve]
         taken = sum(share * half.weights.sum() for share, half in zip(self._shares, self._halves, strict=True))
-        count = None if release._noisy_count is None else (release._noisy_count - taken, release._count_variance)
-        return self._spec.layout.reader(counts, release._counter_variance, count)
+        count = None if release.noisy_count is None else (release.noisy_count - taken, release.count_variance)
+        return self._spec.layout.reader(counts, release.counter_variance, count, engine_name=release._engine)
 
     def _numbers(self, Q: Any) -> np.ndarray:
         """The columns that the kernel reads; zeros elsewhere."""
@@ -128,9 +132,7 @@ class _Companion:
         serve: slice,
     ) -> None:
         self.release, self.serve = release, serve
-        layout = release.spec.layout
-        assert isinstance(layout, HashedRows)
-        cloud = Particles(release, layout, sides, rng, rows=learn, most=COMPANIONS)
+        cloud = Particles(release.spec.layout, release, sides, rng, rows=learn, most=COMPANIONS)
         self.points, shares = cloud.points, cloud.weights * release.count
         codes = cloud.codes(self.points)
         counted = _counted(codes, shares, release.buckets)

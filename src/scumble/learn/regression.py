@@ -11,14 +11,14 @@ import numpy as np
 from scumble.checks import sides
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
-from scumble.learn.base import PrivateEstimator, RegressorMixin, charging, price, require_kernel
+from scumble.learn.base import PrivateEstimator, RegressorMixin, require_kernel
 from scumble.learn.erm import minimize
-from scumble.learn.moments import hasher_of, second_moments
+from scumble.learn.moments import second_moments
 from scumble.learn.targets import require_target
+from scumble.privacy.account import Account
 from scumble.privacy.composition import overlapping
-from scumble.privacy.exact import as_fraction
 from scumble.release import Release
-from scumble.sketch import Sketch
+from scumble.sketch import Sketch, release_disjoint
 
 METHODS = ("closed", "surrogate")
 MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
@@ -127,7 +127,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         """Release one sketch of all records, then solve for the model. `ledger`, `dataset`, `part`: where to charge."""
         self._check_method()
         require_target(self, y)
-        account = charging(ledger, dataset, part)
+        account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y, numeric=True)
         self.target_bounds_ = self._public_target_bounds(y)
         low, high = self.target_bounds_
@@ -135,8 +135,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         kernel = self._kernel()
         require_kernel(kernel, (FoldedKernel,), "Regression")
         y = np.clip(y, low, high)
-        epsilon, share = as_fraction("epsilon", self.epsilon), MEAN_SHARE if self.delta == 0.0 else Fraction(0)
-        budget, mean_budget = self._budget(epsilon=epsilon * (1 - share)), self._budget(epsilon=epsilon * share)
+        share = MEAN_SHARE if self._budget().pure else Fraction(0)
+        budget, mean_budget = self._budget().share(1 - share, 1), self._budget().share(share)
         many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
         rows = self.rows or (many if self.delta > 0.0 else LAPLACE_ROWS)
         sketch = Sketch(
@@ -147,14 +147,14 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
             seed=self._seed(),
             design="orthogonal",
         )
-        claims = [*([price(1, mean_budget)] if share else []), price(rows, budget)]
+        claims = [*([mean_budget.claim(1)] if share else []), budget.claim(rows)]
         paid = self._pay(claims, account, counters=rows * sketch.buckets + MEAN_KERNEL.radix)
         self.release_of_target_ = None
         if share:
             histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=self._seed(), design="iid")
             histogram.update((y[:, None] - low) / (high - low))
-            (self.release_of_target_,) = self._spend([histogram], mean_budget, paid)
-        (self.release_,) = self._spend([sketch.update(self._lifted(X, y))], budget, paid)
+            (self.release_of_target_,) = release_disjoint([histogram], mean_budget, paid)
+        (self.release_,) = release_disjoint([sketch.update(self._lifted(X, y))], budget, paid)
         self._learn()
         return self
 
@@ -212,7 +212,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         release = self.release_of_target_
         if release is None:
             return None
-        _, steps, offset, _, _ = hasher_of(release).parameters[0][0, 0]
+        _, steps, offset, _, _ = release.spec.layout.hasher.parameters[0][0, 0]
         places = np.clip((np.arange(release.buckets) + 0.5 - offset) / steps, 0.0, 1.0)
         # The noise's own mean, 0, must not be multiplied by the distance from the edge: count from the middle.
         weights = 2.0 * places - 1.0

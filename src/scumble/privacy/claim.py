@@ -183,7 +183,7 @@ class PrivacyClaim:
             raise parameter("claim", "a mapping", type(values).__name__)
         names = set(_TYPES)
         if set(values) != names:
-            raise parameter("claim", f"given by exactly {sorted(names)}", sorted(map(str, values)))
+            raise parameter("claim", f"given by exactly {sorted(names)}", ", ".join(sorted(map(str, values))))
         for name, types in _TYPES.items():
             if isinstance(values[name], bool) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.reading.layout import Estimate, Reader
-
-if TYPE_CHECKING:
-    from scumble.spec import Spec
+from scumble.reading.layout import Estimate, Layout, Reader
 
 METHODS = ("mean", "median-of-means")
 GROUPS = 9
 """Groups of rows for the median of means: odd, so the median is one of them."""
 
 
+class LaidOut(Protocol):
+    """Parameters that know their layout."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+
 class Answers(ABC):
     """Kernel sums, densities and intervals from counters, exact or noisy."""
 
-    _spec: Spec
+    _spec: LaidOut
 
     @abstractmethod
     def _reader(self) -> Reader:

@@ -1,36 +1,81 @@
-"""How records become counters, and counters estimates: hashed rows, or one row of grid cells.
+"""What every layout answers: how records become counters, and what can be read off them.
 
-Both layouts offer the same verbs, so sketches and releases need not know which one they hold.
+A layout is one file: ``hashed`` (rows of buckets), ``grid`` (one row of cells). A spec finds its layout by the name of
+its design; everybody else asks the layout, and never which one it is. A new one answers the abstract questions below,
+and those of the others that it can; what it leaves open is refused in its name.
+
+Layouts may differ in the shape of their counters: nobody else assumes rows of equal length, nor that the noise of all
+rows is alike (what is passed as the noise's variance is that of a counter with the whole budget's scale; a layout that
+divides the budget unevenly knows each row's share of it).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from scumble.counting import Hasher, engine
+from scumble.checks import Sides
+from scumble.counting import Hasher
 from scumble.counting.device import device_table, on_device, to_host
-from scumble.design import Design
 from scumble.errors import DataError
-from scumble.grid import Field, Grid
-from scumble.kernels import Records
-from scumble.reading.moments import RowMoments
+from scumble.kernels import Kernel, Records
 from scumble.tables import Table, invalid_message
 
-if TYPE_CHECKING:
-    from scumble.spec import Spec
+Count = tuple[float, float] | None
+"""The number of records as released on its own, and its variance; None if it was not."""
+Keep = Callable[[np.ndarray], str]
+"""Stores an array beside a page and gives its name there."""
 
-QUERY_VALUES = 1 << 21
-"""Sums held at a time: bounds the memory of queries to some 64 MiB."""
 
-CAUTION = {"iid": 1.4, "orthogonal": 1.4, "sobol": 1.15, "grid": 1.2}
-"""Widens the hashing part of intervals. Row values are skewed: a few rows hold large counters, and a sample that missed
-them looks too calm. The blocks of Sobol rows overstate the error already. On a grid it is the error of the places
-inside the cells, which can only be modelled."""
+class Named(Protocol):
+    """A kernel and the columns that it reads: specs and releases have both."""
+
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def columns(self) -> tuple[str, ...] | None: ...
+
+
+class Parameters(Named, Protocol):
+    """The public parameters that a layout is made of; a :class:`scumble.spec.Spec` has them."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def buckets(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def design(self) -> str: ...
+    @property
+    def bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None: ...
+    @property
+    def shape(self) -> tuple[int, ...] | None: ...
+
+
+class Released(Protocol):
+    """A release as its layout sees it: noisy counters, and how noisy they are."""
+
+    @property
+    def counts(self) -> np.ndarray: ...
+    @property
+    def counter_variance(self) -> float: ...
+    @property
+    def count(self) -> float: ...
+    def standard_error(self, Q: Any) -> np.ndarray: ...
+
+
+class Source(Protocol):
+    """Where synthetic records come from."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """(n, columns) records."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +94,49 @@ class Estimate:
 
     @property
     def variance(self) -> np.ndarray:
+        """Noise and hashing together."""
         return self.noise_variance + self.hashing_variance
 
 
-Count = tuple[float, float] | None
-"""The number of records as released on its own, and its variance; None if it was not."""
-
-
 class Layout(ABC):
-    """Where records are counted, and how counters are read."""
+    """Where records are counted, and how counters are read.
 
-    def __init__(self, spec: Spec) -> None:
+    Making one costs nothing: hash functions and grids are made when first needed, or by `prepare`.
+    """
+
+    told: ClassVar[str]
+    """What a release with this layout is or has, for messages: "is a grid"."""
+    hashed: ClassVar[bool] = False
+    """Whether it has hash functions, `hasher`: what ferns, moments and refined answers are read from."""
+    has_places: ClassVar[bool] = False
+    """Whether each counter stands for a place, so that its reader knows `places`."""
+    reads_any_kernel: ClassVar[bool] = False
+    """Whether the kernel comes in with the query, so that another one may read the same counters."""
+
+    def __init__(self, spec: Parameters) -> None:
         self.spec = spec
+
+    # ---- size ----
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse parameters that do not fit the layout, with a ValueError: a file may come from anyone."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what counting and queries need now; bad parameters fail here."""
+
+    @property
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the array of counters."""
+        return (self.spec.rows, self.spec.buckets)
+
+    @property
+    def numbers(self) -> int:
+        """Roughly how many numbers its hash functions have: what they cost, and what a query costs."""
+        return 0
+
+    # ---- counting and answering ----
 
     def read(self, X: Any, *, invalid: str) -> tuple[list[Records], int]:
         """A table as one set of records for each factor of the kernel, and how many rows were dropped."""
@@ -89,135 +165,71 @@ class Layout(ABC):
         """Add each record to one counter of every row, in place."""
 
     @abstractmethod
-    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
+    def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         """Something that answers queries from these counters, and from the count that came with them."""
+
+    def total(self, counts: np.ndarray, noise_variance: float) -> tuple[float, float]:
+        """The number of records as the counters tell it, and its variance: each row sums to it."""
+        rows, buckets = counts.shape
+        return float(counts.sum(axis=1).mean()), noise_variance * buckets / rows
+
+    @abstractmethod
+    def expected_error(self, release: Released, records: int) -> tuple[float, float]:
+        """The standard error to expect of a kernel sum among so many records: the noise's share, and all of it."""
+
+    # ---- what some can do ----
+
+    def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
+        """What draws synthetic records within the bounds from a release's counters."""
+        raise DataError(f"This release {self.told}, and no records can be drawn from that.")
+
+    def heaviest(self, release: Released, points: np.ndarray, bounds: Sides) -> np.ndarray:
+        """For each point, the place near it where the counters are heaviest."""
+        raise DataError(f"This release {self.told}, and its counters have no place to be heaviest at.")
+
+    def edges(self) -> list[np.ndarray]:
+        """The edges of the cells, along each axis."""
+        raise DataError(f"This release {self.told}, and the task needs a grid. Hint: build it with design='grid'.")
+
+    @property
+    def hasher(self) -> Hasher:
+        """The hash functions."""
+        raise DataError(f"This release {self.told}, and the task needs hashed rows. Hint: build it with rows=....")
+
+    # ---- pages ----
+
+    @property
+    def drawable(self) -> bool:
+        """Whether a page can answer by itself; a kernel of your own is Python, which no page runs."""
+        return False
+
+    def hasher_on_page(self, keep: Keep) -> dict[str, Any]:
+        """The hash functions for ``web/src/engine``; releases with equal specs share them."""
+        raise DataError(f"This release {self.told}, without hash functions to put on a page.")
 
 
 class Reader(ABC):
     """Answers queries from counters: exact ones for their curator, noisy ones for everybody."""
 
+    layout: Layout
+
     @abstractmethod
     def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
         """Estimates of f(q). With `groups`, the median of so many means of rows instead of the mean."""
 
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kernel sum at the place of each counter, and the counters: for layouts that have places."""
+        raise DataError(f"This release {self.layout.told}, and its counters are no places to be ranked.")
 
-class HashedRows(Layout):
-    """R rows of W buckets, indexed by locality-sensitive hashing."""
+    def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
+        """Kernel sums as a function of each query alone, to the last bit: they may be counted as records are."""
+        raise DataError(f"This release {self.layout.told}, and its kernel sums are not made to be counted.")
 
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        spec.require_affordable()
-        design = Design(spec.design, spec.seed, spec.rows)
-        self.hasher = Hasher(spec.kernel, design, buckets=spec.buckets, width=spec.dimensions, names=spec.columns)
-        self.blocks = design.blocks(self.hasher.block)
-        self.caution = CAUTION[spec.design]
+    @property
+    def lone_deviation(self) -> float:
+        """The noise's standard deviation in `lone_sums`."""
+        raise DataError(f"This release {self.layout.told}, and its kernel sums are not made to be counted.")
 
-    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
-        work = len(parts[0]) * self.hasher.multipliers.size
-        engine(engine_name, work).count(self.hasher, parts, counts, threads)
-
-    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
-        return HashedReader(self, counts, noise_variance, count)
-
-
-class HashedReader(Reader):
-    """The mean over the rows of the counters that a query falls into, freed of the rehash's bias.
-
-    Every row sums to N, so its noisy sum tells how much noise fell into it: subtracting 1/W of that sum from each
-    counter removes the expected number of collisions, E[X] = Σ k + (1 − k)/W, and the row's common noise, in one step:
-
-        f̂ = mean over r of (X_r − S_r/W) / (1 − 1/W).
-
-    Without a rehash there are no such collisions, and only the row's excess (S_r − N̂)/W is subtracted.
-    """
-
-    def __init__(self, layout: HashedRows, counts: np.ndarray, noise_variance: float, count: Count) -> None:
-        self.layout, self.counts = layout, counts
-        hasher = layout.hasher
-        if hasher.direct:
-            self.counts = counts = np.ascontiguousarray(counts[:, : hasher.used])
-            sums = counts.sum(axis=1)
-            self.shift = (sums - (sums.mean() if count is None else count[0])) / hasher.used
-            self.gain = 1.0
-            shrink = 1.0 - 1.0 / hasher.used
-        else:
-            buckets = counts.shape[1]
-            self.shift = counts.sum(axis=1) / buckets
-            self.gain = 1.0 / (1.0 - 1.0 / buckets) if buckets > 1 else 0.0
-            shrink = self.gain
-        self.noise_variance = noise_variance * shrink / len(counts)
-        self.moments = RowMoments(layout.blocks, self.shift, self.gain)
-        if not self.counts.flags.writeable:  # compiled loops tell such arrays apart; this one stays ours
-            self.counts = self.counts.copy()
-
-    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
-        n, hasher = len(parts[0]), self.layout.hasher
-        moments = self.moments
-        if groups is not None:
-            moments = RowMoments(self.layout.blocks, self.shift, self.gain, groups)
-        by_engine = vars(engine("auto", n * hasher.multipliers.size)).get("moments")
-        found = None
-        if groups is None and by_engine is not None:
-            found = by_engine(hasher, parts, self._table(), self.layout.blocks)
-        value, spread = self._from_host(parts, moments) if found is None else found
-        # What the noise does not explain is due to hashing; one count in one row can always have been missed.
-        hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
-        return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.layout.caution)
-
-    def _from_host(self, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and spread on the CPU, some queries at a time."""
-        if on_device(parts[0].values):
-            parts = [Records(to_host(part.values), part.offsets) for part in parts]
-        n, tile = len(parts[0]), max(1, QUERY_VALUES // len(moments.starts))
-        read = engine("cpu").sums
-        found = []
-        for first in range(0, n, tile):
-            here = parts if n <= tile else [part[first : first + tile] for part in parts]
-            found.append(moments(read(self.layout.hasher, here, self.counts, moments.lines)))
-        if len(found) == 1:
-            return found[0]
-        return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]
-
-    def _table(self) -> np.ndarray:
-        """What each counter adds to the mean, with shift and gain applied."""
-        return (self.counts - self.shift[:, None]) * self.gain
-
-
-class GridRow(Layout):
-    """One row whose buckets are the cells of a grid over public bounds."""
-
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        assert spec.bounds is not None and spec.shape is not None
-        which = spec.kernel.which(spec.dimensions, spec.columns)
-        low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
-        self.which = which
-        self.grid = Grid(spec.kernel, low=low, high=high, shape=spec.shape, width=spec.dimensions, names=spec.columns)
-
-    def matrix(self, parts: Sequence[Records]) -> np.ndarray:
-        """The columns that the kernel reads, side by side, each once."""
-        if len(parts) == 1:
-            return parts[0].values
-        out = np.empty((len(parts[0]), len(self.which)))
-        for factor, part in zip(self.spec.kernel.factors, parts, strict=True):
-            place = [self.which.index(i) for i in factor.which(self.spec.dimensions, self.spec.columns)]
-            out[:, place] = part.values
-        return out
-
-    def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
-        self.grid.count(self.matrix(parts), counts)
-
-    def reader(self, counts: np.ndarray, noise_variance: float, count: Count) -> Reader:
-        value, variance = count or (None, 0.0)
-        return GridReader(self, self.grid.field(counts, noise_variance, count=value, count_variance=variance))
-
-
-class GridReader(Reader):
-    """The noisy grid convolved with the kernel."""
-
-    def __init__(self, layout: GridRow, field: Field) -> None:
-        self.layout, self.field = layout, field
-
-    def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
-        value, noise, places = self.field.estimate(self.layout.matrix(parts))
-        return Estimate(value, noise, places, float("inf"), CAUTION["grid"])
+    def on_page(self, keep: Keep) -> dict[str, Any]:
+        """The counters and how to read them, for ``web/src/engine``; asked only where the layout is drawable."""
+        raise DataError(f"This release {self.layout.told}, which no page can read.")

@@ -40,7 +40,7 @@ from scumble.privacy.exact import as_count, as_fraction
 from scumble.privacy.noise import discrete_laplace
 
 if TYPE_CHECKING:
-    from scumble.sketch import Sketch
+    from scumble.releasing.secret import Secret
 
 
 def noisy_best(
@@ -77,8 +77,8 @@ def _whole(numbers: Sequence[int]) -> list[int]:
     raise ParameterError("`scores` and `handicaps` must be whole numbers below 2**61.") from None
 
 
-def credible_records(sketches: Sequence[Sketch], margin: int) -> int:
-    """The score of a kernel, from the secret sketches of all classes; see the module's documentation."""
-    counts = np.stack([sketch._counts for sketch in sketches])
+def credible_records(secrets: Sequence[Secret], margin: int) -> int:
+    """The score of a kernel, from the secrets of all classes; see the module's documentation."""
+    counts = np.stack([secret.counts for secret in secrets])
     credible = np.maximum(counts.max(axis=0) - int(margin), 0)
     return max(int(np.maximum(one, credible).sum(axis=1).max()) for one in counts)

@@ -152,7 +152,7 @@ class Share:
             spec = Spec.from_dict(data["spec"])
             privacy = PrivacyClaim.from_dict(data["privacy"])
             counts, count = container.arrays["counts"], data["count"]
-            if counts.shape != (spec.rows, spec.buckets) or counts.dtype != np.int64:
+            if counts.shape != spec.counters or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
             if privacy.custodians is None or privacy.rows != spec.rows:
                 raise ValueError
@@ -183,7 +183,7 @@ def combine(shares: Iterable[Share]) -> Release:
     """Add up shares to a release. All must have been made with the same parameters, and each goes into only one sum."""
     found = list(shares)
     if not found or not all(isinstance(share, Share) for share in found):
-        raise parameter("shares", "at least one share", [type(share).__name__ for share in found])
+        raise parameter("shares", "at least one share", ", ".join(type(share).__name__ for share in found))
     first = found[0]
     for other in found[1:]:
         first._spec.require_equal(other._spec)

@@ -17,20 +17,14 @@ import os
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from scumble.errors import BudgetError, ParameterError, PrivacyError, parameter
+from scumble.errors import BudgetError, PrivacyError
+from scumble.privacy.account import Account, Key
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 
-if TYPE_CHECKING:
-    from scumble.privacy.ledger import Ledger
-
-Account = tuple[tuple[int, int], str, str | None]
-"""A ledger's file, whatever its path, a dataset in it, and one of its disjoint parts (None: all of it)."""
-
-_SPENT: dict[str, list[Account | None]] = {}
+_SPENT: dict[str, list[Key | None]] = {}
 """Lineages released in this process, and the accounts that were charged: however sketches were merged, each record's
 budget is spent once, or again and again where the costs add up."""
 
@@ -55,39 +49,15 @@ _FILTERED_BY_HAND: list[str] = []
 
 
 class Spender(Protocol):
-    """What is released: a sketch."""
+    """What is released: a secret (:class:`scumble.releasing.secret.Secret`)."""
 
-    _lineage: set[str]
-    _closed: str
-    _drops: bool
+    lineage: set[str]
+    closed: str
+    drops: bool
     """Whether records may have been left out because of what they say."""
 
-    def _require_open(self, verb: str) -> None: ...
-
-    def _give_up(self, why: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class Charging:
-    """Where a release is charged."""
-
-    ledger: Ledger
-    dataset: str
-    part: str | None
-
-    @property
-    def account(self) -> Account:
-        return self.ledger.key(), self.dataset, self.part
-
-    def check(self, claim: PrivacyClaim) -> None:
-        """Refuse what could not be charged now."""
-        self.ledger.check(self.dataset, claim, part=self.part)
-
-    def charge(self, claim: PrivacyClaim) -> str:
-        """Charge a release; gives the identity that it must have."""
-        identity = str(uuid.uuid4())
-        self.ledger.charge(self.dataset, claim, identity=identity, part=self.part)
-        return identity
+    def require_open(self, verb: str) -> None:
+        """Refuse what was released before."""
 
 
 class Prepaid:
@@ -97,9 +67,9 @@ class Prepaid:
     that stands in the ledger; a single release has that very one.
     """
 
-    def __init__(self, claims: Sequence[PrivacyClaim], where: Charging | None) -> None:
+    def __init__(self, claims: Sequence[PrivacyClaim], where: Account | None) -> None:
         self._announced, self._left = len(claims), list(claims)
-        self.account = None if where is None else where.account
+        self.key = None if where is None else where.key
         total = overlapping(claims)
         self.identity = str(uuid.uuid4()) if where is None else where.charge(total)
 
@@ -116,25 +86,12 @@ def derived(identity: str, name: str, of: int) -> str:
     return identity if of == 1 else str(uuid.uuid5(uuid.UUID(identity), name))
 
 
-def charging(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None, part: str | None) -> Charging | None:
-    """Where to charge; None without a ledger."""
-    if ledger is None:
-        if dataset is not None or part is not None:
-            raise ParameterError("`dataset` and `part` name an account in a ledger. Hint: pass ledger=... too.")
-        return None
-    if not isinstance(dataset, str):
-        raise parameter("dataset", "the name of a dataset in the ledger", dataset)
-    from scumble.privacy.ledger import open_ledger  # SQLite only for those who keep a ledger
-
-    return Charging(open_ledger(ledger), dataset, part)
-
-
-def require_public_count(claim: PrivacyClaim, sketches: Sequence[Spender]) -> None:
+def require_public_count(claim: PrivacyClaim, secrets: Sequence[Spender]) -> None:
     """Under replace N is published as it is: refuse where a record's content may have decided whether it is counted."""
     if claim.neighbors != "replace":
         return
     why = ""
-    if any(sketch._drops for sketch in sketches):
+    if any(secret.drops for secret in secrets):
         why = "this sketch leaves out records because of what they say (invalid='drop', unknown='drop')"
     elif _FILTERED_BY_HAND:
         why = f"this process has left out records with {_FILTERED_BY_HAND[0]}, because of whose they are"
@@ -166,24 +123,24 @@ def publish_once(noise: str, content: str) -> None:
             )
 
 
-def _add_up(before: Account | None, now: Account | None) -> bool:
+def _add_up(before: Key | None, now: Key | None) -> bool:
     """Whether a ledger adds two charges up: those of two parts it does not, for there no record can be in both."""
     if before is None or now is None:
         return False
     return before[:2] == now[:2] and (before[2] == now[2] or None in (before[2], now[2]))
 
 
-def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Prepaid | None, verb: str) -> str:
-    """Charge a release of these sketches; gives its identity. Afterwards they are closed to all others.
+def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prepaid | None, verb: str) -> str:
+    """Charge a release of these secrets; gives its identity. Afterwards they are closed to all others.
 
     If the ledger refuses, the sketches are open as before.
     """
-    require_public_count(claim, sketches)
-    account = None if where is None else where.account
-    lineage = {part for sketch in sketches for part in sketch._lineage}
+    require_public_count(claim, secrets)
+    account = None if where is None else where.key
+    lineage = {part for secret in secrets for part in secret.lineage}
     with _SPENDING:
-        for sketch in sketches:
-            sketch._require_open(verb)
+        for secret in secrets:
+            secret.require_open(verb)
         if not all(_add_up(before, account) for one in lineage for before in _SPENT.get(one, ())):
             raise BudgetError(
                 "Cannot release: records of this sketch were released before, alone or as part of a merged one. "
@@ -192,8 +149,8 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Pr
             )
         for one in lineage:
             _SPENT.setdefault(one, []).append(account)
-        for sketch in sketches:
-            sketch._closed = "It is being released."
+        for secret in secrets:
+            secret.closed = "It is being released."
     try:
         return str(uuid.uuid4()) if where is None else where.charge(claim)
     except BaseException:
@@ -201,6 +158,6 @@ def spend(sketches: Sequence[Spender], claim: PrivacyClaim, where: Charging | Pr
         with _SPENDING:
             for one in lineage:
                 _SPENT[one].remove(account)
-            for sketch in sketches:
-                sketch._closed = ""
+            for secret in secrets:
+                secret.closed = ""
         raise

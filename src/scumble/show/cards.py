@@ -72,32 +72,8 @@ def _shared(release: Release) -> dict[str, Any]:
 
 def expected_error(release: Release) -> dict[str, float]:
     """The standard error to expect of a kernel sum: the noise's share alone, and all of it for a density of 0.1."""
-    from scumble.design import Design
-    from scumble.planning import plan
-
-    spec, records = release.spec, max(1, round(release.count))
-    if spec.design == "grid":
-        assert spec.bounds is not None
-        low, high = (np.array(side) for side in spec.bounds)
-        steps = Design("sobol", 1, 64).draws().uniform(spec.dimensions)
-        error = float(np.median(release.standard_error(low + steps * (high - low))))
-        return {"noise": error, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
-    noise = float(np.sqrt(release._counter_variance / spec.rows))
-    hashing = plan(
-        records,
-        spec.dimensions,
-        1.0,
-        kernel=spec.kernel,
-        columns=spec.columns,
-        design=spec.design,
-        rows=spec.rows,
-        buckets=spec.buckets,
-    )
-    # The plan's error without its noise, and this release's own noise instead.
-    from scumble.privacy.calibration import calibrate
-
-    planned_noise = calibrate(spec.rows, epsilon=1.0).counter_variance / spec.rows
-    error = float(np.sqrt(max(hashing.standard_error**2 - planned_noise, 0.0) + noise**2))
+    records = max(1, round(release.count))
+    noise, error = release.spec.layout.expected_error(release, records)
     return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
 
 

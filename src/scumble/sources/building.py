@@ -6,155 +6,103 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from scumble import checks
-from scumble.bundle import Bundle, Label, plain
-from scumble.design import DESIGNS
+from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.planning import DEFAULT_RECORDS, Bounds, plan
-from scumble.privacy.calibration import calibrate
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.release import Release
-from scumble.releasing.gate import release_disjoint
-from scumble.releasing.spending import charging
+from scumble.sketch import release_disjoint
 from scumble.sources.apart import require_apart
-from scumble.sources.checkpoint import EVERY, Checkpoint
+from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
-from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
+from scumble.sources.settings import Groups, Running, Size, sorted_out
 from scumble.sources.source import Source
-from scumble.sources.tally import Tally, class_numbers
+from scumble.sources.tally import Tally
 from scumble.spec import Spec
 from scumble.tables.roles import roles_of
 
 if TYPE_CHECKING:
-    from scumble.privacy.ledger import Ledger
+    pass
 
 
 class Build:
     """A pass over a source, ready to run: everything that can be refused has been checked.
 
-    `count` runs it, then `release` (or `bundle`, with classes) adds the noise. `tally` holds the secret sketches.
+    `count` runs it, then `release` adds the noise. `tally` holds the secret sketches. The options are those of
+    :func:`build`, by topic: `Size`, `Groups`, `Running` (:mod:`scumble.sources.settings`), the budget, the account,
+    and what `open_source` takes.
     """
 
-    def __init__(
-        self,
-        source: Any,
-        kernel: Kernel,
-        columns: Sequence[str] | None = None,
-        *,
-        label: str | None = None,
-        classes: Sequence[Any] | None = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        neighbors: str = "add-remove",
-        records_per_person: int = 1,
-        rows: int | None = None,
-        buckets: int | None = None,
-        seed: int = 0,
-        design: str = "auto",
-        bounds: Bounds = None,
-        n: int | None = None,
-        invalid: str = "error",
-        engine: str = "auto",
-        threads: int | None = None,
-        allow_empty: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_seconds: float = EVERY,
-        person_column: str | None = None,
-        person_memory: int = DEFAULT_MEMORY,
-        noise_first: bool = False,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        part: str | None = None,
-        **reading: Any,
-    ) -> None:
+    def __init__(self, source: Any, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> None:
         if not isinstance(kernel, Kernel):
             raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
-        if invalid not in ("error", "drop"):
-            raise parameter("invalid", "'error' or 'drop'", invalid)
-        checks.seed(seed)
-        if design not in ("auto", "grid", *DESIGNS):
-            raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
-        if design == "grid" and rows not in (None, 1):
-            raise parameter("rows", "1 or left out with design='grid'", rows)
-        if threads is not None:
-            checks.whole("threads", threads)
-        labels = _checked_classes(label, classes, neighbors)
-        self._budget = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "neighbors": neighbors,
-            "records_per_person": records_per_person,
-        }
-        self._charging = {"ledger": ledger, "dataset": dataset, "part": part}
-        self._noise_first = noise_first
-        self._allow_empty = allow_empty
-        if person_column is not None and neighbors == "replace":
-            raise PrivacyError(
-                "A column of persons does not go with neighbors='replace': how many records are counted then depends "
-                "on whose they are, and that number would be public. Hint: use neighbors='add-remove'."
-            )
-        if noise_first and person_column is not None:
+        self.running = sorted_out(Running, options)
+        self.size = sorted_out(Size, options)
+        self.groups = sorted_out(Groups, options)
+        promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person")
+        self.budget = Budget(**{"epsilon": 1.0, **promised})
+        book = _taken(options, "ledger", "dataset", "part")
+        self.groups.require_hidden(self.budget)
+        if self.running.noise_first and self.groups.person_column is not None:
             raise PrivacyError(
                 "Noise first and a column of persons do not go together: the table of persons would be there to steal. "
                 "Hint: leave out one of them."
             )
-        if checkpoint is not None:
-            book: Any = getattr(ledger, "path", ledger)
-            inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
-            require_apart({"checkpoint": os.fsdecode(checkpoint)}, inputs, every=reading.get("format") is not None)
-        people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
-        self.source: Source = open_source(source, **reading)
+        self._require_apart(source, book.get("ledger"), options)
+        people = self.groups.people(self.budget.records_per_person)
+        self.source: Source = open_source(source, **options)
         try:
-            others = [name for name in (label, person_column) if name is not None]
+            others = self.groups.columns
             names = self.source.columns(columns, besides=others)
             self.source.require([*names, *others])
-            for name in others:
-                if name in names or others.count(name) > 1:
-                    raise parameter("columns", f"without {name!r}, which has another use", names)
-            self.roles = roles_of(kernel, names)
-            planned = plan(
-                DEFAULT_RECORDS if n is None else n,
-                len(names),
-                kernel=kernel,
-                bounds=bounds,
-                columns=names,
-                design=design,
-                rows=None if design == "grid" else rows,
-                buckets=buckets,
-                **self._budget,  # type: ignore[arg-type]
-            )
-            spec = Spec(
-                kernel=kernel,
-                dimensions=len(names),
-                columns=tuple(names),
-                rows=planned.rows,
-                buckets=planned.buckets,
-                seed=seed,
-                design=planned.design,
-                bounds=planned.bounds,
-                shape=planned.shape,
-            )
-            for name in others:
-                self.roles[name] = "category"
-            where = charging(ledger, dataset, part)
-            going_on = noise_first and checkpoint is not None and os.path.exists(checkpoint)  # charged already
-            if where is not None and not going_on:
-                where.check(calibrate(spec.rows, **self._budget).claim)  # type: ignore[arg-type]
-            options = {"invalid": invalid, "engine": engine, "threads": threads}
-            noise = {**self._budget, **self._charging} if noise_first else None
+            self.groups.require_beside(names)
+            self.roles = {**roles_of(kernel, names), **dict.fromkeys(others, "category")}
+            spec = self.size.spec(kernel, names, self.budget)
+            self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
+            if self.account is not None and not self.running.goes_on:
+                self.account.check(self.budget.claim(spec.rows))
             self.tally = Tally(
-                spec, label=label, classes=labels, person=person_column, people=people, noise=noise, **options
+                spec,
+                label=self.groups.label,
+                classes=self.groups.labels,
+                person=self.groups.person_column,
+                people=people,
+                noise=(self.budget, self.account) if self.running.noise_first else None,
+                **self.running.counting,
             )
-            self.checkpoint = None
-            if checkpoint is not None:
-                about = {**spec.to_dict(), "invalid": invalid, "label": label, "classes": labels, **self._budget}
-                about |= {"person_column": person_column, "noise_first": noise_first}
-                fingerprint = self.source.fingerprint()
-                self.checkpoint = Checkpoint(checkpoint, fingerprint, about, checkpoint_seconds)
+            self.checkpoint = self._checkpoint(spec)
         except BaseException:
             self.source.close()
             raise
+
+    def _require_apart(self, source: Any, ledger: Any, reading: dict[str, Any]) -> None:
+        """The checkpoint is written: it must be none of the files that are read."""
+        if self.running.checkpoint is None:
+            return
+        book: Any = getattr(ledger, "path", ledger)
+        inputs = {"the source": _paths(source) or [], "the ledger": [] if book is None else [os.fsdecode(book)]}
+        written = {"checkpoint": os.fsdecode(self.running.checkpoint)}
+        require_apart(written, inputs, every=reading.get("format") is not None)
+
+    def _checkpoint(self, spec: Spec) -> Checkpoint | None:
+        """The file that a killed build goes on from, for this very build and no other."""
+        if self.running.checkpoint is None:
+            return None
+        about = {
+            **spec.to_dict(),
+            "invalid": self.running.invalid,
+            "label": self.groups.label,
+            "classes": self.groups.labels,
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "neighbors": self.budget.neighbors,
+            "records_per_person": self.budget.records_per_person,
+            "person_column": self.groups.person_column,
+            "noise_first": self.running.noise_first,
+        }
+        return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
 
     def count(self, progress: Report | None = None) -> Tally:
         """Count every row of the source once."""
@@ -166,7 +114,7 @@ class Build:
             raise
         finally:
             self.source.close()
-        if self.tally.rows == 0 and not self._allow_empty:
+        if self.tally.rows == 0 and not self.running.allow_empty:
             raise DataError(
                 f"{self.source} has columns but no rows. Hint: was it written to the end? "
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
@@ -183,10 +131,10 @@ class Build:
 
     def release(self) -> Release | Bundle:
         """Add the noise, once: a release, or a bundle of one release per class."""
-        if self._noise_first:
+        if self.running.noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
-            releases = release_disjoint(self.tally.sketches, **self._budget, **self._charging)  # type: ignore[arg-type]
+            releases = release_disjoint(self.tally.sketches, self.budget, self.account)
         if self.tally.classes is None:
             return releases[0]
         return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
@@ -235,15 +183,10 @@ def build(
     >>> release.columns
     ('age',)
     """
-    budget: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "neighbors": neighbors,
-        "records_per_person": records_per_person,
-    }
     if "label" in options or "classes" in options:
         raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
-    job = Build(source, kernel, columns, **budget, **options)
+    options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
+    job = Build(source, kernel, columns, **options)
     job.count(progress)
     release = job.release()
     job.discard_checkpoint()
@@ -274,21 +217,6 @@ def build_by(
     return bundle
 
 
-def _checked_classes(label: str | None, classes: Sequence[Any] | None, neighbors: str) -> list[Label] | None:
-    if label is None and classes is None:
-        return None
-    if label is None:
-        raise ParameterError("`classes` needs `label`, the column that holds them (--label).")
-    if classes is None or isinstance(classes, str) or not list(classes):
-        raise PrivacyError(
-            "`classes` must list all classes: reading them off the data would tell who is in it. "
-            "Hint: pass classes=['bus', 'car'] (--classes bus,car)."
-        )
-    labels = [plain(one) for one in classes]
-    class_numbers(labels)  # refused before the source is opened
-    if neighbors == "replace":
-        raise PrivacyError(
-            "Classes do not go with neighbors='replace': the number of records of each class would be public. "
-            "Hint: use neighbors='add-remove'."
-        )
-    return labels
+def _taken(options: dict[str, Any], *names: str) -> dict[str, Any]:
+    """These of the keywords, which are then gone from the others."""
+    return {name: options.pop(name) for name in names if name in options}

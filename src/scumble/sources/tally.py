@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from scumble.bundle import Label
 from scumble.errors import DataError, parameter
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
 from scumble.sketch import Sketch
 from scumble.sources.people import PersonLimit
@@ -22,7 +24,8 @@ class Tally:
 
     With `label` and `classes`, each record is counted in the sketch of its class. The classes are public; a record of
     another class is a bad one, treated as the caller chose for bad cells. With `person`, the column of persons, and
-    `people`, only so many records of each person are counted. `noise` is the budget of noise that is drawn first.
+    `people`, only so many records of each person are counted. `noise` is the budget of noise
+    that is drawn first, and who pays for it.
     """
 
     def __init__(
@@ -33,7 +36,7 @@ class Tally:
         classes: Sequence[Label] | None = None,
         person: str | None = None,
         people: PersonLimit | None = None,
-        noise: dict[str, Any] | None = None,
+        noise: tuple[Budget, Account | None] | None = None,
         **options: Any,
     ) -> None:
         self.options = options
@@ -41,7 +44,7 @@ class Tally:
         self.label, self.classes = label, None if classes is None else list(classes)
         self.sketches = [Sketch.from_spec(spec, **options) for _ in range(len(self.classes or [0]))]
         for sketch in self.sketches:
-            sketch._drops |= people is not None
+            sketch.secret.drops |= people is not None
         self._hashes = None if classes is None else class_numbers(classes)
         self.rows = 0
         """Rows read: for the curator only."""
@@ -72,7 +75,7 @@ class Tally:
     def begin(self) -> None:
         """Before the first record: draw the noise, if it comes first and is not in already."""
         if self._noise is not None and not self.sketches[0].noisy:
-            begin_with_noise(self.sketches, **self._noise)
+            begin_with_noise([sketch.secret for sketch in self.sketches], *self._noise)
 
     def update(self, batch: pa.RecordBatch) -> None:
         """Count a batch. If it is refused, the tally is of no further use."""

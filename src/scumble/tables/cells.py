@@ -38,6 +38,8 @@ _KINDS = {
     "m": "durations",
     "c": "complex numbers",
 }
+NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+"""How text says a number: as in CSV files, without words for what is not finite."""
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 
 
@@ -88,6 +90,10 @@ def describe(column: Column) -> str:
 
 def is_text(kind: Any) -> bool:
     return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def is_bytes(kind: Any) -> bool:
+    return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
 
 
 def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
@@ -159,6 +165,24 @@ def _float(cell: Any) -> float:
             return float(cell)
     except OverflowError:
         return np.inf if cell > 0 else -np.inf
+
+
+def number_in(text: bytes | None) -> float:
+    """The number that a canonical text says; NaN if it says none. A cell's number is the same, whichever container it
+    came in: 5, ``Decimal("5.00")`` and " 5.0 " are 5, "true" is 1.
+
+    >>> [number_in(text) for text in (b"5", b" +2.5e1 ", b"TRUE", b"two", None)]
+    [5.0, 25.0, 1.0, nan, nan]
+    """
+    if text is None:
+        return np.nan
+    try:
+        words = text.decode().strip().lower()
+    except UnicodeDecodeError:
+        return np.nan
+    if NUMBER_TEXT.match(words):
+        return float(words)
+    return {"true": 1.0, "false": 0.0}.get(words, np.nan)
 
 
 # ------------------------------------------------------------ categories
@@ -258,15 +282,20 @@ def _texts_of_dictionary(values: pa.Array) -> list[bytes | None]:
     return [text_of(value) for value in values.to_pylist()]
 
 
-def _arrow_times(values: pa.Array) -> list[bytes | None]:
+def times_of(values: pa.Array) -> np.ndarray:
+    """Dates, time stamps (in UTC, if they have a zone) or times of day as datetime64 of their own unit."""
     # Not by to_pylist: Python's own times end at the microsecond.
     kind = values.type
     unit = "D" if pt.is_date32(kind) else "ms" if pt.is_date64(kind) else kind.unit
     width = pa.int32() if kind.bit_width == 32 else pa.int64()
     ticks = buffer_of(pc.cast(pc.cast(values, width), pa.int64()), np.int64)
-    times = np.where(nulls_of(values), np.iinfo(np.int64).min, ticks).view(f"datetime64[{unit}]")
+    return np.where(nulls_of(values), np.iinfo(np.int64).min, ticks).view(f"datetime64[{unit}]")
+
+
+def _arrow_times(values: pa.Array) -> list[bytes | None]:
+    kind = values.type
     zone = "Z" if pt.is_timestamp(kind) and kind.tz is not None else ""
-    found = _time_texts(times, zone)
+    found = _time_texts(times_of(values), zone)
     if pt.is_time(kind):  # a time of day: the first day of the epoch says nothing
         return [
             None if text is None else text.removeprefix(b"1970-01-01T") if b"T" in text else b"00:00:00"

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from scumble.errors import ParameterError
-from scumble.tables import Table
-from scumble.tables.containers import Parts
 
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
@@ -26,29 +23,6 @@ Roles = Mapping[str, str]
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
-class _Probe(Table):
-    """An empty table that notes how its columns are asked for, so kernels of any make can tell what they need."""
-
-    __slots__ = ("asked",)
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(Parts([np.empty(0) for _ in names], 0, tuple(names)))
-        self.asked: list[tuple[int, str]] = []
-
-    def numeric(self, which: Sequence[int]) -> np.ndarray:
-        self.asked += [(j, "number") for j in which]
-        return np.empty((0, len(which)))
-
-    def categories(self, which: Sequence[int]) -> np.ndarray:
-        self.asked += [(j, "category") for j in which]
-        return np.empty((0, len(which)))
-
-    def tokens(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        # Several columns of a Jaccard kernel hold zeros and ones.
-        self.asked += [(j, "tokens" if len(which) == 1 else "number") for j in which]
-        return np.empty(0), np.zeros(1, np.int64), np.empty(0, bool)
-
-
 def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
     """For each column, what the kernel reads it as.
 
@@ -56,16 +30,17 @@ def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
     >>> roles_of(EuclideanKernel(1.0, columns=["age"]) * HammingKernel(columns=["town"]), ["age", "town"])
     {'age': 'number', 'town': 'category'}
     """
-    probe = _Probe(columns)
-    for factor in kernel.factors:
-        factor.read(probe, factor.which(len(columns), columns))
     roles: dict[str, str] = {}
-    for j, role in probe.asked:
-        if roles.setdefault(columns[j], role) != role:
-            raise ParameterError(
-                f"The kernel reads the column {columns[j]!r} both as {roles[columns[j]]} and as {role}. "
-                "Hint: give each factor its own columns."
-            )
+    for factor in kernel.factors:
+        which = factor.which(len(columns), columns)
+        # Several columns of sets hold zeros and ones.
+        role = "number" if factor.reads == "tokens" and len(which) > 1 else factor.reads
+        for name in (columns[j] for j in which):
+            if roles.setdefault(name, role) != role:
+                raise ParameterError(
+                    f"The kernel reads the column {name!r} both as {roles[name]} and as {role}. "
+                    "Hint: give each factor its own columns."
+                )
     return {name: roles.get(name, "any") for name in columns}
 
 

@@ -70,6 +70,10 @@ class Table:
         """How errors call a column."""
         return f"Column {j}" if self.names is None else f"Column {self.names[j]!r}"
 
+    def column(self, j: int) -> cells.Column:
+        """One column as it came: a NumPy array of one axis or an Arrow array."""
+        return self._columns[j]
+
     def numeric(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64 in C order; missing cells are NaN.
 

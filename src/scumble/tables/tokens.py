@@ -53,7 +53,7 @@ def tokens_of(column: cells.Column, label: str) -> Sets:
             return _tidy(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
         values, counts, gone = (np.concatenate(group) for group in zip(*parts, strict=True))
         return _tidy(values, counts, gone)
-    if not (cells.is_text(kind) or _is_bytes(kind)):
+    if not (cells.is_text(kind) or cells.is_bytes(kind)):
         raise _not_sets(column, label)
     return _from_words([words(cell) for cell in _decoded(column)])
 
@@ -99,10 +99,6 @@ def _not_sets(column: cells.Column, label: str) -> DataError:
 def _is_list(kind: object) -> bool:
     tests = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view)
     return any(test(kind) for test in tests)
-
-
-def _is_bytes(kind: object) -> bool:
-    return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
 
 
 def _decoded(column: cells.Column) -> list[bytes | None]:

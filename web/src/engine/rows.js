@@ -1,4 +1,4 @@
-// Estimates from hashed rows: the twin of `scumble.layout.HashedReader` and `scumble.rows.RowMoments`.
+// Estimates from hashed rows: the twin of `scumble.reading.hashed.HashedReader` and `scumble.reading.moments.RowMoments`.
 
 import { TILE } from "./hasher.js";
 import { LineScanner, suits } from "./scan.js";

@@ -12,6 +12,7 @@ from scumble import Bundle, Release
 from scumble.audit.greybox.building import COLUMNS, KERNEL, file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import path
+from scumble.audit.greybox.sketches import ledger_of
 
 SIZE: dict[str, Any] = {"rows": 6, "buckets": 16, "seed": 3, "design": "iid", "invalid": "drop"}
 OPTIONS: dict[str, Any] = {**SIZE, "allow_empty": True, "epsilon": 1.0}
@@ -81,19 +82,33 @@ def _register() -> None:
     def _stream(table: Table, folder: Path) -> list[Any]:
         """Two periods, of one file each; a record itself says which it is in."""
         stream = spark.Stream(KERNEL, COLUMNS, checkpoint=folder / "state.secret", **SIZE)
-        (folder / "in").mkdir()
         releases = []
         for k in range(2):
             mine = [record for record in table if sum(repr(record["y"]).encode()) % 2 == k]
-            where = folder / "in" / f"{k}.parquet"
-            shutil.move(file_of(mine, folder), where)
-            schema = session().read.parquet(str(where)).schema
-            writer = session().readStream.schema(schema).parquet(str(folder / "in")).writeStream
-            query = writer.foreachBatch(stream).option("checkpointLocation", str(folder / "spark"))
-            query.trigger(availableNow=True).start().awaitTermination()
+            _arrive(stream, mine, folder, k)
             releases.append(stream.release(epsilon=1.0, delta=1e-6))
         # Periods have no record in common: one claim covers both.
         return [release.to_bytes() for release in releases] + [releases[0].privacy]
+
+    @path("spark.Stream.release, all options", "floats", few=1, neighbors="replace", people=2)
+    def _charged_stream(table: Table, folder: Path) -> Any:
+        size = {**SIZE, "invalid": "error"}  # under replace no record may be dropped
+        stream = spark.Stream(KERNEL, COLUMNS, checkpoint=folder / "state.secret", **size)
+        _arrive(stream, table, folder, 0)
+        book = ledger_of(folder)
+        book.open_dataset("pairs", epsilon=1.0, neighbors="replace", records_per_person=2)
+        options: dict[str, Any] = {"count_share": 0.1, "backend": "opendp", "ledger": book, "dataset": "pairs"}
+        return stream.release(1.0, 0.0, "replace", 2, **options)
+
+    def _arrive(stream: Any, table: Table, folder: Path, number: int) -> None:
+        """A file of records that the stream reads to its end."""
+        where = folder / "in" / f"{number}.parquet"
+        where.parent.mkdir(exist_ok=True)
+        shutil.move(file_of(table, folder), where)
+        schema = session().read.parquet(str(where)).schema
+        writer = session().readStream.schema(schema).parquet(str(where.parent)).writeStream
+        query = writer.foreachBatch(stream).option("checkpointLocation", str(folder / "spark"))
+        query.trigger(availableNow=True).start().awaitTermination()
 
 
 if is_there():

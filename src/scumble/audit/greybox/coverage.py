@@ -25,9 +25,13 @@ import scumble
 from scumble import cli, learn, sources
 from scumble.audit.greybox import building, clusters, estimators, verbs
 from scumble.learn.base import PrivateEstimator
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.releasing import gate
+from scumble.sketch import release_disjoint
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
+from scumble.sources.settings import Groups, Running, Size
 from scumble.sources.source import Source
 
 ROOT = Path(scumble.__file__).parent
@@ -156,8 +160,12 @@ def _inner_doors() -> list[Callable[..., Any]]:
     return [
         scumble.Sketch.__init__,
         scumble.Sketch.start_with_noise,
-        sources.Build.__init__,
-        gate.release_disjoint,
+        Size.__init__,
+        Groups.__init__,
+        Running.__init__,
+        Budget.of,
+        Account.of,
+        release_disjoint,
         gate.begin_with_noise,
     ]
 
@@ -211,6 +219,8 @@ def _code(function: Any) -> CodeType:
 
 
 def _key(code: CodeType) -> tuple[str, str]:
+    if code.co_filename == "<string>":  # what a dataclass made: its fields name it
+        return code.co_filename, " ".join(code.co_varnames)
     return Path(code.co_filename).relative_to(ROOT).as_posix(), code.co_qualname
 
 

@@ -14,12 +14,14 @@ from scumble import Bundle, EuclideanKernel, HammingKernel, PersonLimit, Release
 from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, SIZE, add, path, promise_of
 from scumble.audit.mechanisms import TableMaker
-from scumble.counting import ENGINES, _driver_present
+from scumble.counting import ENGINES
+from scumble.counting.gpu import driver_present
 from scumble.design import DESIGNS
 from scumble.kernels import Kernel, ProductKernel
+from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import calibrate
-from scumble.releasing.gate import release_disjoint
 from scumble.releasing.selection import noisy_best
+from scumble.sketch import release_disjoint
 
 KERNEL = EuclideanKernel(2.0)
 
@@ -90,7 +92,7 @@ def _add_shapes() -> None:
 
 def gpu_is_there() -> bool:
     """Whether the machine has a GPU that scumble can count on."""
-    return _driver_present() and find_spec("cupy") is not None
+    return driver_present() and find_spec("cupy") is not None
 
 
 def _add_kernels() -> None:
@@ -276,7 +278,7 @@ def ledger_of(folder: Path) -> scumble.Ledger:
 @path("release_disjoint, one sketch a class", "floats", "labels", people=3)
 def _bundled(table: Table, folder: Path) -> Bundle:
     sketches = [sketch_of(_by(table, label)) for label in ("bus", "car")]
-    releases = release_disjoint(sketches, epsilon=1.0, records_per_person=3)
+    releases = release_disjoint(sketches, Budget(1.0, records_per_person=3))
     return Bundle(dict(zip(("bus", "car"), releases, strict=True)), label="label")
 
 

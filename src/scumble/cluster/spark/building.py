@@ -110,7 +110,6 @@ class ClusterBuild(Build):
         empty = columns_of(df, None if columns is None else [*columns, *others])
         super().__init__(empty, kernel, columns, **options)
         self._df, self._text = df, text
-        self._person = options.get("person_column")
         if not text:
             Sketch.from_spec(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here
 
@@ -118,8 +117,8 @@ class ClusterBuild(Build):
         count(
             self._df,
             self.tally,
-            person=self._person,
-            records_per_person=self._budget["records_per_person"],  # type: ignore[arg-type]
+            person=self.groups.person_column,
+            records_per_person=self.budget.records_per_person,
             roles=self.roles if self._text else None,
             progress=progress,
         )

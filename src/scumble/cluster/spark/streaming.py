@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble import files
 from scumble.bundle import Bundle, plain
@@ -28,12 +28,17 @@ from scumble.cluster.spark.counting import count
 from scumble.errors import BudgetError, DataError, ParameterError
 from scumble.kernels import Kernel
 from scumble.machine import places
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.exact import Number
 from scumble.release import Release
-from scumble.releasing.gate import release_disjoint
-from scumble.sketch import Sketch
+from scumble.sketch import Sketch, release_disjoint
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
+
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
 
 PATIENCE = 60.0
 """Seconds to wait for another process that counts a batch or releases a period."""
@@ -93,18 +98,30 @@ class Stream:
             count(batch, tally)
             file.keep(tally, (0, number + 1), now=True)
 
-    def release(self, epsilon: float, delta: float = 0.0, **options: Any) -> Release | Bundle:
+    def release(
+        self,
+        epsilon: Number,
+        delta: Number = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        *,
+        count_share: Number | None = None,
+        backend: str = "exact",
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+    ) -> Release | Bundle:
         """Release what was counted since the start or since the last release, and start the next period.
 
         Periods have no record in common: each release has its own budget, and a record is in one of them. The stream
         may go on meanwhile; a batch is in one period. Whoever has records in k periods is in k releases: say so with
         `records_per_person`, or add the budgets up. The options are those of :meth:`scumble.Sketch.release`.
         """
-        if options.get("keep"):
-            raise ParameterError("A period is released once; the next one starts from zero.")
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        account = Account.of(ledger, dataset, part)
         with self._alone():
             file, tally, position = self._resume(self._query_in_file())
-            releases = release_disjoint(tally.sketches, epsilon, delta, **options)
+            releases = release_disjoint(tally.sketches, budget, account, backend=backend)
             file.keep(self._empty(), position, now=True)  # before the release is given out: its counters must not stay
         if self._classes is None:
             return releases[0]

@@ -70,8 +70,8 @@ def pack(hasher: Hasher, division: Division | None = None) -> list[np.ndarray]:
 def start_of(hasher: Hasher) -> np.ndarray:
     """m₀, less the 2³¹ that the program adds to the codes of projections."""
     out = hasher.start.copy()
-    for factor, hashes in zip(hasher.factors, hasher.slices, strict=True):
-        if factor.family == "floor":
+    for family, hashes in zip(hasher.families, hasher.slices, strict=True):
+        if family == "floor":
             out -= hasher.multipliers[:, hashes].sum(axis=1, dtype=np.uint64) << np.uint64(31)
     return out
 

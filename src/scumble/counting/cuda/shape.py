@@ -47,8 +47,8 @@ class Shape:
         """Kept with the hasher."""
         if "_shape" not in hasher.__dict__:
             factors = tuple(
-                Factor(factor.family, len(which), parameters.shape[1], parameters.shape[2])
-                for factor, which, parameters in zip(hasher.factors, hasher.which, hasher.parameters, strict=True)
+                Factor(family, len(which), parameters.shape[1], parameters.shape[2])
+                for family, which, parameters in zip(hasher.families, hasher.which, hasher.parameters, strict=True)
             )
             hasher.__dict__["_shape"] = Shape(factors, hasher.buckets, hasher.direct)
         shape: Shape = hasher.__dict__["_shape"]

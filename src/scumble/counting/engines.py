@@ -1,0 +1,88 @@
+"""What every engine offers, and how one is chosen. A new engine is one file, and one line in `MODULES`.
+
+An engine is a module with the functions of :class:`Engine`. All engines agree: counters, and sums of counters, are
+equal to the integer. ``reference`` is the oracle that tests compare the others with, discovered by `MODULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+
+from scumble.counting.hasher import Hasher
+from scumble.errors import parameter
+from scumble.kernels import Records
+
+MODULES = {
+    "gpu": "scumble.counting.gpu",
+    "cpu": "scumble.counting.cpu",
+    "reference": "scumble.counting.reference",
+}
+"""The engines by name, each imported when first asked for. ``auto`` takes the first that suits the work."""
+
+ENGINES = ("auto", *sorted(MODULES))
+
+
+class Engine(Protocol):
+    """From records to counters, and back.
+
+    Records may lie in host memory or on a CUDA device; an engine brings them to where it works. `threads` is how many
+    to use, None for as many as there are cores; engines without threads ignore it.
+    """
+
+    def suits(self, work: int) -> bool:
+        """Whether ``auto`` may take this engine here, for so many hashes in one batch."""
+
+    def count(self, hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
+        """Add each record to one counter of every row of `counts`, in place."""
+
+    def lookup(
+        self, hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None
+    ) -> np.ndarray:
+        """(rows, n): the counter that each record falls into, row by row."""
+
+    def sums(
+        self,
+        hasher: Hasher,
+        records: Sequence[Records],
+        counts: np.ndarray,
+        lines: np.ndarray,
+        threads: int | None = None,
+    ) -> np.ndarray:
+        """(lines, n): the counters that each record falls into, added up over the rows of each line, lines ascending.
+
+        Parameters
+        ----------
+        lines : ndarray of int
+            For each row, the number of its line.
+        """
+
+    def moments(
+        self,
+        hasher: Hasher,
+        records: Sequence[Records],
+        counts: np.ndarray,
+        shift: np.ndarray,
+        gain: float,
+        blocks: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """The mean over rows of (counter − shift) · gain and its variance from the blocks' spread, one of each a query.
+
+        None where the engine has no shorter way to them than by `sums`.
+        """
+
+
+def engine(name: str, work: int = 0) -> Engine:
+    """The engine of that name; ``auto`` takes a GPU where one is there and worth it for so many hashes."""
+    if name == "auto":
+        return next(found for found in map(_loaded, MODULES) if found.suits(work))
+    if name not in MODULES:
+        raise parameter("engine", f"one of {', '.join(ENGINES)}", name)
+    return _loaded(name)
+
+
+def _loaded(name: str) -> Engine:
+    return cast(Engine, import_module(MODULES[name]))

@@ -1,0 +1,54 @@
+"""Where a release is charged: a ledger, a dataset in it, and perhaps one of its disjoint parts."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scumble.errors import ParameterError, parameter
+from scumble.privacy.claim import PrivacyClaim
+
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
+
+Key = tuple[tuple[int, int], str, str | None]
+"""A ledger's file, whatever its path, a dataset in it, and one of its disjoint parts (None: all of it)."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """A dataset of a ledger, or one of its parts, that pays for a release."""
+
+    ledger: Ledger
+    dataset: str
+    part: str | None = None
+
+    @staticmethod
+    def of(ledger: Ledger | str | os.PathLike[str] | None, dataset: str | None, part: str | None) -> Account | None:
+        """The account that a person named in keywords; None without a ledger."""
+        if ledger is None:
+            if dataset is not None or part is not None:
+                raise ParameterError("`dataset` and `part` name an account in a ledger. Hint: pass ledger=... too.")
+            return None
+        if not isinstance(dataset, str):
+            raise parameter("dataset", "the name of a dataset in the ledger", dataset)
+        from scumble.privacy.ledger import open_ledger  # SQLite only for those who keep a ledger
+
+        return Account(open_ledger(ledger), dataset, part)
+
+    @property
+    def key(self) -> Key:
+        """What tells this account from others, whatever the path of its ledger."""
+        return self.ledger.key(), self.dataset, self.part
+
+    def check(self, claim: PrivacyClaim) -> None:
+        """Refuse what could not be charged now."""
+        self.ledger.check(self.dataset, claim, part=self.part)
+
+    def charge(self, claim: PrivacyClaim) -> str:
+        """Charge a release; gives the identity that it must have."""
+        identity = str(uuid.uuid4())
+        self.ledger.charge(self.dataset, claim, identity=identity, part=self.part)
+        return identity

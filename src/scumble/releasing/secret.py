@@ -1,0 +1,235 @@
+"""Exact counters under lock and key, and all that decides whether they may be released.
+
+A `Secret` is what a sketch holds. The gate (:mod:`scumble.releasing.gate`) knows secrets and nothing else of sketches.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from scumble.counting.headroom import fits
+from scumble.errors import BudgetError, CorruptFileError, MergeError, PrivacyError
+from scumble.files import Container
+from scumble.privacy.claim import PrivacyClaim
+from scumble.releasing.pledges import require_free
+from scumble.releasing.spending import may_lack_records
+
+
+class Shape(Protocol):
+    """The public parameters of a sketch, as far as releasing needs them."""
+
+    @property
+    def rows(self) -> int:
+        """Counters that one record touches."""
+
+    @property
+    def counters(self) -> tuple[int, ...]:
+        """The shape of the array of counters."""
+
+    def require_equal(self, other: Any) -> None:
+        """Refuse what does not add up."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+
+
+@dataclass
+class NoiseFirst:
+    """What is known of counters whose noise was drawn first. `count` is the noisy count so far; None: there is none."""
+
+    claim: PrivacyClaim
+    identity: str
+    count: int | None
+    counter_variance: float
+    count_variance: float
+    finished: bool = False
+    """Whether it was released: then no record can be added."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**vars(self), "claim": self.claim.to_dict()}
+
+    @staticmethod
+    def from_dict(data: Any, rows: int) -> NoiseFirst:
+        """Read what `to_dict` wrote; what cannot be is refused."""
+        try:
+            found = NoiseFirst(**{**data, "claim": PrivacyClaim.from_dict(data["claim"])})
+            if not all(
+                type(v) in (int, float) and 0 <= v < 1e300 for v in (found.counter_variance, found.count_variance)
+            ):
+                raise TypeError
+            if found.count is not None and (type(found.count) is not int or abs(found.count) >= 2**62):
+                raise TypeError
+            if type(found.identity) is not str or type(found.finished) is not bool or found.claim.rows != rows:
+                raise TypeError
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise CorruptFileError("The file lacks a part of a sketch that began with noise.") from None
+        return found
+
+
+_LIVE: weakref.WeakSet[Secret] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """In the child: no thread holds a lock, and noise that was drawn before stays with the parent."""
+    for secret in list(_LIVE):
+        secret.lock = threading.RLock()
+        if secret.noise is not None:
+            secret.give_up("Its noise was drawn before this process was forked, and stays with the other one.")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class Secret:
+    """Exact counters of which each record changes one per row, by one.
+
+    Parameters
+    ----------
+    spec : Shape
+        The public parameters.
+    drops : bool
+        Whether records may be left out because of what they say.
+    """
+
+    def __init__(self, spec: Shape, *, drops: bool) -> None:
+        self.spec = spec
+        self.drops = drops
+        self.counts = np.zeros(spec.counters, np.int64)
+        self.lineage = {str(uuid.uuid4())}
+        """What it was made of: records that are in two secrets are released once."""
+        self.closed = ""
+        """Why it cannot be used; empty while it can."""
+        self.touched = False
+        """Whether anything was ever counted."""
+        self.noise: NoiseFirst | None = None
+        self.home: str | None = None
+        """The file that its noise, if it came first, is kept in."""
+        self.lock = threading.RLock()
+        _LIVE.add(self)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise PrivacyError("Exact counters are not pickled or copied. Hint: `sketch.save('part.secret')` keeps them.")
+
+    @property
+    def total(self) -> int:
+        """The exact number of records."""
+        return int(self.counts[0].sum())
+
+    def require_open(self, verb: str) -> None:
+        """Refuse to go on with a secret that was released, or broken off half-way."""
+        if self.closed:
+            raise BudgetError(f"Cannot {verb}: {self.closed} Hint: start a new sketch.")
+
+    def require_exact(self) -> None:
+        """Refuse where there are no exact counters."""
+        if self.noise is not None:
+            raise PrivacyError(
+                "This sketch began with noise, so that exact answers do not exist. Hint: call release() and query that."
+            )
+
+    @contextmanager
+    def changing(self, verb: str) -> Iterator[np.ndarray]:
+        """Alone with the counters, which are half-way until the end: whatever breaks off here closes the secret."""
+        with self.lock:
+            self.require_open(verb)
+            if self.noise is not None and self.noise.finished:
+                raise BudgetError(f"Cannot {verb}: this sketch has been released. Hint: start a new sketch.")
+            self.closed = f"Its last {verb} was interrupted, so that some rows have counted more records than others."
+            self.touched = True
+            yield self.counts
+            self.closed = ""
+
+    def counted(self, records: int) -> None:
+        """So many records were added: a noisy count that is kept along counts them too."""
+        if self.noise is not None and self.noise.count is not None:
+            self.noise.count += records
+
+    def merge(self, other: Secret) -> None:
+        """Add another's counters: exactly the secret of both tables together."""
+        with held([self, other]):
+            self.require_open("merge")
+            other.require_open("merge")
+            if other is self or self.lineage & other.lineage:
+                raise MergeError("Cannot merge a sketch with itself: its records would count twice.")
+            if self.noise is not None or other.noise is not None:
+                raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
+            self.spec.require_equal(other.spec)
+            if not fits(self.counts, other.counts):
+                raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the parts damaged?")
+            with self.changing("merge"):
+                self.counts += other.counts
+                self.lineage |= other.lineage
+                self.drops |= other.drops
+
+    def add_to(self, noise: np.ndarray) -> int:
+        """Add the exact counters to noise that is complete; gives the exact N.
+
+        Noise is drawn before this: while something can still go wrong, no frame of a traceback holds exact counters.
+        """
+        noise += self.counts
+        return self.total
+
+    def give_up(self, why: str) -> None:
+        """Wipe the exact counters."""
+        self.closed = why
+        counts, self.counts = self.counts, np.zeros((0, 0), np.int64)
+        counts.fill(0)
+
+    def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What a secret file holds, metadata and arrays."""
+        self.require_open("save")
+        drops = self.drops or may_lack_records()
+        metadata = {"spec": self.spec.to_dict(), "lineage": sorted(self.lineage), "drops": drops}
+        if self.noise is not None:
+            metadata["noise_first"] = self.noise.to_dict()
+        return metadata, {"counts": self.counts}
+
+    def fill(self, container: Container) -> None:
+        """Take over what a file holds, beside the spec; what does not fit together is refused."""
+        require_unreleased(container)
+        try:
+            counts, lineage = container.arrays["counts"], container.metadata["lineage"]
+        except KeyError as problem:
+            raise CorruptFileError(f"The file lacks a part of a sketch: {problem}.") from problem
+        if counts.shape != self.counts.shape or counts.dtype != np.int64:
+            raise CorruptFileError("The counters do not have the shape that the file's header states.")
+        if not fits(counts):
+            raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
+        if not isinstance(lineage, list) or not lineage:
+            raise CorruptFileError("The file does not say which sketches it was made of.")
+        self.counts[:] = counts
+        self.touched = True
+        self.lineage = {str(part) for part in lineage}
+        self.drops |= container.metadata.get("drops") is not False  # a file that does not say may have
+        if "noise_first" in container.metadata:
+            self.noise = NoiseFirst.from_dict(container.metadata["noise_first"], self.spec.rows)
+
+
+def require_unreleased(container: Container) -> None:
+    """Refuse a part that was released before, or is promised to a release."""
+    if "released" in container.metadata:
+        raise BudgetError(
+            f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
+            "A sketch is released once. Hint: query the release you have; that is free."
+        )
+    require_free(container.metadata)
+
+
+@contextmanager
+def held(secrets: Sequence[Secret]) -> Iterator[None]:
+    """All locks of these secrets, always in the same order: two threads cannot wait for each other."""
+    with ExitStack() as locks:
+        for _, secret in sorted({id(secret): secret for secret in secrets}.items()):
+            locks.enter_context(secret.lock)
+        yield

@@ -1,0 +1,97 @@
+"""A column of yes and no."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import ParameterError
+from scumble.schema.column import MISSING, UNREADABLE, Column, by_text, flag
+from scumble.schema.line import Span, Spans
+from scumble.tables import cells
+from scumble.tables.cells import number_in
+from scumble.tables.hashing import text_of
+
+_WORDS = {b"no": 0, b"n": 0, b"f": 0, b"off": 0, b"yes": 1, b"y": 1, b"t": 1, b"on": 1}
+
+
+@dataclass(frozen=True, repr=False)
+class Boolean(Column):
+    """Yes or no, true or false.
+
+    Each cell is read for itself: booleans, the numbers 0 and 1, and the texts true, yes, y, t, on, 1 and their
+    opposites, in any capitals. Whatever else is counted as missing, or its record is refused or dropped.
+
+    Parameters
+    ----------
+    missing : bool
+        Whether missing cells get a level of their own.
+
+    Examples
+    --------
+    >>> smoker = Boolean(missing=True)
+    >>> smoker.levels, smoker.encode([True, "No", 1.0, None]).codes.tolist()
+    (('false', 'true', '(missing)'), [1, 0, 1, 2])
+    """
+
+    kind: ClassVar[str] = "boolean"
+    role: ClassVar[str] = "category"
+    ordered: ClassVar[bool] = False
+
+    _: KW_ONLY
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        self.__dict__["missing"] = flag("missing", self.missing)
+
+    @property
+    def line(self) -> Span:
+        return 0, 2
+
+    @property
+    def size(self) -> int:
+        return 2 + self.missing
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        return ("false", "true", MISSING) if self.missing else ("false", "true")
+
+    @property
+    def representative(self) -> np.ndarray:
+        """0 and 1, so that the mean is the share of the true ones; NaN for missing cells."""
+        return np.array([0.0, 1.0, np.nan][: self.size])
+
+    def words(self) -> str:
+        return "true or false" + "; missing" * self.missing
+
+    def _codes(self, column: cells.Column, label: str) -> np.ndarray:
+        return by_text(column, label, _code, "booleans")
+
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
+        return pa.array(codes == 1, pa.bool_(), mask=gone)
+
+    def span(self, literal: Any) -> Span:
+        text = text_of(literal)
+        code = UNREADABLE if text is None else _code(text)
+        if code < 0:
+            raise ParameterError("it holds booleans: compare it with true or false")
+        return code, code + 1
+
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        share = np.zeros(2)
+        for first, end in spans:
+            share[first:end] = 1.0
+        return share, np.zeros(2, bool)
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), {"missing": True} if self.missing else {}
+
+
+def _code(text: bytes) -> int:
+    number = number_in(text)
+    if number in (0.0, 1.0):
+        return int(number)
+    return _WORDS.get(text.strip().lower(), UNREADABLE)

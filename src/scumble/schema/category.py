@@ -1,0 +1,203 @@
+"""A column of words out of a public vocabulary."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scumble.errors import ParameterError, parameter
+from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
+from scumble.schema.line import Span, Spans
+from scumble.tables import cells
+from scumble.tables.hashing import text_of
+
+MOST_TEXT = 10_000
+"""Characters of a word."""
+_LISTED = 12
+
+
+@dataclass(frozen=True, repr=False)
+class Category(Column):
+    """One of several words: a public vocabulary, never the words that the table happens to hold.
+
+    Cells are compared by their canonical text: 5, 5.0 and "5" are one word, and so are a date and its ISO text.
+    Text is compared as it stands, with its capitals and spaces.
+
+    Parameters
+    ----------
+    values : list of str, int, float or bool
+        The vocabulary.
+    other : bool
+        Whether all words that are not in it share a level, "(other)". If not, records with such words are refused or
+        dropped.
+    missing : bool
+        Whether missing cells get a level of their own.
+
+    Notes
+    -----
+    Synthetic rows have the words as they were declared, as text if one of them is text or there is an "(other)".
+
+    Examples
+    --------
+    >>> sex = Category(["Female", "Male"])
+    >>> sex.levels
+    ('Female', 'Male', '(other)', '(missing)')
+    >>> sex.encode(["Male", None, "male"]).codes.tolist()
+    [1, 3, 2]
+    """
+
+    kind: ClassVar[str] = "category"
+    role: ClassVar[str] = "category"
+    ordered: ClassVar[bool] = False
+
+    values: tuple[str | int | float | bool, ...] = field(compare=False)  # 1 == True, and they are two words
+    _: KW_ONLY
+    other: bool = True
+    missing: bool = True
+    known: dict[bytes, int] = field(init=False, repr=False, compare=False)
+    _told: tuple[tuple[str, bytes], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        put = self.__dict__.__setitem__  # frozen for everybody else
+        put("other", flag("other", self.other))
+        put("missing", flag("missing", self.missing))
+        put("values", _vocabulary(self.values))
+        known: dict[bytes, int] = {}
+        for word in self.values:
+            text = text_of(word)
+            assert text is not None
+            if text in known:
+                raise ParameterError(f"`values` has {word!r} twice. Hint: 5 and '5' are one word.")
+            known[text] = len(known)
+        put("known", known)
+        put("_told", tuple((type(value).__name__, text) for value, text in zip(self.values, known, strict=True)))
+
+    # ---- levels ----
+
+    @property
+    def line(self) -> Span:
+        return 0, len(self.values) + self.other
+
+    @property
+    def size(self) -> int:
+        return len(self.values) + self.other + self.missing
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        names = [text.decode() for text in self.known]
+        return (*names, *([OTHER] if self.other else []), *([MISSING] if self.missing else []))
+
+    @property
+    def representative(self) -> np.ndarray:
+        """NaN: words have no mean."""
+        return np.full(self.size, np.nan)
+
+    def words(self) -> str:
+        listed = ", ".join(map(repr, self.values[:_LISTED])) + ", …" * (len(self.values) > _LISTED)
+        return listed + "; others" * self.other + "; missing" * self.missing
+
+    # ---- cells to levels and back ----
+
+    def _codes(self, column: cells.Column, label: str) -> np.ndarray:
+        unforeseen = len(self.values) if self.other else UNFORESEEN
+        if cells.is_arrow(column) and cells.is_text(column.type):  # free text may have as many words as records
+            pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
+            return np.concatenate([np.empty(0, np.int32), *pieces])
+        return by_text(column, label, lambda text: self.known.get(text, unforeseen), "categories")
+
+    def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
+        """Text is its own canonical text: Arrow looks it up without making words of it."""
+        known = pa.array(list(self.known), pa.large_binary())
+        found = pc.index_in(pc.cast(piece, pa.large_binary()), known)
+        codes = np.where(cells.nulls_of(found), unforeseen, cells.buffer_of(found, np.int32))
+        return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
+
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
+        kinds = {type(word) for word in self.values}
+        if self.other or str in kinds or (bool in kinds and len(kinds) > 1):
+            texts = pa.array([*(text.decode() for text in self.known), *([OTHER] if self.other else [])], pa.string())
+            return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=gone), texts)
+        kind = pa.bool_() if bool in kinds else pa.float64() if float in kinds else pa.int64()
+        return pa.array(list(self.values), kind).take(pa.array(codes, mask=gone))
+
+    # ---- what conditions ask for ----
+
+    def span(self, literal: Any) -> Span:
+        if isinstance(literal, str) and literal == OTHER and self.other:
+            return len(self.values), len(self.values) + 1
+        text = text_of(literal)
+        code = None if text is None else self.known.get(text)
+        if code is None:
+            raise ParameterError(f"{self._not_a_word(literal)}. {self._listed()}")
+        return code, code + 1
+
+    def _not_a_word(self, literal: Any) -> str:
+        names = [text.decode() for text in self.known]
+        close = difflib.get_close_matches(str(literal)[:100], names, n=1)
+        guess = f", did you mean {close[0]!r}?" if close else ""
+        if not self.other:
+            return f"{str(literal)[:100]!r} is not in its vocabulary{guess}"
+        return (
+            f"{str(literal)[:100]!r} is not in its vocabulary{guess or ','} and such cells are counted together with "
+            f"all unforeseen ones, as '{OTHER}'"
+        )
+
+    def _listed(self) -> str:
+        names = ", ".join(repr(name) for name in self.levels[:_LISTED] if name != MISSING)
+        return f"It knows {names}" + (f" and {self.size - _LISTED} more" if self.size > _LISTED else "")
+
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        share = np.zeros(self.line[1])
+        for first, end in spans:
+            share[first:end] = 1.0
+        return share, np.zeros(len(share), bool)
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rest = {} if self.other else {"other": False}
+        return (list(self.values),), rest | ({} if self.missing else {"missing": False})
+
+
+def _vocabulary(given: Any) -> tuple[str | int | float | bool, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
+        if isinstance(given, str) and given == BLANK:
+            raise _blank()
+        raise parameter("values", "a list of words, at least one", given)
+    if len(given) > MOST_LEVELS - 2:
+        raise parameter("values", f"a list of at most {MOST_LEVELS - 2} words", f"{len(given)}")
+    return tuple(_word(one) for one in given)
+
+
+def _blank() -> ParameterError:
+    return ParameterError(
+        "`values` is still blank. Hint: put there the words that the column can hold, known beforehand, such as "
+        '["Female", "Male"]: never a list made from the table. Unforeseen ones are counted together.'
+    )
+
+
+def _word(given: Any) -> str | int | float | bool:
+    """A word in a form that every file can hold."""
+    if isinstance(given, np.generic) and not isinstance(given, np.datetime64):
+        given = given.item()
+    if isinstance(given, datetime.date | np.datetime64):
+        text = text_of(given)
+        given = None if text is None else text.decode()
+    if isinstance(given, bool) or (isinstance(given, int) and abs(given) < 2**63):
+        return given
+    if isinstance(given, float) and math.isfinite(given):
+        return given
+    if isinstance(given, str) and len(given) <= MOST_TEXT and given not in (OTHER, MISSING):
+        if given == BLANK:
+            raise _blank()
+        if not any("\ud800" <= letter <= "\udfff" for letter in given):
+            return str(given)
+    if isinstance(given, str) and given in (OTHER, MISSING):
+        raise parameter("values", "words of the table", given, f"{given!r} is the name of a level of its own.")
+    raise parameter("values", f"text, finite numbers, booleans or dates, texts of at most {MOST_TEXT:,} letters", given)

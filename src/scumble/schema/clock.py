@@ -1,0 +1,142 @@
+"""Dates and times as ticks of a clock, whatever said them.
+
+A tick is a whole number of days, hours, minutes or seconds since 1970-01-01T00:00, cut off below. A time with a zone is
+brought to UTC first; one without is taken as it stands. Years go from 1 to 9999: beyond, nothing is a time.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from scumble.schema.column import is_textual, wrong_type
+from scumble.schema.line import Span
+from scumble.tables import cells
+from scumble.tables.hashing import UnsupportedValue, text_of
+
+SECONDS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+NO_TIME = np.iinfo(np.int64).min
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_FIRST, _END = (1 - _EPOCH) * 86_400, (datetime.date.max.toordinal() + 1 - _EPOCH) * 86_400
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_PER_UNIT = {"D": 86_400, "h": 3_600, "m": 60}
+_ISO = re.compile(
+    r"(?P<year>[0-9]{4})(-(?P<month>[0-9]{2})(-(?P<day>[0-9]{2})"
+    r"([T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2})(\.[0-9]+)?)?"
+    r" ?(?P<zone>Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?)?\Z"
+)
+
+
+def seconds_in(text: bytes) -> Span | None:
+    """The seconds that an ISO 8601 text stands for, from the first to the one after the last: a whole year, month or
+    day, a minute or a second. None if it is no time.
+
+    >>> [seconds_in(text) for text in (b"1970-01-02", b"1970-01-01T00:01Z", b"1970-01-01 01:00:00.9+01:00", b"soon")]
+    [(86400, 172800), (60, 120), (0, 1), None]
+    """
+    try:
+        found = _ISO.match(text.decode("ascii").strip())
+        if found is None:
+            return None
+        year, month, day, hour, minute, second = (
+            None if found[part] is None else int(found[part])
+            for part in ("year", "month", "day", "hour", "minute", "second")
+        )
+        assert year is not None
+        first = (datetime.date(year, month or 1, day or 1).toordinal() - _EPOCH) * 86_400
+        if hour is not None and minute is not None:
+            time = datetime.time(hour, minute, second or 0)
+            first += time.hour * 3_600 + time.minute * 60 + time.second
+            first -= _offset(found["zone"])
+            width = 60 if second is None else 1
+        else:
+            width = _days(year, month, day) * 86_400
+    except ValueError:  # no such day, no such hour, no ASCII
+        return None
+    return (first, first + width) if _FIRST <= first < _END else None
+
+
+def has_zone(text: bytes) -> bool:
+    """Whether a time says which zone it is of."""
+    found = _ISO.match(text.decode("ascii").strip())
+    return found is not None and found["zone"] is not None
+
+
+def _days(year: int, month: int | None, day: int | None) -> int:
+    if day is not None:
+        return 1
+    return calendar.monthrange(year, month)[1] if month is not None else 365 + calendar.isleap(year)
+
+
+def _offset(zone: str | None) -> int:
+    if zone is None or zone == "Z":
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[3:].removeprefix(":") or 0)  # databases write +02
+    if hours > 23 or minutes > 59:
+        raise ValueError
+    return (hours * 3_600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+
+
+def seconds_of(literal: Any) -> Span | None:
+    """The seconds that a date, a time or a text stands for, as somebody wrote it."""
+    if isinstance(literal, bool | int | float | bytes | np.number):
+        return None
+    text = text_of(literal)
+    found = None if text is None else seconds_in(text)
+    if found is not None and isinstance(literal, datetime.datetime):  # midnight, not the day that begins with it
+        return found[0], found[0] + 1
+    return found
+
+
+def ticks_of(column: cells.Column, label: str, step: int) -> np.ndarray:
+    """The ticks of all cells as int64, `step` seconds each; `NO_TIME` where there is none."""
+    if is_textual(column):
+        return _by_text(column, label, step)
+    if not cells.is_arrow(column):
+        if column.dtype.kind != "M":
+            raise wrong_type(column, label, "dates or times")
+        unit, count = np.datetime_data(column.dtype)
+        quick = count == 1 and (unit in _PER_SECOND or unit in _PER_UNIT)
+        return _ticks(column, step) if quick else _by_text(column, label, step)
+    kind = cells.plain_type(column)
+    if not (pt.is_date(kind) or pt.is_timestamp(kind)):
+        raise wrong_type(column, label, "dates or times")
+    return np.concatenate([np.empty(0, np.int64), *(_piece(piece, step) for piece in cells.chunks(column))])
+
+
+def _piece(piece: pa.Array, step: int) -> np.ndarray:
+    if not isinstance(piece, pa.DictionaryArray):
+        return _ticks(cells.times_of(piece), step)
+    known = np.append(_ticks(cells.times_of(piece.dictionary), step), NO_TIME)
+    places = cells.buffer_of(piece.indices.cast(pa.int64()), np.int64)
+    return known[np.where(cells.nulls_of(piece.indices), len(known) - 1, places)]
+
+
+def _ticks(times: np.ndarray, step: int) -> np.ndarray:
+    unit = np.datetime_data(times.dtype)[0]
+    raw = np.ascontiguousarray(times, f"M8[{unit}]").view(np.int64)
+    if unit in _PER_UNIT:
+        per = _PER_UNIT[unit]
+        bad = (raw < _FIRST // per) | (raw >= _END // per)
+        found = np.where(bad, 0, raw) * per // step
+    else:
+        per = _PER_SECOND[unit]
+        bad = raw == NO_TIME if unit == "ns" else (raw < _FIRST * per) | (raw >= _END * per)
+        found = raw // (per * step)
+    return np.where(bad, NO_TIME, found)
+
+
+def _by_text(column: cells.Column, label: str, step: int) -> np.ndarray:
+    try:
+        found, places = cells.texts(column)
+    except UnsupportedValue:
+        raise wrong_type(column, label, "dates or times") from None
+    spans = [None if text is None else seconds_in(text) for text in found]
+    return np.array([NO_TIME if span is None else span[0] // step for span in spans], np.int64)[places]

@@ -1,0 +1,238 @@
+"""What a column of a schema is: a public, frozen value that answers for itself.
+
+A column has *levels*, numbered from 0: the cells of a line or the words of a vocabulary, then a level for missing cells
+if there is one. `encode` sends each cell of a table to its level. It is a function of the cell's own canonical value
+and of the column alone: nothing is learnt from the table, no cell is compared with another, and the same cell has the
+same level in every container. A cell without a level is marked by a negative code, and its record is dropped or
+refused.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import DataError, ParameterError, parameter
+from scumble.schema import line
+from scumble.schema.line import Span, Spans
+from scumble.tables import cells
+from scumble.tables.containers import one_column
+from scumble.tables.hashing import UnsupportedValue
+
+UNREADABLE = -1
+"""The code of a cell that is missing, unreadable or not finite, where the column has no level for such."""
+OUTSIDE = -2
+"""The code of a cell outside the bounds of a column that drops those."""
+UNFORESEEN = -3
+"""The code of a word that is not in the vocabulary of a column without a level for such."""
+MISSING, OTHER = "(missing)", "(other)"
+"""The names of the levels for missing cells and for words that are not in the vocabulary."""
+BLANK = "<?>"
+"""What a drafted schema has where a person must write something."""
+MOST_LEVELS = 2**16
+
+
+class Codes(NamedTuple):
+    """The levels of a column's cells."""
+
+    codes: np.ndarray
+    """int32; negative where there is no level."""
+    valid: np.ndarray
+    """Whether there is one."""
+
+
+class Part(NamedTuple):
+    """A set of values of one column: what a condition asks for."""
+
+    spans: Spans
+    missing: bool = False
+
+
+class Column(ABC):
+    """A column of a schema; see the kinds of it."""
+
+    kind: ClassVar[str]
+    """What the column is called in files."""
+    role: ClassVar[str]
+    """What a source reads it as, so that text files give numbers as numbers."""
+    ordered: ClassVar[bool]
+    """Whether values can be compared by size."""
+    registry: ClassVar[dict[str, type[Column]]] = {}
+    missing: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        Column.registry[cls.kind] = cls
+
+    # ---- levels ----
+
+    @property
+    @abstractmethod
+    def line(self) -> Span:
+        """Where the values stand; a level of missing cells is not on it."""
+
+    @property
+    @abstractmethod
+    def levels(self) -> tuple[str, ...]:
+        """The names of all levels, in the order of their codes."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many levels there are, one for missing cells included."""
+
+    @property
+    @abstractmethod
+    def representative(self) -> np.ndarray:
+        """For each level the mean of its values as float64; NaN where there is none."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """What it can hold, for people."""
+
+    # ---- cells to levels and back ----
+
+    def encode(self, values: Any, label: str = "The column") -> Codes:
+        """The level of each cell of a column of any make: an array, a series, an Arrow array, a list."""
+        codes = self._codes(one_column(values, "values"), label)
+        codes[codes == UNREADABLE] = self.size - 1 if self.missing else UNREADABLE
+        return Codes(codes, codes >= 0)
+
+    @abstractmethod
+    def _codes(self, column: cells.Column, label: str) -> np.ndarray:
+        """The codes as int32, `UNREADABLE` for what is missing."""
+
+    def decode(self, codes: Any, generator: np.random.Generator) -> pa.Array:
+        """A value drawn for each level, of the type that the table has; null for missing cells."""
+        codes = np.asarray(codes)
+        if codes.dtype.kind not in "iu" or codes.ndim != 1 or ((codes < 0) | (codes >= self.size)).any():
+            raise parameter("codes", f"whole numbers from 0 to {self.size - 1}, on one axis", codes)
+        gone = (codes == self.size - 1) & self.missing
+        return self._draw(np.where(gone, 0, codes).astype(np.int64), gone, generator)
+
+    @abstractmethod
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
+        """The values of levels on the line."""
+
+    # ---- what conditions ask for ----
+
+    @abstractmethod
+    def span(self, literal: Any) -> Span:
+        """Where a value that somebody wrote stands. Raises a ParameterError that says what could be written."""
+
+    def equals(self, literal: Any) -> Span:
+        """Where the cells that equal a literal stand."""
+        return self.span(literal)
+
+    @abstractmethod
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        """The share of each level on the line that lies in the spans, and whether it is a part of it only."""
+
+    def weights(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
+        """For every level the share of it that lies in a set of values, and whether that is a part of it only."""
+        share, partly = self._shares(line.common(part.spans, (self.line,)))
+        if not self.missing:
+            return share, partly
+        return np.append(share, float(part.missing)), np.append(partly, False)
+
+    # ---- parameters ----
+
+    def __repr__(self) -> str:
+        first, rest = self._arguments()
+        return f"{type(self).__name__}({', '.join([*map(repr, first), *(f'{k}={v!r}' for k, v in rest.items())])})"
+
+    @abstractmethod
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments that made it, positional ones first, defaults left out; as plain JSON values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The column as plain JSON values: its kind, and the parameters that are not the defaults."""
+        first, rest = self._arguments()
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return {"kind": self.kind, **dict(zip(names, first, strict=False)), **rest}
+
+    @staticmethod
+    def from_dict(data: Any, name: str) -> Column:
+        """The column that `to_dict` described. Errors call it by its name."""
+        if not isinstance(data, Mapping):
+            raise ParameterError(f"Column {name!r} must be a table of settings. Hint: give it a `kind`.")
+        settings = dict(data)
+        kind = settings.pop("kind", None)
+        if not isinstance(kind, str) or kind not in Column.registry:
+            known = ", ".join(map(repr, Column.registry))
+            raise ParameterError(f"Column {name!r} needs a `kind`: one of {known}.{_nearest(kind, Column.registry)}")
+        maker = Column.registry[kind]
+        known_keys = [field.name for field in fields(maker) if field.init]  # type: ignore[arg-type]
+        for key in settings:
+            if key not in known_keys:
+                raise ParameterError(
+                    f"Column {name!r} has a setting {_cut(repr(key), 60)} that a {kind} does not know."
+                    f"{_nearest(key, known_keys)} Hint: it knows {', '.join(known_keys)}."
+                )
+        try:
+            return maker(**settings)
+        except ParameterError as problem:
+            raise ParameterError(f"Column {name!r}: {_cut(str(problem), 400)}") from None
+        except TypeError:
+            needed = "values" if kind == "category" else "low and high"
+            raise ParameterError(f"Column {name!r} lacks settings. Hint: a {kind} needs {needed}.") from None
+
+
+# ---- helpers of the kinds ----
+
+
+def _nearest(word: object, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word.lower(), known, n=1) if isinstance(word, str) and len(word) < 100 else []
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def by_text(column: cells.Column, label: str, code: Callable[[bytes], int], must: str) -> np.ndarray:
+    """Codes by the canonical text of each cell; each distinct text is asked for once."""
+    try:
+        found, places = cells.texts(column)
+    except UnsupportedValue:
+        raise wrong_type(column, label, must) from None
+    codes = np.array([UNREADABLE if text is None else code(text) for text in found], np.int32)
+    return codes[places]
+
+
+def wrong_type(column: cells.Column, label: str, must: str) -> DataError:
+    return DataError(f"{label} must hold {must}, got {cells.describe(column)}. Hint: see its kind in the schema.")
+
+
+def is_textual(column: cells.Column) -> bool:
+    """Whether a column's declared type is text, or it declares nothing: then each cell says what it is."""
+    if cells.is_arrow(column):
+        kind = cells.plain_type(column)
+        return cells.is_text(kind) or cells.is_bytes(kind) or pa.types.is_null(kind)
+    return column.dtype.kind in "OUST"
+
+
+def flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise parameter(name, "True or False", value)
+    return bool(value)
+
+
+def choice(name: str, value: object, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise parameter(name, " or ".join(map(repr, known)), value)
+    return value
+
+
+def count_of_cells(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:
+        raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}, or None for a default", value)
+    return int(value)

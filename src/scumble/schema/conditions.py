@@ -1,0 +1,285 @@
+"""Conditions in one form: a disjoint union of products of weights on levels.
+
+"age >= 65 and sex == 'Female'" becomes one term, a weight in [0, 1] for every level of age and of sex; an ``or`` across
+columns becomes several terms that no record satisfies together. So the expected number of records is
+
+    Σ over terms  Σ over levels  p(levels)  Π over the term's columns  weight[level],
+
+whatever gives p: a view's counters or a model. A weight between 0 and 1 is the share of a cell that a range covers, if
+values lie evenly within it; `partly` names the columns where that assumption enters.
+
+A comparison is never true of a missing cell, nor is its contrary, as in SQL: ``not (age < 65)`` asks for known ages
+from 65 on. ``age is missing`` asks for the missing ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from scumble.errors import ParameterError, parameter
+from scumble.schema import grammar, line
+from scumble.schema.column import Column, Part
+from scumble.schema.grammar import Atom, Not, Tree
+from scumble.schema.schema import Schema
+
+MOST_TERMS = 256
+"""Products in a union. Beyond, an answer would be slow, and its error out of hand."""
+MOST_VALUES = 2**16
+
+_Product: TypeAlias = dict[str, Part]
+"""Which values a record may have in some columns; the others are free."""
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """Which records are meant, as weights on the levels of a schema. Made by `condition`."""
+
+    schema: Schema
+    terms: tuple[Mapping[str, np.ndarray], ...]
+    """Weights by column, for each of the disjoint products; a column that is not there is free."""
+    partly: tuple[str, ...]
+    """The columns of which a range cuts through a cell, so that values are taken to lie evenly in it."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether every cell is asked for as a whole or not at all."""
+        return not self.partly
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are asked about, in the schema's order."""
+        asked = {name for term in self.terms for name in term}
+        return tuple(name for name in self.schema if name in asked)
+
+    def weights(self, codes: np.ndarray) -> np.ndarray:
+        """The weight of each record, given its levels (records × columns): 1 if it is meant, 0 if not, in between if
+        its cell is meant in part."""
+        codes = np.asarray(codes)
+        places = {name: j for j, name in enumerate(self.schema)}
+        found = np.zeros(len(codes))
+        for term in self.terms:
+            product = np.ones(len(codes))
+            for name, weights in term.items():
+                product *= weights[codes[:, places[name]]]
+            found += product
+        return found
+
+
+def condition(schema: Schema, where: str | Mapping[str, Any] | Condition | None) -> Condition:
+    """A condition on the columns of a schema, in its one form.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns.
+    where : str, mapping, Condition or None
+        Text such as "age >= 65 and sex == 'Female'"; or a mapping from columns to what they must be: a value, a list of
+        values, a pair ``(low, high)`` with both bounds included (None for an open one), None for missing cells; or
+        None for all records.
+
+    Returns
+    -------
+    Condition
+        The condition.
+
+    Examples
+    --------
+    >>> from scumble.schema import Category, Number
+    >>> schema = Schema(age=Number(0, 100, cells=4), town=Category(["Ulm", "Bonn"], missing=False))
+    >>> found = condition(schema, "age > 60 and town != 'Ulm'")
+    >>> {name: weights.round(2).tolist() for name, weights in found.terms[0].items()}, found.partly
+    ({'age': [0.0, 0.0, 0.6, 1.0], 'town': [0.0, 1.0, 1.0]}, ('age',))
+    """
+    if isinstance(where, Condition):
+        if where.schema != schema:
+            raise ParameterError("The condition was made for another schema. Hint: make it anew for this one.")
+        return where
+    if where is None:
+        products: list[_Product] = [{}]
+    elif isinstance(where, str):
+        products = _products(schema, grammar.parse(where, schema.columns), True)
+    elif isinstance(where, Mapping):
+        products = [_from_mapping(schema, where)]
+    else:
+        raise parameter("where", "text, a mapping from columns to values, or None", where)
+    return _weighed(schema, [product for product in products if all(map(_some, product.values()))])
+
+
+def _weighed(schema: Schema, products: list[_Product]) -> Condition:
+    made: dict[tuple[str, Part], np.ndarray] = {}  # many terms share their parts
+    partly = set()
+    for name, part in {(name, part) for product in products for name, part in product.items()}:
+        made[name, part], cut = schema[name].weights(part)
+        made[name, part].flags.writeable = False
+        partly |= {name} if cut.any() else set()
+    terms = [
+        MappingProxyType({name: made[name, product[name]] for name in schema if name in product})
+        for product in products
+    ]
+    return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly))
+
+
+# ---- from a tree to disjoint products ----
+
+
+def _products(schema: Schema, tree: Tree, wanted: bool) -> list[_Product]:
+    """Where the tree is true (or, if not `wanted`, false). Contraries go down to the atoms, where missing cells are
+    neither: that is the logic of three values."""
+    if isinstance(tree, Not):
+        return _products(schema, tree.part, not wanted)
+    if isinstance(tree, Atom):
+        return [{tree.column: _atom(schema[tree.column], tree, wanted)}]
+    parts = [_products(schema, part, wanted) for part in tree.parts]
+    found = parts[0]
+    for part in parts[1:]:
+        found = _both(found, part) if tree.all is wanted else _either(schema, found, part)
+        _require_few(found)
+    return found
+
+
+def _require_few(products: list[_Product]) -> None:
+    if len(products) > MOST_TERMS:
+        raise ParameterError(
+            f"The condition is a union of more than {MOST_TERMS} parts. Hint: ask for less at once, or use `in`."
+        )
+
+
+def _both(here: list[_Product], there: list[_Product]) -> list[_Product]:
+    found = []
+    for one in here:
+        for other in there:
+            product = {name: _common(one[name], other[name]) if name in one else other[name] for name in other}
+            product = one | product
+            if all(map(_some, product.values())):
+                found.append(product)
+    return found
+
+
+def _either(schema: Schema, here: list[_Product], there: list[_Product]) -> list[_Product]:
+    """All of `here`, and what of `there` is not among it."""
+    found = list(here)
+    for product in there:
+        pieces = [product]
+        for taken in here:
+            pieces = [piece for one in pieces for piece in _minus(schema, one, taken)]
+            _require_few(pieces)
+        found += pieces
+    return _merged(found)
+
+
+def _minus(schema: Schema, product: _Product, taken: _Product) -> list[_Product]:
+    """What of a product is not in another, as disjoint products: those that first leave it in some column."""
+    found = []
+    rest = dict(product)
+    for name, part in taken.items():
+        column = schema[name]
+        mine = rest.get(name, Part((column.line,), column.missing))
+        out = Part(line.common(mine.spans, line.without(part.spans, column.line)), mine.missing and not part.missing)
+        if _some(out):
+            found.append({**rest, name: out})
+        rest[name] = _common(mine, part)
+        if not _some(rest[name]):
+            break
+    return found
+
+
+def _merged(products: list[_Product]) -> list[_Product]:
+    """Products on one and the same column are one."""
+    single: dict[str, Part] = {}
+    others = []
+    for product in products:
+        if len(product) == 1:
+            ((name, part),) = product.items()
+            before = single.get(name, Part(()))
+            single[name] = Part(line.joined((*before.spans, *part.spans)), before.missing or part.missing)
+        else:
+            others.append(product)
+    return [*({name: part} for name, part in single.items()), *others]
+
+
+def _common(here: Part, there: Part) -> Part:
+    return Part(line.common(here.spans, there.spans), here.missing and there.missing)
+
+
+def _some(part: Part) -> bool:
+    return bool(part.spans) or part.missing
+
+
+# ---- one column ----
+
+
+def _atom(column: Column, atom: Atom, wanted: bool) -> Part:
+    if atom.operator == "missing":
+        _require_missing(column, atom.column)
+        return Part((), column.missing) if wanted else Part((column.line,))
+    try:
+        spans = _spans(column, atom)
+    except ParameterError as problem:
+        raise ParameterError(f"The condition asks about {atom.column!r}, and {problem}.") from None
+    inside = line.common(line.joined(spans), (column.line,))
+    return Part(inside if wanted else line.without(inside, column.line))
+
+
+def _spans(column: Column, atom: Atom) -> line.Spans:
+    first, end = column.line
+    if atom.operator in ("==", "in"):
+        return tuple(column.equals(literal) for literal in atom.literals)
+    if not column.ordered:
+        raise ParameterError(f"a {column.kind} has no order: use ==, != or in")
+    if atom.operator == "between":
+        low, high = atom.literals
+        start = first if low is None else column.span(low)[0]
+        stop = end if high is None else column.span(high)[1]
+        return ((start, max(start, stop)),)
+    low, high = column.span(atom.literals[0])
+    return {
+        "<": ((min(first, low), low),),
+        "<=": ((min(first, high), high),),
+        ">": ((high, max(high, end)),),
+        ">=": ((low, max(low, end)),),
+    }[atom.operator]
+
+
+def _require_missing(column: Column, name: str) -> None:
+    if not column.missing:
+        raise ParameterError(
+            f"The condition asks for missing cells of {name!r}, and its schema has no level for these: records without "
+            "it are not counted. Hint: leave the question out."
+        )
+
+
+# ---- mappings ----
+
+
+def _from_mapping(schema: Schema, where: Mapping[str, Any]) -> _Product:
+    product = {}
+    for key, wanted in where.items():
+        name = grammar.known(key, schema.columns)
+        product[name] = _wanted(schema[name], name, wanted)
+    return product
+
+
+def _wanted(column: Column, name: str, wanted: Any) -> Part:
+    if wanted is None:
+        return _atom(column, Atom(name, "missing"), True)
+    if isinstance(wanted, tuple):
+        if len(wanted) != 2:
+            raise parameter(name, "a pair (low, high)", wanted, "a list is for several values.")
+        return _atom(column, Atom(name, "between", wanted), True)
+    if isinstance(wanted, np.ndarray) and wanted.ndim == 1:
+        wanted = wanted.tolist()
+    if isinstance(wanted, AbstractSet | Sequence) and not isinstance(wanted, str | bytes):
+        if not 1 <= len(wanted) <= MOST_VALUES:
+            raise parameter(name, f"a list of 1 to {MOST_VALUES:,} values", f"{len(wanted)} values")
+        values = [value for value in wanted if value is not None]
+        found = _atom(column, Atom(name, "in", tuple(values)), True)
+        if len(values) < len(wanted):
+            _require_missing(column, name)
+        return found._replace(missing=len(values) < len(wanted))
+    return _atom(column, Atom(name, "==", (wanted,)), True)

@@ -1,0 +1,228 @@
+"""A column of dates or times between two bounds."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import KW_ONLY, dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import ParameterError, parameter
+from scumble.schema import clock
+from scumble.schema.column import (
+    BLANK,
+    MISSING,
+    MOST_LEVELS,
+    OUTSIDE,
+    UNREADABLE,
+    Column,
+    choice,
+    count_of_cells,
+    flag,
+)
+from scumble.schema.cuts import Cuts
+from scumble.schema.edges import default_cells, whole_edges
+from scumble.schema.line import Span, Spans
+from scumble.tables import cells as reading
+from scumble.tables.hashing import text_of
+
+
+@dataclass(frozen=True, repr=False)
+class Date(Column):
+    """Dates or times between public bounds, counted in cells.
+
+    Each cell of the table is read for itself: dates, time stamps of any unit, and ISO 8601 text ("2024-02-29",
+    "2024-02-29T12:30Z", "2024-02"). A time with a zone is brought to UTC, one without is taken as it stands. What is no
+    date between the years 1 and 9999 is counted as missing, or its record is refused or dropped.
+
+    In conditions a date stands for the whole day, and "2024-02" for the month: ``seen <= '2024-02-29'`` includes the
+    evening of that day.
+
+    Parameters
+    ----------
+    low, high : str, date or datetime
+        The bounds, both included, as ISO 8601 text or Python's own. May be left out if there are `edges`.
+    resolution : {"day", "hour", "minute", "second"} or None
+        What is told apart at most; the rest is cut off. None means days, or seconds if a bound has a time of day.
+    cells : int or None
+        How many cells; None leaves it to the plan, and by itself is one for each of up to 128 days (hours, …), 64 else.
+    edges : list or None
+        The cells themselves, from `low` to `high`: each holds its lower edge, the last one also its upper.
+    outside : {"clip", "drop"}
+        What becomes of dates outside the bounds: counted as the nearest bound, or their record left out.
+    missing : bool
+        Whether cells without a date get a level of their own.
+
+    Examples
+    --------
+    >>> seen = Date("2024-01-01", "2024-12-31", edges=["2024-01-01", "2024-04-01", "2024-12-31"])
+    >>> seen.levels, seen.encode(["2024-03-31T23:59", "2024-04-01"]).codes.tolist()
+    (('2024-01-01 to 2024-03-31', '2024-04-01 to 2024-12-31'), [0, 1])
+    """
+
+    kind: ClassVar[str] = "date"
+    role: ClassVar[str] = "category"  # text files give text, which each cell is read from
+    ordered: ClassVar[bool] = True
+
+    low: str | None = None
+    high: str | None = None
+    _: KW_ONLY
+    resolution: str | None = None
+    cells: int | None = None
+    edges: tuple[str, ...] | None = None
+    outside: str = "clip"
+    missing: bool = False
+    cuts: Cuts = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        put = self.__dict__.__setitem__  # frozen for everybody else
+        put("outside", choice("outside", self.outside, ("clip", "drop")))
+        put("missing", flag("missing", self.missing))
+        put("cells", count_of_cells(self.cells))
+        if self.edges is not None:
+            put("edges", self._checked_edges(self.edges))
+            put("low", self.edges[0] if self.low is None else _checked("low", self.low))
+            put("high", self.edges[-1] if self.high is None else _checked("high", self.high))
+        for name in ("low", "high"):
+            put(name, _checked(name, getattr(self, name)))
+        assert self.low is not None and self.high is not None
+        if self.resolution is None:
+            put("resolution", "second" if any("T" in bound for bound in self._bounds) else "day")
+        put("resolution", choice("resolution", self.resolution, tuple(clock.SECONDS)))
+        first, last = self._tick("low", self.low), self._tick("high", self.high)
+        if not first < last:
+            raise parameter("high", f"after `low`, {self.low}", self.high)
+        put("cuts", self._cut(first, last))
+
+    @property
+    def _bounds(self) -> tuple[str, ...]:
+        return self.edges or (self.low or "", self.high or "")
+
+    @property
+    def step(self) -> int:
+        """The seconds of a tick."""
+        return clock.SECONDS[self.resolution or "day"]
+
+    def _checked_edges(self, given: Any) -> tuple[str, ...]:
+        if self.cells is not None:
+            raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
+        if not isinstance(given, list | tuple | np.ndarray) or not 2 <= len(given) < MOST_LEVELS:
+            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} dates", given)
+        return tuple(_checked("edges", one) for one in given)
+
+    def _tick(self, name: str, text: str) -> int:
+        found = clock.seconds_in(text.encode("ascii"))
+        assert found is not None
+        # A day, as the upper bound of seconds, ends with its last second.
+        last = name == "high" and found[1] - found[0] >= self.step
+        second = found[1] - self.step if last else found[0]
+        if second % self.step:
+            raise parameter(name, f"a whole {self.resolution}", text, "or choose a finer `resolution`.")
+        return second // self.step
+
+    def _cut(self, first: int, last: int) -> Cuts:
+        if self.edges is None:
+            cells = self.cells or default_cells(last - first + 1)
+            return Cuts(tuple(whole_edges(first, last, cells, log=False)), real=False, log=False)
+        inner = [self._tick("edges", edge) for edge in self.edges[:-1]]
+        edges = (*inner, last + 1)
+        if any(one >= other for one, other in pairwise(edges)):
+            raise parameter("edges", "increasing", list(self.edges))
+        if inner[0] != first or self._tick("high", self.edges[-1]) != last:
+            raise parameter("edges", f"from `low`, {self.low}, to `high`, {self.high}", list(self.edges))
+        return Cuts(edges, real=False, log=False)
+
+    # ---- levels ----
+
+    @property
+    def line(self) -> Span:
+        return self.cuts.line
+
+    @property
+    def size(self) -> int:
+        return self.cuts.size + self.missing
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        edges = self.cuts.edges
+        names = [self._name(first, end) for first, end in pairwise(edges)]
+        return (*names, MISSING) if self.missing else tuple(names)
+
+    def _name(self, first: int, end: int) -> str:
+        return self._written(first) if end == first + 1 else f"{self._written(first)} to {self._written(end - 1)}"
+
+    def _written(self, tick: int) -> str:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=tick * self.step)
+        if self.resolution == "day":
+            return moment.date().isoformat()
+        return moment.isoformat(timespec="seconds" if self.resolution == "second" else "minutes")
+
+    @property
+    def representative(self) -> np.ndarray:
+        """For each level the mean of its times in seconds since 1970-01-01T00:00; NaN where there is none."""
+        means = self.cuts.means * self.step
+        return np.append(means, np.nan) if self.missing else means
+
+    def words(self) -> str:
+        rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
+        return f"{self.low} to {self.high}, by the {self.resolution}{rest}"
+
+    # ---- cells to levels and back ----
+
+    def _codes(self, column: reading.Column, label: str) -> np.ndarray:
+        ticks = clock.ticks_of(column, label, self.step)
+        codes = self.cuts.find(ticks)
+        if self.outside == "drop":
+            codes[~self.cuts.holds(ticks)] = OUTSIDE
+        codes[ticks == clock.NO_TIME] = UNREADABLE
+        return codes
+
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
+        ticks = self.cuts.at(codes, generator.random(len(codes)))
+        if self.resolution == "day":
+            return pa.array(ticks.astype(np.int32), pa.int32(), mask=gone).cast(pa.date32())
+        zone = "UTC" if any(bound.endswith("Z") for bound in self._bounds) else None
+        return pa.array(ticks * self.step, pa.int64(), mask=gone).cast(pa.timestamp("s", tz=zone))
+
+    # ---- what conditions ask for ----
+
+    def span(self, literal: Any) -> Span:
+        found = clock.seconds_of(literal)
+        if found is None:
+            raise ParameterError("it holds dates: compare it with one in quotes, such as '2024-02-29'")
+        first, end = found
+        if first % self.step:
+            raise ParameterError(
+                f"it tells {self.resolution}s apart, nothing finer: compare it with a whole {self.resolution}"
+            )
+        return first // self.step, max(first // self.step + 1, end // self.step)
+
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        return self.cuts.shares(spans)
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rest: dict[str, Any] = {"resolution": self.resolution}
+        rest |= {"cells": self.cells} if self.cells is not None else {}
+        rest |= {"edges": list(self.edges)} if self.edges is not None else {}
+        rest |= {"outside": "drop"} if self.outside == "drop" else {}
+        return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
+
+
+def _checked(name: str, given: Any) -> str:
+    """A bound in its one form: "2024-02-29", or "2024-02-29T12:30:00" with a "Z" if it has a zone."""
+    if given is None or (isinstance(given, str) and given == BLANK):
+        what = "earliest" if name == "low" else "latest"
+        raise ParameterError(
+            f"`{name}` is still blank. Hint: put there the {what} date that the column can hold, known beforehand: "
+            "never one looked up in the table."
+        )
+    found = clock.seconds_of(given)
+    if found is None or found[1] - found[0] not in (1, 60, 86_400):
+        raise parameter(name, "a date such as '2024-02-29' or a time such as '2024-02-29T12:30'", given)
+    if found[1] - found[0] == 86_400:
+        return datetime.date.fromordinal(found[0] // 86_400 + datetime.date(1970, 1, 1).toordinal()).isoformat()
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=found[0])
+    return moment.isoformat() + ("Z" if clock.has_zone(text_of(given) or b"") else "")

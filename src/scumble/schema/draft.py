@@ -1,0 +1,81 @@
+"""A schema to be filled in by a person: names and types are known, bounds and vocabularies are not.
+
+They could be read off the table, and must not: the largest income in it is somebody's. So a draft has blanks, `load`
+says which are left, and what is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from scumble.errors import parameter
+from scumble.schema.column import BLANK
+from scumble.schema.schema import check_name
+from scumble.schema.toml import HEADER, key_of
+
+_FILL = f"# Wherever it says {BLANK!r}, put in what is known beforehand: never a value looked up in the table.\n"
+_NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
+_MORE = '# also: scale = "log", cells = 100, edges = [...], outside = "drop", missing = true'
+
+
+def draft(columns: Mapping[str, Any] | pa.Schema) -> str:
+    """TOML for a table of which only names and types are known.
+
+    Parameters
+    ----------
+    columns : mapping or pyarrow.Schema
+        The type of each column by its name: Arrow types, or None where the source tells none, as CSV does.
+
+    Returns
+    -------
+    str
+        The text of a schema file, with blanks that `Schema.load` refuses until they are filled in.
+
+    Examples
+    --------
+    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("table.\\n")[1].strip())
+    [columns.smoker]
+    kind = "boolean"
+    <BLANKLINE>
+    [columns.age]
+    kind = "number"
+    whole = true
+    low = "<?>"  # the smallest value possible
+    high = "<?>"  # the largest value possible
+    # also: scale = "log", cells = 100, edges = [...], outside = "drop", missing = true
+    """
+    if isinstance(columns, pa.Schema):
+        columns = dict(zip(columns.names, columns.types, strict=True))
+    if not isinstance(columns, Mapping) or not columns:
+        raise parameter("columns", "a type, or None, for each column by its name", columns)
+    blocks = ["\n".join([f"[columns.{key_of(check_name(name))}]", *_lines(kind), ""]) for name, kind in columns.items()]
+    return "\n".join([HEADER + _FILL, *blocks])
+
+
+def _lines(kind: Any) -> list[str]:
+    if kind is None:
+        return [
+            f'kind = "{BLANK}"  # number, date, category or boolean; then what is right of these:',
+            "# a number: low = 0, high = 100, perhaps whole = true",
+            '# a date: low = "2020-01-01", high = "2025-12-31"',
+            '# a category: values = ["one", "another"], perhaps other = false',
+        ]
+    while pt.is_dictionary(kind) or pt.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if pt.is_boolean(kind):
+        return ['kind = "boolean"']
+    if pt.is_integer(kind):
+        return ['kind = "number"', "whole = true", *_NUMBER, _MORE]
+    if pt.is_floating(kind) or pt.is_decimal(kind):
+        return ['kind = "number"', *_NUMBER, _MORE]
+    if pt.is_date(kind) or pt.is_timestamp(kind):
+        first, last = (f'{side} = "{BLANK}"  # the {word} possible, such as 2020-01-01' for side, word in _SIDES)
+        return ['kind = "date"', first, last]
+    return ['kind = "category"', f'values = ["{BLANK}"]  # every word possible; others share a level, "(other)"']
+
+
+_SIDES = (("low", "earliest"), ("high", "latest"))

@@ -1,0 +1,287 @@
+"""A column of numbers between two bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from scumble.errors import ParameterError, parameter
+from scumble.schema import line
+from scumble.schema.column import (
+    BLANK,
+    MISSING,
+    MOST_LEVELS,
+    OUTSIDE,
+    UNREADABLE,
+    Column,
+    choice,
+    count_of_cells,
+    flag,
+    is_textual,
+    wrong_type,
+)
+from scumble.schema.cuts import Cuts
+from scumble.schema.edges import default_cells, real_edges, whole_edges
+from scumble.schema.line import Span, Spans
+from scumble.tables import cells as reading
+from scumble.tables.hashing import text_of
+
+MOST_WHOLE = 2**53 - 1
+"""Whole numbers beyond are no longer all float64."""
+MOST, LEAST = 1e300, 1e-200
+"""Bounds of bounds; the latter on a logarithmic scale."""
+
+
+@dataclass(frozen=True, repr=False)
+class Number(Column):
+    """Numbers between public bounds, counted in cells.
+
+    The bounds, like all of a schema, are public: what is known beforehand (an age is at most 120), never the smallest
+    and the largest number of the table. Cells are as fine as single numbers can be told apart later; how many are
+    worth their noise in cross-tables is for the plan to choose.
+
+    Each cell of the table is read for itself: integers of any size, floats, decimals, booleans (0 and 1) and text that
+    says a number ("12", " 1.5e3 ", "true") become the nearest float64. A cell that is missing, no number or not finite
+    has no value: it is counted as missing if ``missing=True``, and otherwise its record is refused or dropped.
+
+    Parameters
+    ----------
+    low, high : float
+        The bounds, both included. May be left out if there are `edges`.
+    whole : bool
+        Whole numbers: fractions are cut off (41.9 counts as 41), and synthetic ones are whole.
+    scale : {"linear", "log"}
+        "log" makes cells of equal ratio, for incomes and other long tails. Zero, if it is the lower bound, has a cell
+        of its own; positive numbers below a millionth of `high` share one (if they are not whole). Numbers below zero
+        have no logarithm: give `edges` for those.
+    cells : int or None
+        How many cells; None leaves it to the plan, and by itself is one for each of up to 128 whole numbers, 64 else.
+    edges : list of float or None
+        The cells themselves, from `low` to `high`: each holds its lower edge, the last one also its upper.
+    outside : {"clip", "drop"}
+        What becomes of numbers outside the bounds: counted as the nearest bound, or their record left out.
+    missing : bool
+        Whether cells without a number get a level of their own.
+
+    Examples
+    --------
+    >>> age = Number(17, 90, whole=True)
+    >>> age.size, age.levels[:2], age.encode([17, 41.9, "42", 120]).codes.tolist()
+    (74, ('17', '18'), [0, 24, 25, 73])
+    >>> Number(0, 99_999, scale="log", cells=4).levels
+    ('0', '(0, 0.099999)', '[0.099999, 99.999)', '[99.999, 99999]')
+    """
+
+    kind: ClassVar[str] = "number"
+    role: ClassVar[str] = "number"
+    ordered: ClassVar[bool] = True
+
+    low: float | None = None
+    high: float | None = None
+    _: KW_ONLY
+    whole: bool = False
+    scale: str = "linear"
+    cells: int | None = None
+    edges: tuple[float, ...] | None = None
+    outside: str = "clip"
+    missing: bool = False
+    cuts: Cuts = field(init=False, repr=False, compare=False)
+    spread: Cuts = field(init=False, repr=False, compare=False)
+    """The same cells on the line of floats, where whole numbers have fractions between them."""
+
+    def __post_init__(self) -> None:
+        put = self.__dict__.__setitem__  # frozen for everybody else
+        put("whole", flag("whole", self.whole))
+        put("scale", choice("scale", self.scale, ("linear", "log")))
+        put("outside", choice("outside", self.outside, ("clip", "drop")))
+        put("missing", flag("missing", self.missing))
+        put("cells", count_of_cells(self.cells))
+        if self.edges is not None:
+            put("edges", self._checked_edges(self.edges))
+            for name, bound in (("low", self.edges[0]), ("high", self.edges[-1])):
+                given = getattr(self, name)
+                if given is not None and self._bound(name, given) != bound:
+                    raise parameter(name, f"the outermost of `edges`, {bound!r}", given, "or leave it out.")
+                put(name, bound)
+        for name in ("low", "high"):
+            put(name, self._bound(name, getattr(self, name)))
+        assert self.low is not None and self.high is not None
+        if not self.low < self.high:
+            raise parameter("high", f"above `low`, {self.low!r}", self.high)
+        if self.scale == "log" and not (self.low == 0 or self.low >= LEAST):
+            raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
+        if self.scale == "log" and self.high < LEAST:
+            raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
+        put("cuts", self._cut(self.low, self.high))
+        edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
+        put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
+
+    def _bound(self, name: str, given: Any) -> float:
+        if given is None or (isinstance(given, str) and given == BLANK):
+            what = "smallest" if name == "low" else "largest"
+            raise ParameterError(
+                f"`{name}` is still blank. Hint: put there the {what} number that the column can hold, known "
+                "beforehand: never one looked up in the table."
+            )
+        found = _number(given)
+        if found is None or not abs(found) <= MOST:
+            raise parameter(name, "a finite number", given if found is None else float(found))
+        if not self.whole:
+            return float(found)
+        if found != int(found) or abs(found) > MOST_WHOLE:
+            raise parameter(name, "a whole number below 2^53", given)
+        return int(found)
+
+    def _checked_edges(self, given: Any) -> tuple[float, ...]:
+        if self.cells is not None:
+            raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
+        if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:
+            raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} numbers", given)
+        found = tuple(self._bound("edges", one) for one in given)
+        if any(one >= other for one, other in pairwise(found)):
+            raise parameter("edges", "increasing", list(found))
+        return found
+
+    def _cut(self, low: float, high: float) -> Cuts:
+        log = self.scale == "log"
+        if self.whole:
+            first, last = int(low), int(high)
+            if self.edges is not None:
+                edges = [int(one) for one in self.edges[:-1]]
+                edges += [1] if log and low == 0 and 1 not in edges and last >= 1 else []
+                return Cuts((*sorted(edges), last + 1), real=False, log=log)
+            cells = self.cells or default_cells(last - first + 1)
+            return Cuts(tuple(whole_edges(first, last, cells, log=log)), real=False, log=log)
+        edges_ = self.edges or real_edges(low, high, self.cells or default_cells(None), log=log)
+        places = [line.place_of(edge) for edge in edges_[:-1]]
+        if log and low == 0 and (self.cells is None or self.cells > 1):
+            places.append(1)  # the place after zero: zero has a cell of its own
+        return Cuts((*sorted({*places}), line.place_of(high) + 1), real=True, log=log)
+
+    # ---- levels ----
+
+    @property
+    def line(self) -> Span:
+        return self.cuts.line
+
+    @property
+    def size(self) -> int:
+        return self.cuts.size + self.missing
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        edges = self.cuts.edges
+        name = self._real_name if self.cuts.real else _whole_name
+        names = [name(first, end, ".12g") for first, end in pairwise(edges)]
+        if len({*names}) < len(names):  # cells too narrow for twelve digits
+            names = [name(first, end, "") for first, end in pairwise(edges)]
+        return (*names, MISSING) if self.missing else tuple(names)
+
+    def _real_name(self, first: int, end: int, digits: str) -> str:
+        if end == first + 1:
+            return f"{line.value(np.array([first]))[0]:{digits}}"
+        last = end == self.cuts.edges[-1]
+        low, high = line.value(np.array([first, end - last]))
+        opened = "(0" if first == 1 else f"[{low:{digits}}"
+        return f"{opened}, {high:{digits}}{']' if last else ')'}"
+
+    @property
+    def representative(self) -> np.ndarray:
+        return np.append(self.cuts.means, np.nan) if self.missing else self.cuts.means
+
+    def words(self) -> str:
+        kind = " on a logarithmic scale" if self.scale == "log" else ""
+        rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
+        return f"{self.low:.12g} to {self.high:.12g}{kind}{rest}"
+
+    # ---- cells to levels and back ----
+
+    def _codes(self, column: reading.Column, label: str) -> np.ndarray:
+        values = _values(column, label)
+        places = line.place(values)
+        # A whole number is reached with all its fractions: nothing has to be rounded.
+        codes = self.spread.find(places)
+        if self.outside == "drop":
+            codes[~self.spread.holds(places)] = OUTSIDE
+        codes[~np.isfinite(values)] = UNREADABLE
+        return codes
+
+    def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
+        drawn = self.cuts.at(codes, generator.random(len(codes)))
+        return pa.array(drawn, pa.int64() if self.whole else pa.float64(), mask=gone)
+
+    # ---- what conditions ask for ----
+
+    def span(self, literal: Any) -> Span:
+        found = None if isinstance(literal, bool | np.bool_) else _number(literal)
+        if found is None or math.isnan(found):
+            raise ParameterError("it holds numbers: compare it with a number, without quotes")
+        if self.cuts.real:
+            at = line.place_of(min(max(float(found), -1e308), 1e308))  # infinite: beyond all bounds
+            return at, at + 1
+        # Cut to just beyond the bounds, and between two whole numbers there is none.
+        low, high = self.line
+        found = min(max(found, low - 1), high)
+        return math.ceil(found), math.floor(found) + 1
+
+    def equals(self, literal: Any) -> Span:
+        first, end = self.span(literal)
+        if self.cuts.real and not (first in self.cuts.edges and end in self.cuts.edges):
+            raise ParameterError(
+                "it holds numbers of any fraction, and its cells cannot tell a single one: ask for a range, such as "
+                "39.5 <= x < 40.5, or declare it with whole=True"
+            )
+        return first, end
+
+    def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
+        return self.cuts.shares(spans)
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        rest: dict[str, Any] = {"whole": True} if self.whole else {}
+        rest |= {"scale": "log"} if self.scale == "log" else {}
+        rest |= {"cells": self.cells} if self.cells is not None else {}
+        rest |= {"edges": list(self.edges)} if self.edges is not None else {}
+        rest |= {"outside": "drop"} if self.outside == "drop" else {}
+        return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
+
+
+def _number(given: Any) -> float | int | None:
+    """A number that somebody wrote; None if it is none."""
+    if isinstance(given, bool | np.bool_) or not isinstance(given, reading.NUMBERS):
+        return None
+    if isinstance(given, int | np.integer):
+        return int(given) if abs(int(given)) < 2**1000 else math.inf if given > 0 else -math.inf
+    return float(given) if not isinstance(given, Decimal | Fraction) else reading.number(given)
+
+
+def _values(column: reading.Column, label: str) -> np.ndarray:
+    """The cells as float64, each for itself."""
+    kind = reading.plain_type(column) if reading.is_arrow(column) else column.dtype.kind
+    if kind == "O":
+        return np.fromiter(map(_value, column), np.float64, len(column))
+    decimal = reading.is_arrow(column) and pt.is_decimal(
+        kind
+    )  # of which Arrow's own conversion is off by a bit at times
+    if decimal or is_textual(column):
+        found, places = reading.texts(column)
+        return np.array([reading.number_in(text) for text in found], np.float64)[places]
+    if not (reading.arrow_is_numeric(kind) if reading.is_arrow(column) else kind in "biuf"):
+        raise wrong_type(column, label, "numbers")
+    return reading.numbers(column, label)
+
+
+def _value(cell: Any) -> float:
+    """One cell of a column of objects: a number, or what its canonical text says."""
+    return reading.number(cell) if isinstance(cell, reading.NUMBERS) else reading.number_in(text_of(cell))
+
+
+def _whole_name(first: int, end: int, digits: str) -> str:
+    return str(first) if end == first + 1 else f"{first} to {end - 1}"

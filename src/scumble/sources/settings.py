@@ -1,0 +1,156 @@
+"""What a build is told, by topic: how large the sketch is, who is counted where, how the pass runs.
+
+Each is a frozen value that checks itself. `sorted_out` hands the keywords of one call to all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from scumble import checks
+from scumble.bundle import Label, plain
+from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.kernels import Kernel
+from scumble.planning import DEFAULT_RECORDS, Bounds, plan_within, rows_to_plan
+from scumble.privacy.budget import Budget
+from scumble.sources.checkpoint import EVERY
+from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
+from scumble.sources.tally import class_numbers
+from scumble.spec import Spec
+
+Setting = TypeVar("Setting")
+
+
+def sorted_out(kind: type[Setting], options: dict[str, Any]) -> Setting:
+    """A setting, made of those of the keywords that are its own; the others are left."""
+    mine = [one.name for one in fields(kind) if one.init and one.name in options]  # type: ignore[arg-type]
+    return kind(**{name: options.pop(name) for name in mine})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How large a sketch is, and which: what is None or "auto" is left to the plan."""
+
+    rows: int | None = None
+    buckets: int | None = None
+    seed: int = 0
+    design: str = "auto"
+    bounds: Bounds = None
+    n: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.seed(self.seed)
+        rows_to_plan(self.design, self.rows)
+
+    def spec(self, kernel: Kernel, columns: Sequence[str], budget: Budget) -> Spec:
+        """All public parameters of the sketch of these columns."""
+        planned = plan_within(
+            budget,
+            DEFAULT_RECORDS if self.n is None else self.n,
+            len(columns),
+            kernel,
+            bounds=self.bounds,
+            columns=columns,
+            design=self.design,
+            rows=rows_to_plan(self.design, self.rows),
+            buckets=self.buckets,
+        )
+        return Spec(
+            kernel=kernel,
+            dimensions=len(columns),
+            columns=tuple(columns),
+            rows=planned.rows,
+            buckets=planned.buckets,
+            seed=self.seed,
+            design=planned.design,
+            bounds=planned.bounds,
+            shape=planned.shape,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups:
+    """Who is counted where: the column of classes, and that of persons."""
+
+    label: str | None = None
+    classes: Sequence[Any] | None = None
+    person_column: str | None = None
+    person_memory: int = DEFAULT_MEMORY
+    labels: list[Label] | None = field(init=False, default=None)
+    """The classes as plain values, or None."""
+
+    def __post_init__(self) -> None:
+        if self.label is None and self.classes is None:
+            return
+        if self.label is None:
+            raise ParameterError("`classes` needs `label`, the column that holds them (--label).")
+        if self.classes is None or isinstance(self.classes, str) or not list(self.classes):
+            raise PrivacyError(
+                "`classes` must list all classes: reading them off the data would tell who is in it. "
+                "Hint: pass classes=['bus', 'car'] (--classes bus,car)."
+            )
+        labels = [plain(one) for one in self.classes]
+        class_numbers(labels)  # refused before the source is opened
+        object.__setattr__(self, "labels", labels)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that say who, beside those that are counted."""
+        return [name for name in (self.label, self.person_column) if name is not None]
+
+    def require_hidden(self, budget: Budget) -> None:
+        """Where the number of records is public, refuse what makes it depend on whose they are."""
+        if budget.neighbors != "replace":
+            return
+        if self.labels is not None:
+            raise PrivacyError(
+                "Classes do not go with neighbors='replace': the number of records of each class would be public. "
+                "Hint: use neighbors='add-remove'."
+            )
+        if self.person_column is not None:
+            raise PrivacyError(
+                "A column of persons does not go with neighbors='replace': how many records are counted then depends "
+                "on whose they are, and that number would be public. Hint: use neighbors='add-remove'."
+            )
+
+    def people(self, records_per_person: int) -> PersonLimit | None:
+        """What limits each person's records, if a column says whose they are."""
+        return None if self.person_column is None else PersonLimit(records_per_person, memory=self.person_memory)
+
+    def require_beside(self, columns: Sequence[str]) -> None:
+        """Refuse a column with two uses."""
+        for name in self.columns:
+            if name in columns or self.columns.count(name) > 1:
+                raise parameter("columns", f"without {name!r}, which has another use", list(columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How the pass runs: what becomes of bad rows, on what, and what survives a crash."""
+
+    invalid: str = "error"
+    engine: str = "auto"
+    threads: int | None = None
+    allow_empty: bool = False
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = EVERY
+    noise_first: bool = False
+
+    def __post_init__(self) -> None:
+        if self.invalid not in ("error", "drop"):
+            raise parameter("invalid", "'error' or 'drop'", self.invalid)
+        if self.threads is not None:
+            checks.whole("threads", self.threads)
+
+    @property
+    def counting(self) -> dict[str, Any]:
+        """The options of the sketches."""
+        return {"invalid": self.invalid, "engine": self.engine, "threads": self.threads}
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an earlier run's noise is in the checkpoint, and charged."""
+        return self.noise_first and self.checkpoint is not None and os.path.exists(self.checkpoint)

@@ -1,0 +1,61 @@
+"""What the explorer shows is made of the public file alone: a live object, which has met the records, adds nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.bundle import Bundle
+from scumble.explore import Exhibit
+from scumble.explore.openapi import description
+from scumble.learn import PrivateKDEClassifier, PrivateLinearRegression, models
+
+RNG = np.random.default_rng(4)
+X, LABELS = RNG.uniform(0.0, 9.0, (613, 2)), RNG.choice(["a", "b"], 613)
+KERNEL = scumble.EuclideanKernel(2.0)
+SMALL: dict[str, Any] = {"rows": 8, "buckets": 32}
+
+
+def sketch(**options: Any) -> scumble.Sketch:
+    return scumble.Sketch(KERNEL, 2, **{**SMALL, **options})
+
+
+def by_class() -> Bundle:
+    return Bundle({name: sketch().update(X[name == LABELS]).release(1.0) for name in ("a", "b")})
+
+
+LIVE: dict[str, Callable[[], Any]] = {
+    "a release": lambda: sketch().update(X).release(1.0),
+    "a grid": lambda: sketch(rows=1, buckets=64, design="grid", bounds=(0, 9)).update(X).release(1.0),
+    "a bundle": by_class,
+    "a classifier": lambda: PrivateKDEClassifier(
+        epsilon=1.0, kernel=KERNEL, bounds=(0, 9), classes=["a", "b"], **SMALL
+    ).fit(X, LABELS),
+    "a line": lambda: PrivateLinearRegression(epsilon=1.0, bounds=(0, 9), target_bounds=(0, 9)).fit(X, X[:, 0]),
+}
+
+
+def from_its_file(live: Any) -> Any:
+    if isinstance(live, scumble.Release | Bundle):
+        return type(live).from_bytes(live.to_bytes())
+    return models.from_bytes(models.to_bytes(live))
+
+
+@pytest.mark.parametrize("what", LIVE)
+def test_a_live_object_shows_what_its_file_would(what: str) -> None:
+    live = LIVE[what]()
+    exhibits = [Exhibit(found, "shown") for found in (live, from_its_file(live))]
+    shown = [
+        json.dumps([one.info, one.card(), description(one), *one.content()], default=str, sort_keys=True)
+        for one in exhibits
+    ]
+    assert shown[0] == shown[1]
+    arrays = base64.b64decode(json.loads(shown[0])[-1])
+    for exact in np.unique(X[:50]):
+        assert exact.tobytes() not in arrays and str(exact) not in shown[0]

@@ -1,0 +1,267 @@
+"""Schemas as values and as files: what is written is read, what is not sound is refused in words, blanks are told."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_schema_levels import COLUMNS
+
+import scumble
+from scumble.errors import MissingFileError
+from scumble.schema import Boolean, Category, Date, Number, Schema, draft, toml
+
+SCHEMA = Schema(
+    {
+        "age": Number(17, 90, whole=True),
+        "hours-per-week": Number(edges=[0, 20.5, 99], outside="drop", missing=True),
+        "gain": Number(0, 99_999, scale="log", cells=20),
+        'é "quoted" \n name': Category(["a", "?", "\x7f\t\"'\\", 5, True, 0.1], other=False),
+        "seen": Date("2020-01-01", "2025-12-31"),
+        "at": Date("2020-01-01T12:00Z", "2025-12-31T00:00Z", resolution="minute", cells=9, missing=True),
+        "smoker": Boolean(missing=True),
+    }
+)
+NAMES = st.text(min_size=1, max_size=8).filter(lambda name: not any("\ud800" <= one <= "\udfff" for one in name))
+
+
+def test_a_saved_schema_is_the_same_again(tmp_path: Path) -> None:
+    path = tmp_path / "people.toml"
+    SCHEMA.save(path)
+    assert Schema.load(path) == SCHEMA == Schema.load(str(path))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["people.toml"]
+    assert Schema.from_dict(json.loads(json.dumps(SCHEMA.to_dict()))) == SCHEMA
+    assert hash(Schema.load(path)) == hash(SCHEMA) and copy.deepcopy(SCHEMA) == SCHEMA
+
+
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(columns=st.dictionaries(NAMES, COLUMNS, min_size=1, max_size=4))
+def test_every_schema_survives_files(columns: dict[str, Any]) -> None:
+    schema = Schema(columns)
+    text = toml.text_of({name: column.to_dict() for name, column in schema.items()})
+    described = toml.parse(text.encode(), "x.toml")
+    assert Schema({name: scumble.schema.Column.from_dict(one, name) for name, one in described.items()}) == schema
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    assert eval(repr(schema), vars(scumble.schema)) == schema
+    assert len(schema.card().splitlines()) >= len(schema)
+
+
+def test_a_schema_is_a_fixed_mapping() -> None:
+    assert list(SCHEMA) == list(SCHEMA.columns) and len(SCHEMA) == 7 and SCHEMA["age"] == Number(17, 90, whole=True)
+    assert SCHEMA.sizes[0] == 74 and SCHEMA.names[0] == "age"
+    with pytest.raises(AttributeError, match="fixed"):
+        SCHEMA.columns = {}
+    with pytest.raises(TypeError):
+        SCHEMA.columns["x"] = Boolean()  # type: ignore[index]
+    assert Schema(a=Boolean(), b=Boolean(missing=True)) != Schema(b=Boolean(missing=True), a=Boolean())
+    for bad, words in [
+        ({}, "1 to 10,000 columns"),
+        ({"": Boolean()}, "1 to 1,000 letters"),
+        ({"\ud800": Boolean()}, "surrogates"),
+        ({5: Boolean()}, "must be text"),
+        ({"a": bool}, "`a` must be a Number"),
+        ([Boolean()], "a mapping"),
+    ]:
+        with pytest.raises(scumble.ParameterError, match=words):
+            Schema(bad)  # type: ignore[arg-type]
+    with pytest.raises(scumble.ParameterError, match="given twice"):
+        Schema({"a": Boolean()}, a=Boolean())
+
+
+# ---- tables ----
+
+
+def test_a_batch_of_any_make() -> None:
+    schema = Schema({"age": Number(17, 90, whole=True), "sex": Category(["F", "M"]), "hours-per-week": Number(0, 99)})
+    rows = [[41, "F", 40.0], [95, "x", 0.5], [17, None, 98.9]]
+    want = [[24, 0, 25], [73, 2, 0], [0, 3, 63]]
+    frame = pd.DataFrame(rows, columns=list(schema))
+    for table in (rows, frame, frame[["hours-per-week", "sex", "age"]].assign(z=1), pa.Table.from_pandas(frame)):
+        codes, dropped = schema.encode(table)
+        assert codes.tolist() == want and not dropped.any()
+        assert codes.dtype == np.int32 and codes.flags.f_contiguous
+    back = schema.decode(codes, np.random.default_rng(0))
+    assert schema.encode(back).codes.tolist() == want and back.schema.names == list(schema)
+    assert schema.encode(frame[:0]).codes.shape == (0, 3)
+    with pytest.raises(scumble.DataError, match="There is no column 'sex'"):
+        schema.encode(frame.drop(columns="sex"))
+    with pytest.raises(scumble.ParameterError, match="records × 3 columns"):
+        schema.decode([[0, 0]], np.random.default_rng(0))
+
+
+def test_dropped_records_and_refused_ones() -> None:
+    schema = Schema(
+        age=Number(17, 90, whole=True, outside="drop"), sex=Category(["F"], other=False, missing=False), ok=Boolean()
+    )
+    rows = [[41, "F", True], [95, "F", True], [None, "F", True], [20, "secret", False], [20, "F", "41.7172"]]
+    assert schema.encode(rows[:2]).dropped.tolist() == [False, True]
+    assert schema.encode(rows, invalid="drop").dropped.tolist() == [False, True, True, True, True]
+    with pytest.raises(scumble.DataError, match=r"3 cells are .* 1 in column 'age', 1 in column 'sex'") as refused:
+        schema.encode(rows)
+    assert "missing=True" in str(refused.value) and "invalid='drop'" in str(refused.value)
+    assert "secret" not in str(refused.value) and "41.7" not in str(refused.value)
+    with pytest.raises(scumble.ParameterError, match="`invalid` must be"):
+        schema.encode(rows, invalid="ignore")
+
+
+# ---- hostile files ----
+
+REFUSED = {
+    "": "has no columns",
+    "columns = 5": "has no columns",
+    "[columns]": "has no columns",
+    "age = 5": "has 'age' where only columns may stand",
+    "[age]\nkind = 'number'": r"write \[columns.age\]",
+    "[columns]\nage = 5": "Column 'age' must be a table",
+    "[columns.age]": "Column 'age' needs a `kind`",
+    "[columns.age]\nkind = 'nubmer'": "Did you mean 'number'",
+    "[columns.age]\nkind = 5": "needs a `kind`",
+    "[columns.age]\nkind = ['number']": "needs a `kind`",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhihg = 2": "'hihg' that a number does not know. Did you mean 'high'",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\ncuts = 2": "setting 'cuts'",
+    "[columns.age]\nkind = 'number'\nlow = 1": "Column 'age': `high` is still blank",
+    "[columns.age]\nkind = 'number'\nlow = {}\nhigh = 5": "Column 'age': `low` must be a finite number",
+    "[columns.age]\nkind = 'number'\nlow = nan\nhigh = 5": "`low` must be a finite number",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\nedges = [[1]]": "`edges` must be",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\nwhole = 'true'": "`whole` must be True or False",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = 2\ncells = 10000000": "`cells` must be",
+    "[columns.age]\nkind = 'category'": "Column 'age' lacks settings",
+    "[columns.age]\nkind = 'category'\nvalues = [[]]": "`values` must be text",
+    "[columns.age]\nkind = 'category'\nvalues = {a = 1}": "`values` must be a list",
+    "[columns.age]\nkind = 'date'\nlow = 12:00:00\nhigh = 2020-01-01": "`low` must be a date",
+    "[columns.age]\nkind = 'category'\nvalues = ['" + "a" * 20_000 + "']": "`values` must be text",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = " + "9" * 4000: "`high` must be a finite number",
+    "[columns.'']\nkind = 'boolean'": "1 to 1,000 letters",
+    "[columns.age]\nkind = 'boolean'\n[columns.age]\nkind = 'boolean'": "is not TOML",
+    "[columns.age\n": "is not TOML at line 1, column",
+    "x = " + "[" * 5000: "is not TOML",
+    "x = " + "9" * 5000: "x.toml",
+    "\ud800".encode("utf-8", "surrogatepass"): "is not TOML",  # type: ignore[dict-item]
+    "name,income\nAda,41717\n": "is not TOML at line 1, column",
+}
+
+
+@pytest.mark.parametrize("place", range(len(REFUSED)))
+def test_what_is_no_schema_is_refused_in_words(tmp_path: Path, place: int) -> None:
+    text, words = list(REFUSED.items())[place]
+    path = tmp_path / "x.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(scumble.ParameterError, match=words) as refused:
+        Schema.load(path)
+    assert str(refused.value).startswith("x.toml") and len(str(refused.value)) < 600
+    assert "41717" not in str(refused.value) and refused.value.__cause__ is None
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="There is no schema"):
+        Schema.load(tmp_path / "none.toml")
+    with pytest.raises(scumble.FileError, match="Cannot read"):
+        Schema.load(tmp_path)
+    big = tmp_path / "big.toml"
+    big.write_bytes(b"#" * (toml.MOST_BYTES + 1))
+    with pytest.raises(scumble.ParameterError, match="larger than 4 MiB"):
+        Schema.load(big)
+    with pytest.raises(FileNotFoundError):
+        SCHEMA.save(tmp_path / "nowhere" / "x.toml")
+
+
+def test_dates_of_toml_are_dates() -> None:
+    times = b"[columns.x]\nkind = 'category'\nvalues = [2020-01-01, 2020-01-01T12:00:00+02:00]"
+    assert toml_column(times).values == ("2020-01-01", "2020-01-01T10:00:00Z")
+    text = b"[columns.x]\nkind = 'date'\nlow = 2020-01-01\nhigh = 2020-06-01T12:00:00Z\nresolution = 'hour'"
+    assert toml_column(text) == Date("2020-01-01", "2020-06-01T12:00Z", resolution="hour")
+
+
+def toml_column(text: bytes) -> Any:
+    return scumble.schema.Column.from_dict(toml.parse(text, "x")["x"], "x")
+
+
+def test_damaged_files_are_sound_or_refused(tmp_path: Path) -> None:
+    """Bytes changed, cut out, doubled: a schema, or a ParameterError."""
+    rng = random.Random(5)
+    SCHEMA.save(tmp_path / "s.toml")
+    good = (tmp_path / "s.toml").read_bytes()
+    described = json.dumps(SCHEMA.to_dict())
+    refused = 0
+    for _ in range(400):
+        data = bytearray(good)
+        for _ in range(rng.randint(1, 4)):
+            at, length = rng.randrange(len(data)), rng.randint(0, 9)
+            piece = rng.choice([b"", bytes(rng.randbytes(2)), data[at : at + length] * 2, b"1e9", b"[", b'"', b"-"])
+            data[at : at + length] = piece
+        (tmp_path / "s.toml").write_bytes(data)
+        try:
+            Schema.load(tmp_path / "s.toml")
+        except scumble.ParameterError:
+            refused += 1
+        text = described[: (at := rng.randrange(len(described)))] + rng.choice("0[]{},:ae\"'") + described[at + 1 :]
+        try:
+            Schema.from_dict(json.loads(text))
+        except (scumble.ParameterError, json.JSONDecodeError):
+            refused += 1
+    assert refused > 100
+    for odd in (None, [], {}, {"columns": {}}, {"columns": [5]}, {"columns": [{"name": 5}]}, {"columns": [], "x": 1}):
+        with pytest.raises(scumble.ParameterError):
+            Schema.from_dict(odd)
+    with pytest.raises(scumble.ParameterError, match="given twice"):
+        Schema.from_dict({"columns": [{"name": "a", "kind": "boolean"}] * 2})
+
+
+# ---- drafts ----
+
+
+def test_a_draft_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
+    kinds = pa.schema(
+        {
+            "age": pa.int64(),
+            "hours per week": pa.float32(),
+            "price": pa.decimal128(9, 2),
+            "seen": pa.timestamp("ns"),
+            "sex": pa.dictionary(pa.int8(), pa.string()),
+            "ok": pa.bool_(),
+        }
+    )
+    text = draft(kinds)
+    path = tmp_path / "people.toml"
+    path.write_text(text)
+    with pytest.raises(scumble.ParameterError, match=r"9 blanks left: low of 'age', high of 'age', .*values of 'sex'"):
+        Schema.load(path)
+    numbered = iter(range(100))
+    filled = text.replace('["<?>"]', '["F", "M"]')
+    for _ in range(6):
+        filled = filled.replace('"<?>"', str(next(numbered)), 1)
+    path.write_text(filled)
+    with pytest.raises(scumble.ParameterError, match=r"2 blanks left.*for low of 'seen', the smallest value"):
+        Schema.load(path)
+    path.write_text(filled.replace('"<?>"', "2020-01-01", 1).replace('"<?>"', "'2021-01-01'", 1))
+    found = Schema.load(path)
+    assert found == Schema(
+        {
+            "age": Number(0, 1, whole=True),
+            "hours per week": Number(2, 3),
+            "price": Number(4, 5),
+            "seen": Date("2020-01-01", "2021-01-01"),
+            "sex": Category(["F", "M"]),
+            "ok": Boolean(),
+        }
+    )
+
+
+def test_a_draft_of_names_alone(tmp_path: Path) -> None:
+    text = draft({"age": None, 'a "b"': None})
+    assert list(tomllib.loads(text)["columns"]) == ["age", 'a "b"']
+    with pytest.raises(scumble.ParameterError, match=r"2 blanks left: kind of 'age', .* what it holds: .number"):
+        toml.parse(text.encode(), "x.toml")
+    for odd in ({}, None, ["age"]):
+        with pytest.raises(scumble.ParameterError, match="for each column by its name"):
+            draft(odd)  # type: ignore[arg-type]

@@ -1,0 +1,290 @@
+"""Where cells begin, what lies in them, and that a synthetic value comes back to its level."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import mpmath
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble.schema import Boolean, Category, Column, Date, Number, line
+from scumble.schema.column import Part
+from scumble.schema.edges import real_edges, whole_edges
+
+# ---- edges, which files depend on for ever ----
+
+
+def test_the_cells_of_a_file_stay_what_they_are() -> None:
+    """These very numbers: another edge would move records of sketches that were made before."""
+    assert whole_edges(0, 99_999, 12, log=True) == [0, 1, 2, 5, 15, 45, 135, 406, 1221, 3673, 11049, 33240, 100000]
+    assert whole_edges(-3, 1000, 7, log=False) == [-3, 140, 283, 427, 570, 714, 857, 1001]
+    assert real_edges(0.0, 50.0, 6, log=True) == [
+        0.0,
+        5e-05,
+        0.0015811388300841897,
+        0.05,
+        1.5811388300841898,
+        50.0,
+    ]
+    assert real_edges(-0.1, 0.2, 3, log=False) == [-0.1, 0.0, 0.1, 0.2]
+    assert Number(0, 1).size == 64 and Number(1, 128, whole=True).size == 128 and Number(1, 129, whole=True).size == 64
+    assert Date("2020-01-01", "2020-02-29").size == 60 and Date("2020-01-01", "2020-12-31").size == 64
+
+
+@given(low=st.floats(1e-200, 1e200), ratio=st.floats(1.001, 1e50), cells=st.integers(1, 40))
+@settings(deadline=None, max_examples=60)
+def test_logarithmic_edges_are_correctly_rounded(low: float, ratio: float, cells: int) -> None:
+    high = low * ratio
+    with mpmath.workdps(60):
+        want = [float(mpmath.mpf(low) * (mpmath.mpf(high) / low) ** (mpmath.mpf(k) / cells)) for k in range(1, cells)]
+    assert real_edges(low, high, cells, log=True) == [low, *want, high]
+
+
+@given(low=st.floats(-1e100, 1e100), high=st.floats(-1e100, 1e100), cells=st.integers(1, 40))
+def test_linear_edges_are_correctly_rounded(low: float, high: float, cells: int) -> None:
+    if low < high:
+        width = Fraction(high) - Fraction(low)
+        want = {float(Fraction(low) + width * Fraction(k, cells)) for k in range(cells + 1)}
+        assert real_edges(low, high, cells, log=False) == sorted(want)
+
+
+@given(low=st.integers(0, 10**6), span=st.integers(1, 10**9), cells=st.integers(1, 200), log=st.booleans())
+def test_whole_cells_are_as_many_as_asked_for(low: int, span: int, cells: int, log: bool) -> None:
+    edges = whole_edges(low, low + span, cells, log=log)
+    assert edges[0] == low and edges[-1] == low + span + 1
+    assert all(one < other for one, other in pairwise(edges))
+    most = min(cells, span + 1)
+    assert len(edges) - 1 == (2 if log and low == 0 and most == 1 else most)
+
+
+# ---- columns of any make ----
+
+BOUND = st.integers(-50, 50)
+
+
+@st.composite
+def numbers(draw: Any) -> Number:
+    whole, log = draw(st.booleans()), draw(st.booleans())
+    low = draw(st.integers(0, 5) if log else BOUND)
+    high = low + draw(st.integers(1, 2000))
+    options: dict[str, Any] = {"whole": whole, "scale": "log" if log else "linear", "missing": draw(st.booleans())}
+    if draw(st.booleans()):
+        inner = draw(st.lists(st.integers(low + 1, high), max_size=5, unique=True))
+        return Number(edges=sorted({low, *inner, high}), **options)
+    return Number(low, high, cells=draw(st.sampled_from([None, 1, 2, 3, 7, 40])), **options)
+
+
+@st.composite
+def dates(draw: Any) -> Date:
+    resolution = draw(st.sampled_from([None, "day", "hour", "minute", "second"]))
+    low = draw(st.dates(dt.date(1900, 1, 1), dt.date(2100, 1, 1)))
+    high = low + dt.timedelta(days=draw(st.integers(1, 400)))
+    cells = draw(st.sampled_from([None, 1, 5]))
+    return Date(low, high.isoformat(), resolution=resolution, cells=cells, missing=draw(st.booleans()))
+
+
+WORDS = st.one_of(st.text("abé\"'\\\n\x7f#", max_size=3), st.integers(-3, 3), st.just(0.5), st.booleans())
+
+
+@st.composite
+def categories(draw: Any) -> Category:
+    words = draw(st.lists(WORDS, min_size=1, max_size=6, unique_by=lambda word: repr(word).strip("'")))
+    return Category(words, other=draw(st.booleans()), missing=draw(st.booleans()))
+
+
+COLUMNS = st.one_of(numbers(), dates(), categories(), st.builds(Boolean, missing=st.booleans()))
+
+
+@settings(deadline=None, max_examples=150)
+@given(column=COLUMNS, seed=st.integers(0, 2**32))
+def test_what_is_drawn_comes_back_to_its_level(column: Column, seed: int) -> None:
+    codes = np.repeat(np.arange(column.size), 5)
+    drawn = column.decode(codes, np.random.default_rng(seed))
+    back = column.encode(drawn).codes
+    assert back.tolist() == codes.tolist()
+    gone = column.missing * (codes == column.size - 1)
+    assert [cell is None for cell in drawn.to_pylist()] == gone.tolist()
+
+
+@settings(deadline=None, max_examples=100)
+@given(column=COLUMNS)
+def test_levels_have_names_of_their_own(column: Column) -> None:
+    assert len(column.levels) == column.size == len(set(column.levels)) == len(column.representative)
+    everything = column.weights(Part((column.line,), True))
+    assert everything[0].tolist() == [1.0] * column.size and not everything[1].any()
+    nothing = column.weights(Part(()))
+    assert nothing[0].tolist() == [0.0] * column.size and not nothing[1].any()
+    assert eval(repr(column), {type(column).__name__: type(column)}) == column
+    assert Column.from_dict(column.to_dict(), "x") == column and hash(column) is not None
+
+
+@settings(deadline=None, max_examples=150)
+@given(column=numbers(), shares=st.lists(st.floats(0, 1, exclude_max=True), min_size=2, max_size=2))
+def test_the_share_of_a_cell_is_where_its_values_lie(column: Number, shares: list[float]) -> None:
+    """`at` and `shares` are two readings of one law: the share below the value at share u is u."""
+    codes = np.arange(column.cuts.size)
+    values = column.cuts.at(codes, np.full(len(codes), shares[0]))
+    for code, value in zip(codes, values, strict=True):
+        first, end = column.cuts.edges[code : code + 2]
+        place = line.place_of(float(value)) if column.cuts.real else int(value)
+        below, _ = column.cuts.shares(line.joined(((column.line[0], place),)))
+        upto, _ = column.cuts.shares(((column.line[0], place + 1),))
+        assert first <= place < end
+        assert below[code] - 1e-9 <= shares[0] <= upto[code] + 1e-9
+
+
+@settings(deadline=None, max_examples=100)
+@given(column=numbers())
+def test_the_mean_of_a_cell_is_the_mean_of_its_values(column: Number) -> None:
+    steps = (np.arange(20_000) + 0.5) / 20_000
+    for code, mean in enumerate(column.cuts.means):
+        values = column.cuts.at(np.full(len(steps), code), steps)
+        width = float(np.ptp(values)) + 1e-12 * abs(mean)
+        assert abs(values.mean() - mean) <= 1e-3 * width + 1e-12
+
+
+def test_the_parts_of_a_cell_by_hand() -> None:
+    cut = Number(0, 100, cells=4)
+    assert cut.weights(Part(((line.place_of(60.0), cut.line[1]),)))[0] == pytest.approx([0, 0, 0.6, 1])
+    log = Number(1, 10_000, scale="log", cells=2)
+    share, partly = log.weights(Part(((line.place_of(10.0), log.line[1]),)))
+    assert share == pytest.approx([0.5, 1]) and partly.tolist() == [True, False]
+    whole = Number(0, 99, whole=True, cells=10, missing=True)
+    share, partly = whole.weights(Part(((5, 12), (15, 17)), False))
+    assert share == pytest.approx([0.5, 0.4, *[0.0] * 9]) and partly.tolist() == [True, True, *[False] * 9]
+    assert whole.representative[:2].tolist() == [4.5, 14.5] and math.isnan(whole.representative[-1])
+    geometric = Number(1, 9, whole=True, scale="log", cells=1)
+    weights = np.log1p(1 / np.arange(1, 10))
+    assert geometric.representative[0] == pytest.approx(np.arange(1, 10) @ weights / weights.sum())
+
+
+def test_cells_as_narrow_as_floats_are() -> None:
+    narrow = Number(1, math.nextafter(math.nextafter(1, 2), 2), cells=9, missing=True)
+    one, two, three = 1.0, math.nextafter(1, 2), math.nextafter(math.nextafter(1, 2), 2)
+    assert narrow.encode([one, two, three, 0, 9]).codes.tolist() == [0, 1, 1, 0, 1]
+    assert len(set(narrow.levels)) == 3
+    share, partly = narrow.weights(Part(((line.place_of(three), narrow.line[1]),)))
+    assert share.tolist() == [0, 0.5, 0] and partly.tolist() == [False, True, False]
+    wide = Number(-1e300, 1e300, cells=2)
+    assert wide.weights(Part(((line.place_of(-5e299), 0),)))[0] == pytest.approx([0.5, 0])
+    assert [wide.encode([x]).codes[0] for x in (-1e308, -5e-324, 0, 1e308)] == [0, 0, 1, 1]
+
+
+def test_zero_has_a_cell_of_its_own() -> None:
+    for column in (
+        Number(0, 99_999, scale="log"),
+        Number(edges=[0, 10, 99_999], scale="log"),
+        Number(0, 1e-9, scale="log"),
+    ):
+        codes = column.encode([0, -0.0, -3, 5e-324, 1e-320]).codes
+        assert codes.tolist() == [0, 0, 0, 1, 1], column
+        assert column.levels[0] == "0" and column.representative[0] == 0
+    whole = Number(0, 99, scale="log", whole=True, edges=[0, 10, 99])
+    assert whole.levels == ("0", "1 to 9", "10 to 99")
+
+
+def test_types_of_synthetic_values() -> None:
+    rng = np.random.default_rng(0)
+    kinds = {
+        Number(0, 9, whole=True, missing=True): pa.int64(),
+        Number(0, 9): pa.float64(),
+        Date("2020-01-01", "2020-01-09"): pa.date32(),
+        Date("2020-01-01T00:00", "2020-01-09"): pa.timestamp("s"),
+        Date("2020-01-01T00:00Z", "2020-01-09"): pa.timestamp("s", "UTC"),
+        Date("2020-01-01", "2020-01-09", resolution="hour"): pa.timestamp("s"),
+        Boolean(): pa.bool_(),
+        Category(["a"]): pa.dictionary(pa.int32(), pa.string()),
+        Category([1, 2]): pa.dictionary(pa.int32(), pa.string()),
+        Category([1, 2], other=False): pa.int64(),
+        Category([1, 2.5], other=False): pa.float64(),
+        Category([True, False], other=False): pa.bool_(),
+        Category([True, 2], other=False): pa.dictionary(pa.int32(), pa.string()),
+    }
+    for column, kind in kinds.items():
+        assert column.decode([0, column.size - 1], rng).type == kind, column
+    assert Category(["a"]).decode([0, 1, 2], rng).to_pylist() == ["a", "(other)", None]
+    for bad in ([0, 9], [-1], [0.5], [[0]]):
+        with pytest.raises(scumble.ParameterError, match="whole numbers from 0 to 1"):
+            Boolean().decode(bad, rng)
+
+
+# ---- refusals ----
+
+BAD: list[tuple[Any, str]] = [
+    (lambda: Number(), "`low` is still blank"),
+    (lambda: Number(0), "`high` is still blank"),
+    (lambda: Number(5, 5), "`high` must be above `low`"),
+    (lambda: Number(math.nan, 5), "`low` must be a finite number"),
+    (lambda: Number(0, math.inf), "`high` must be a finite number"),
+    (lambda: Number(0, 1e301), "`high` must be a finite number"),
+    (lambda: Number(0, 10**400), "`high` must be a finite number"),
+    (lambda: Number(0, 10**5000), "`high` must be a finite number, got inf"),
+    (lambda: Number(0, 1e-300, scale="log"), "`high` must be at least 1e-200"),
+    (lambda: Number(1e-300, 1, scale="log"), "`low` must be zero or above"),
+    (lambda: Number("0", 1), "`low` must be a finite number"),
+    (lambda: Number(True, 5), "`low` must be a finite number"),
+    (lambda: Number(0.5, 5, whole=True), "`low` must be a whole number"),
+    (lambda: Number(0, 2**53, whole=True), "below 2.53"),
+    (lambda: Number(-1, 5, scale="log"), "`low` must be zero or above"),
+    (lambda: Number(0, 5, scale="logarithmic"), "`scale` must be 'linear' or 'log'"),
+    (lambda: Number(0, 5, cells=0), "`cells` must be"),
+    (lambda: Number(0, 5, cells=2**16), "`cells` must be"),
+    (lambda: Number(0, 5, cells=True), "`cells` must be"),
+    (lambda: Number(0, 5, cells=3, edges=[0, 5]), "exclude each other"),
+    (lambda: Number(edges=[0, 5, 5]), "`edges` must be increasing"),
+    (lambda: Number(edges=[0]), "`edges` must be a list"),
+    (lambda: Number(edges="05"), "`edges` must be a list"),
+    (lambda: Number(1, edges=[0, 5]), "`low` must be the outermost"),
+    (lambda: Number(0, 5, outside="wrap"), "`outside` must be"),
+    (lambda: Number(0, 5, missing="yes"), "`missing` must be True or False"),
+    (lambda: Date(), "`low` is still blank"),
+    (lambda: Date("2020-01-01", "2019-01-01"), "`high` must be after `low`"),
+    (lambda: Date("soon", "2019-01-01"), "`low` must be a date"),
+    (lambda: Date("2020", "2021"), "`low` must be a date"),
+    (lambda: Date(2020, 2021), "`low` must be a date"),
+    (lambda: Date("2020-01-01T12:30", "2021-01-01", resolution="day"), "`low` must be a whole day"),
+    (lambda: Date("2020-01-01", "2021-01-01", resolution="week"), "`resolution` must be"),
+    (lambda: Date(edges=["2020-01-01", "2020-01-01", "2020-02-01"]), "`edges` must be increasing"),
+    (lambda: Date("2020-01-01", "2021-01-01", edges=["2020-01-01", "2020-02-01"]), "`edges` must be from"),
+    (lambda: Category([]), "`values` must be a list"),
+    (lambda: Category("ab"), "`values` must be a list"),
+    (lambda: Category(["a", "a"]), "twice"),
+    (lambda: Category([5, "5"]), "twice"),
+    (lambda: Category(["(other)"]), "level of its own"),
+    (lambda: Category([None]), "`values` must be text"),
+    (lambda: Category([math.nan]), "`values` must be text"),
+    (lambda: Category(["\ud800"]), "`values` must be text"),
+    (lambda: Category(["a" * 10_001]), "`values` must be text"),
+    (lambda: Category([2**63]), "`values` must be text"),
+    (lambda: Category(["<?>"]), "`values` is still blank"),
+    (lambda: Category(list(range(2**16))), "at most 65534"),
+    (lambda: Boolean(missing=1), "`missing` must be True or False"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(BAD)))
+def test_bad_parameters_are_refused_in_words(place: int) -> None:
+    make, words = BAD[place]
+    with pytest.raises(scumble.ParameterError, match=words):
+        make()
+
+
+def test_columns_are_values() -> None:
+    assert Number(0, 9) == Number(0.0, 9.0) != Number(0, 9, whole=True)
+    assert Date(dt.date(2020, 1, 1), "2020-02-01") == Date("2020-01-01", np.datetime64("2020-02-01"))
+    assert Date("2020-01-01T12:00+02:00", "2021-01-01T00:00Z").low == "2020-01-01T10:00:00Z"
+    assert Category(["a", np.int64(5)]) == Category(("a", 5)) and Category(["a", "b"]) != Category(["b", "a"])
+    assert len({Category([1]), Category([True]), Category([1.0]), Category(["1"])}) == 4
+    assert Category([dt.date(2020, 1, 1)]).values == ("2020-01-01",)
+    with pytest.raises(AttributeError):
+        Number(0, 9).low = 1  # type: ignore[misc]
+    assert repr(Number(0, 9, whole=True, missing=True)) == "Number(0, 9, whole=True, missing=True)"

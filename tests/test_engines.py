@@ -1,0 +1,188 @@
+"""What every engine promises: discovered by `MODULES`, so a new one is tested by its line there."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble.counting import Engine, Hasher, cpu, engine, gpu, reference
+from scumble.counting.engines import ENGINES, MODULES
+from scumble.counting.exact import _COMPILED
+from scumble.counting.families import FAMILIES, family
+from scumble.design import Design
+from scumble.kernels import Kernel, Records
+
+PROMISED = [name for name, value in vars(Engine).items() if inspect.isfunction(value) and not name.startswith("_")]
+HERE = [name for name in MODULES if name != "gpu" or gpu.available()]
+X = np.random.default_rng(3).normal(size=(300, 3))
+
+
+def sketch(name: str = "auto", kernel: Kernel | None = None, **options: Any) -> scumble.Sketch:
+    made = scumble.Sketch(kernel or scumble.EuclideanKernel(1.0, 2), 3, rows=20, buckets=16, engine=name, **options)
+    return made.update(X)
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("function", PROMISED)
+def test_every_engine_has_what_is_promised(name: str, function: str) -> None:
+    promised = list(inspect.signature(getattr(Engine, function)).parameters)[1:]
+    found = inspect.signature(getattr(import_module(MODULES[name]), function)).parameters
+    assert list(found)[: len(promised)] == promised
+    assert all(more.default is not inspect.Parameter.empty for more in list(found.values())[len(promised) :])
+
+
+def test_the_protocol_is_not_empty() -> None:
+    assert PROMISED == ["suits", "count", "lookup", "sums", "moments"]
+    assert set(ENGINES) == {"auto", *MODULES}
+
+
+@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("kernel", [scumble.ManhattanKernel(0.5, 3), scumble.AngularKernel(5), scumble.HammingKernel()])
+def test_every_engine_agrees_to_the_integer(name: str, kernel: Kernel) -> None:
+    hasher = Hasher(kernel, Design("sobol", 3, 37), buckets=64, width=3)
+    lines = np.arange(37) // 5
+    found, wanted = np.zeros((2, 37, 64), np.int64)
+    by = engine(name)
+    by.count(hasher, [Records(X)], found)
+    reference.count(hasher, [Records(X)], wanted)
+    np.testing.assert_array_equal(found, wanted)
+    some = [Records(X[:50])]
+    read, expected = by.lookup(hasher, some, wanted), reference.lookup(hasher, some, wanted)
+    np.testing.assert_array_equal(read, expected)
+    np.testing.assert_array_equal(by.sums(hasher, some, wanted, lines), np.add.reduceat(expected, range(0, 37, 5)))
+
+
+def test_auto_takes_the_first_that_suits(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert engine("auto", 0) is cpu
+    monkeypatch.setattr(gpu, "driver_present", lambda: True)
+    monkeypatch.setattr(gpu, "available", lambda: 1)
+    assert engine("auto", gpu.WORTH_A_DEVICE) is gpu
+    assert engine("auto", gpu.WORTH_A_DEVICE - 1) is cpu
+    monkeypatch.setattr(gpu, "available", lambda: 0)
+    assert engine("auto", gpu.WORTH_A_DEVICE) is cpu
+    with pytest.raises(scumble.ParameterError, match="`engine` must be one of auto, cpu, gpu, reference"):
+        engine("abacus")
+
+
+# ---- queries obey it ----
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The engines whose sums were asked for, in order."""
+    names: list[str] = []
+    for module in (cpu, reference):
+
+        def noted(*arguments: Any, sums: Any = module.sums, name: str = module.__name__) -> np.ndarray:
+            names.append(name.rpartition(".")[2])
+            return sums(*arguments)
+
+        monkeypatch.setattr(module, "sums", noted)
+    return names
+
+
+@pytest.mark.parametrize("method", ["mean", "median-of-means"])
+@pytest.mark.parametrize("name", ["cpu", "reference"])
+def test_queries_of_a_sketch_and_its_release_obey_the_engine(name: str, method: str, asked: list[str]) -> None:
+    one = sketch(name)
+    exact = one.kernel_sum(X[:9], method=method)
+    release = one.release(1.0)
+    answers = release.kernel_sum(X[:9], method=method)
+    assert asked == [name, name]
+    again = scumble.Release.from_bytes(release.to_bytes())
+    np.testing.assert_array_equal(again.kernel_sum(X[:9], method=method), answers)
+    assert asked == [name, name, "cpu"]  # what was read back has "auto"
+    np.testing.assert_array_equal(sketch("auto").kernel_sum(X[:9], method=method), exact)
+
+
+def test_what_began_with_noise_and_what_was_merged_obey_it(asked: list[str]) -> None:
+    begun = scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=8, buckets=8, engine="reference")
+    first = begun.start_with_noise(1.0).update(X).release()
+    second = scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=8, buckets=8).update(X).release(1.0)
+    first.merge(second).kernel_sum(X[:2])
+    first.kernel_sum(X[:2])
+    assert asked == ["reference", "reference"]
+
+
+def test_a_gpu_that_is_asked_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few the queries; what it cannot do, the sums of the CPU do."""
+    release = sketch("cpu").release(1.0)
+    release._engine = "gpu"
+    given: list[Any] = []
+
+    def moments(hasher: Hasher, records: Any, counts: Any, shift: Any, gain: float, blocks: Any) -> Any:
+        given.append((np.asarray(counts), shift, gain, blocks))
+        return np.arange(4.0), np.ones(4)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu, "moments", moments)
+        assert release.kernel_sum(X[:4]).tolist() == [0.0, 1.0, 2.0, 3.0]
+    (counts, shift, gain, blocks), layout = given[0], release.spec.layout
+    np.testing.assert_array_equal(counts, release.counts)
+    np.testing.assert_allclose(shift, release.counts.mean(axis=1))
+    assert gain == 16 / 15 and blocks is layout.blocks
+    assert release.kernel_sum(X[:4], method="median-of-means").shape == (4,)
+    if not gpu.available():
+        with pytest.raises(scumble.ScumbleError, match="engine='gpu'"):
+            release.kernel_sum(X[:4])
+
+
+class OnDevice:
+    """An array in a device's memory, as far as engines see it."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, *arguments: Any, **options: Any) -> np.ndarray:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def get(self) -> np.ndarray:
+        return self.values
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference"])
+def test_records_on_a_device_are_brought_to_the_host(name: str) -> None:
+    kernel = scumble.EuclideanKernel(1.0)
+    hasher = Hasher(kernel, Design("iid", 3, 9), buckets=8, width=3)
+    there, here = [Records(OnDevice(X))], [Records(X)]  # type: ignore[arg-type]
+    found, wanted = np.zeros((2, 9, 8), np.int64)
+    engine(name).count(hasher, there, found)
+    engine(name).count(hasher, here, wanted)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(engine(name).lookup(hasher, there, wanted), reference.lookup(hasher, here, wanted))
+
+
+# ---- which loops serve which kernel ----
+
+
+def test_every_family_has_a_loop_and_every_loop_a_family() -> None:
+    assert sorted(FAMILIES.values()) == sorted(_COMPILED)
+
+
+class Halved(scumble.EuclideanKernel):
+    """Inherits all but the hash."""
+
+    @staticmethod
+    def code(record: np.ndarray, parameters: np.ndarray) -> float:
+        return np.floor(parameters[0] + record[0] * parameters[1] / 2.0)
+
+    codes = Kernel.codes
+
+
+class Renamed(scumble.EuclideanKernel):
+    """Inherits the hash, too."""
+
+
+def test_a_class_with_a_hash_of_its_own_is_not_counted_by_its_parents_loop() -> None:
+    assert family(Renamed()) == "floor" and family(Halved()) == "python"
+    one, other = (sketch(name, Halved(1.0)).contents()[1]["counts"] for name in ("cpu", "reference"))
+    np.testing.assert_array_equal(one, other)
+    assert np.any(one != sketch("cpu", Renamed(1.0)).contents()[1]["counts"])
