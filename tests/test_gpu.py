@@ -364,3 +364,33 @@ def test_the_device_agrees_whatever_the_units(name: str, size: float) -> None:
         gpu.count(hasher, [Records(X)], counts)
         cpu.count(hasher, [Records(X)], wanted)
         np.testing.assert_array_equal(counts, wanted)
+
+
+@needs_a_device
+@pytest.mark.parametrize("name", SHORT)
+def test_queries_on_the_device_are_those_of_the_processor(name: str) -> None:
+    """To rounding, however few; `method="median-of-means"`, by sums of integers, to the bit."""
+    kernel, d, buckets = KERNELS[name]
+    X = np.random.default_rng(2).normal(size=(500, d))
+    by_cpu, by_gpu = (
+        scumble.Sketch(kernel, d, rows=40, buckets=buckets, engine=engine).update(X) for engine in ("cpu", "gpu")
+    )
+    np.testing.assert_allclose(by_gpu.kernel_sum(X[:9]), by_cpu.kernel_sum(X[:9]), rtol=1e-9, atol=1e-9)
+    both = [one.kernel_sum(X[:9], method="median-of-means") for one in (by_cpu, by_gpu)]
+    np.testing.assert_array_equal(*both)
+
+
+@needs_a_device
+@pytest.mark.parametrize("engine", ["auto", "cpu", "gpu", "reference"])
+def test_every_engine_takes_tables_on_the_device(engine: str) -> None:
+    import cupy
+
+    X = np.random.default_rng(2).normal(size=(500, 3))
+    here, there = (
+        scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=40, buckets=64, engine=engine).update(table)
+        for table in (X, cupy.asarray(X))
+    )
+    np.testing.assert_array_equal(here.contents()[1]["counts"], there.contents()[1]["counts"])
+    for n in (9, 100):
+        np.testing.assert_allclose(there.kernel_sum(cupy.asarray(X[:n])), here.kernel_sum(X[:n]), rtol=1e-12)
+    assert there.update(cupy.asarray(X[:0])).count == 500

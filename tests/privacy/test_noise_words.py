@@ -189,3 +189,31 @@ def test_fresh_words_have_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_margin_is_above_what_the_proof_adds_up() -> None:
     """Lemma 1, (a) to (f), in units of 2⁻⁴⁴."""
     assert noise.MARGIN > (1 + 0.01 + 0.0625 + 0.2525 + 0.1) * 2.0**-44
+
+
+@pytest.mark.parametrize(("law", "draw"), [("laplace", noise.discrete_laplace), ("gaussian", noise.discrete_gaussian)])
+def test_opendp_adds_its_noise_to_zeros_at_a_scale_rounded_up(monkeypatch: pytest.MonkeyPatch, law: str, draw: Any):
+    """The float64 nearest to 1/3 is below it: never less noise than claimed."""
+    import opendp.prelude as dp
+
+    asked: list[tuple[str, float]] = []
+
+    def made(name: str) -> Any:
+        return lambda *_, scale: asked.append((name, scale)) or (lambda values: values)
+
+    for name in ("laplace", "gaussian"):
+        monkeypatch.setattr(dp.m, f"make_{name}", made(name))
+    found = draw(Fraction(1, 3), (2, 3), backend="opendp")
+    assert found.shape == (2, 3) and not found.any()
+    assert asked == [(law, math.nextafter(1 / 3, 1.0))] and Fraction(asked[0][1]) > Fraction(1, 3)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(10**6)])
+def test_the_slow_path_by_definition(calls: Any, scale: Fraction) -> None:
+    """The same decisions, one by one, on words that go on with 100…0."""
+    law, t = Law(scale), math.floor(scale) + 1
+    for word in noise._entropy(60).tolist():
+        assert noise._laplace_trial(scale, word) == law.draw(word, 64)
+        for proposal in (0, 1, -2, math.ceil(scale), -math.ceil(2 * scale)):
+            gamma = exact((abs(proposal) - scale**2 / t) ** 2 / (2 * scale**2))
+            assert noise._accepts(scale, proposal, word >> 48) == (minus_log((word >> 48) + 0.5, 16) > gamma)

@@ -7,6 +7,7 @@ equal to the integer. ``reference`` is the oracle that tests compare the others 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -84,5 +85,6 @@ def engine(name: str, work: int = 0) -> Engine:
     return _loaded(name)
 
 
+@cache
 def _loaded(name: str) -> Engine:
     return cast(Engine, import_module(MODULES[name]))

@@ -143,9 +143,9 @@ class Kernel(ABC):
             return Records(values, offsets), missing[:, None]
         values = table.numeric(which)
         limit = self._limits(table.names, which)
-        if len(values) <= FEW:
+        if len(values) <= FEW and isinstance(values, np.ndarray):  # not on a device
             return Records(values), ~(np.abs(values) <= limit)
-        if values.max() <= limit.min() and values.min() >= -limit.min():
+        if len(values) and values.max() <= limit.min() and values.min() >= -limit.min():
             return Records(values), np.broadcast_to(np.False_, values.shape)
         return Records(values), np.stack([~(abs(values[:, j]) <= limit[j]) for j in range(len(which))], axis=1)
 
