@@ -139,6 +139,16 @@ def test_a_share_is_reported_as_the_law_says(law: Law) -> None:
         assert taker.draws == [law.shares.drawn(scale, 3) for scale in (claim.scales.counters, claim.scales.count)]
 
 
+def test_shares_that_add_up_exactly_need_no_room() -> None:
+    for epsilon, delta in BUDGETS:
+        claim = calibrate_shares(60, custodians=4, epsilon=epsilon, delta=delta)
+        shares, scale = claim.law.shares, claim.scales.counters
+        assert shares is not None and (shares.slack == 0) == claim.law.pure
+        assert 0 <= shares.distance(scale, 4) <= shares.slack
+        ideal = claim.law.curve(claim.moves, claim.scales, 1e-5)
+        assert (claim._curve(1e-5) == ideal) == claim.law.pure
+
+
 def test_a_law_that_does_not_split_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(LAPLACE), "shares", None)
     with pytest.raises(PrivacyError, match="Several custodians cannot draw discrete Laplace noise together"):
