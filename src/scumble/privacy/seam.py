@@ -22,9 +22,6 @@ import numpy as np
 
 from scumble.errors import PrivacyError
 
-if TYPE_CHECKING:
-    pass
-
 Published = tuple[np.ndarray, int | None]
 """Counters, and the count if there is one."""
 
