@@ -76,12 +76,25 @@ def test_weights_are_in_the_ratio_of_inverse_variances() -> None:
     assert combined(Estimate(10.0, 0.0), Estimate(20.0, 0.0))[0] == 15.0
 
 
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("variance", [0.5, 3.0, 30.0])
+def test_no_other_weight_is_better(variance: float, correlation: float) -> None:
+    one, other = Estimate(0.0, 4.0), Estimate(0.0, variance)
+    _, best = combined(one, other, correlation)
+
+    def summed(w: float) -> float:
+        return w**2 * 4 + (1 - w) ** 2 * variance + 2 * correlation * w * (1 - w) * math.sqrt(4 * variance)
+
+    assert 0 <= best <= 1
+    assert all(summed(best) <= summed(w) + 1e-12 for w in np.linspace(0, 1, 101))
+
+
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 def test_a_rehearsal_repeats_the_release(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
     """Views of made-up rows, with noise of the stated variance: 6 σ of the mean square of 37 · 8 normals (Laplace: of
     kurtosis 6) is 6 · √(5/296) = 0.78 of it; the seed is fixed."""
     seen = evidence(table(), 30.0, 1, law)
-    parts = list(rehearse(seen, law, 7))
+    parts = rehearse(seen, law, 7)
     assert len(parts) == rehearsals.REHEARSALS
     squares = []
     for part in parts:
@@ -149,5 +162,26 @@ def test_the_same_reading_twice() -> None:
 def test_the_law_needs_no_pairs() -> None:
     seen = evidence(table(), 25.0, 0)
     alone = replace(seen, views=tuple(v for v in seen.views if len(v.columns) < 2))
-    parts = list(rehearse(alone, "gaussian", 1, times=2))
+    parts = rehearse(alone, "gaussian", 1, times=2)
     assert np.isfinite(error_law(alone, parts, np.random.default_rng(0))).all()
+
+
+def test_pairs_without_a_view_widen_the_interval() -> None:
+    """Columns that repeat each other, released one by one: nobody can know, and the interval says so."""
+    generator = np.random.default_rng(0)
+    same = generator.integers(6, size=4000)
+    seen = evidence(np.stack([same, same // 2, same % 4], axis=1), 5.0, 0)
+    alone = replace(seen, views=tuple(v for v in seen.views if len(v.columns) < 2))
+    both = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
+    known, unknown = Reading(seen, "gaussian", 1).count(both), Reading(alone, "gaussian", 1).count(both)
+    assert unknown.variance > 9 * known.variance
+    # φ²·p(1 − p)·q(1 − q)·n² for thirds, and little rehearsed noise beside it
+    assert math.sqrt(unknown.variance) == pytest.approx(0.13 * 2 / 9 * 4000, rel=0.3)
+
+
+def test_conditions_finer_than_groups_are_less_certain() -> None:
+    reading = Reading(evidence(table(), 5.0, 0), "gaussian", 1)
+    whole = reading._unseen([(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})])
+    half = reading._unseen([(1.0, {0: [1, 0, 0, 0, 0, 0], 1: [1, 0, 0]})])
+    assert whole == pytest.approx(0, abs=1e-6)
+    assert half > 1

@@ -1,11 +1,13 @@
-"""A count read twice: off the view's own cells, whose law is known, and off the model; both by inverse variance.
+"""A count read twice: off the view's own cells, whose law is known, and off the model; then the best mean of both.
 
 Cells of a view are noisy but unbiased: a weighted sum of them has variance Σ w²·variance, exactly. The model is less
-noisy but may be off. The weights of the two are in the ratio of their inverse variances.
+noisy but may be off. The surer one weighs more; and as the same noise is in both, one that is far less sure weighs
+nothing.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,10 +55,15 @@ def inside(evidence: Evidence, condition: Condition) -> Estimate | None:
     return _read(view, weights)
 
 
-def combined(one: Estimate, other: Estimate) -> tuple[float, float]:
-    """The value by inverse variance, and the weight of the first."""
-    total = one.variance + other.variance
-    weight = other.variance / total if total > 0 else 0.5
+def combined(one: Estimate, other: Estimate, correlation: float = 0.0) -> tuple[float, float]:
+    """The best mean of two estimates, and the weight of the first in it.
+
+    For errors of deviations s, t and correlation ρ, w² s² + (1 − w)² t² + 2ρ w(1 − w) s t is least at
+    w = (t² − ρ s t)/(s² + t² − 2ρ s t); by inverse variance, if they are independent. Neither weight is negative.
+    """
+    shared = correlation * math.sqrt(one.variance * other.variance)
+    total = one.variance + other.variance - 2 * shared
+    weight = min(max((other.variance - shared) / total, 0.0), 1.0) if total > 0 else 0.5
     return weight * one.value + (1 - weight) * other.value, weight
 
 

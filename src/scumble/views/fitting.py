@@ -13,12 +13,14 @@ Starts are derived from a seed: the same evidence and seed give the same mixture
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from scumble.views.evidence import Evidence
+from scumble.views.evidence import Evidence, simplex
 from scumble.views.mixture import Mixture, together
 
 Singles = npt.NDArray[np.float32]
@@ -145,7 +147,7 @@ def descend(
     fit = Descent(targets, components, generator)
     chi = np.inf
     for number in range(STEPS):
-        chi = fit.step(RATE)
+        chi = fit.step(RATE * min(1.0, 2.2 - 2 * number / STEPS))  # smaller steps at the end
         if chi <= goal or (number == STEPS // 2 and chi > NEAR * goal):
             break
     return fit, chi
@@ -161,6 +163,8 @@ def fitted(
     goal: float = GOAL,
 ) -> Mixture:
     """The mean of several fits, over all levels of all columns.
+
+    Small products are not worth a second thread: call this within `one_thread`, where BLAS has several.
 
     Parameters
     ----------
@@ -180,22 +184,31 @@ def fitted(
     Mixture
         Its columns have all levels: those of a group have the shares that the single column shows.
     """
-    from threadpoolctl import threadpool_limits
-
     targets = Targets.of(evidence)
     if not targets.pair_precision.any():  # nothing ties columns together
-        fits = components = most = 1
+        return Mixture(
+            np.ones(1),
+            tuple(simplex(evidence.single(j).counts / evidence.count)[None] for j in range(len(evidence.columns))),
+        )
     parts = []
-    with threadpool_limits(1, "blas"):  # small products: a second thread costs more than it brings
-        size = components
-        for number in range(fits):
-            while True:
-                fit, chi = descend(targets, size, np.random.default_rng([seed, number, size]), goal=goal)
-                if chi <= goal or size >= most:
-                    break
-                size *= 2
-            parts.append(_refined(fit, evidence))
+    size = components
+    for number in range(fits):
+        while True:
+            fit, chi = descend(targets, size, np.random.default_rng([seed, number, size]), goal=goal)
+            if chi <= goal or size >= most:
+                break
+            size = min(2 * size, most)
+        parts.append(_refined(fit, evidence))
     return together(parts)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within, BLAS uses one thread: for small products a second one costs more than it brings."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):
+        yield
 
 
 def _refined(fit: Descent, evidence: Evidence) -> Mixture:

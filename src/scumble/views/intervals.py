@@ -5,13 +5,15 @@ of the same size and number of conditions err alike, so a law smooths them: squa
 
     log E[error²] = β₀ + β₁ log p + β₂ log² p + β₃ (number of conditions),    p = min(share, 1 − share),
 
-fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.15². Small
+fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.05². Small
 counts err in ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
 
-What was never measured, no rehearsal can show. Of two columns without a view, the model knows nothing or what others
-imply; their conditions may be correlated. The correlation of random conditions of two columns had a root mean square of
-0.13 on Adult (0.08 to 0.13 on made-up tables). So each such pair adds the square of φ·√(p(1 − p)q(1 − q)), times the
-share of the other conditions: with φ = 0.13 if no pair was measured, and half of that if the strongest ones were.
+What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
+groups tell the conditions; no view, nothing. A condition's variance p(1 − p) is that between groups and that within
+them, T = B + W, and the unseen part of two conditions is T₁T₂ − B₁B₂ (T₁T₂ without a view). It may be correlated:
+random conditions of two columns were, with a root mean square of φ = 0.13, on Adult (0.08 to 0.13 on made-up tables).
+So each pair adds φ² times its unseen part, times the squared share of the other conditions; half of φ where pairs were
+measured, as what they tell comes first.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +29,7 @@ import numpy.typing as npt
 from scumble.views.budgeting import Law
 from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence
-from scumble.views.fitting import fitted
+from scumble.views.fitting import FITS, fitted, one_thread
 from scumble.views.mixture import Condition
 from scumble.views.rehearsal import Rehearsal, rehearse
 
@@ -34,8 +37,19 @@ Floats = npt.NDArray[np.float64]
 
 QUESTIONS = 200
 MOST_CONDITIONS = 4
-CAUTION = 1.15
+CAUTION = 1.05
 UNKNOWN_CORRELATION = 0.13
+SHARED_NOISE = 0.5
+"""Correlation of a view's error and the model's, as the same noise is in both."""
+
+
+@dataclass(frozen=True)
+class _Variances:
+    mean: float
+    total: float
+    between: float
+
+
 SMALL = 0.003
 
 
@@ -54,17 +68,23 @@ class Reading:
 
     def __init__(self, evidence: Evidence, law: Law, seed: int) -> None:
         self.evidence = evidence
-        self.model = fitted(evidence, seed)
+        with one_thread():
+            self.model = fitted(evidence, seed)
         self._law = law
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
         self._coefficients: Floats = np.zeros(4)
+        self._pairs = {view.columns for view in evidence.views if len(view.columns) == 2}
+        self._marginals = [self.model.table([j]) for j in range(len(evidence.columns))]
 
     def prepare(self) -> None:
         """Rehearse, if that was not done: once, when errors are first asked for."""
         if not self._rehearsals:
-            rehearsals = list(rehearse(self.evidence, self._law, self._seed))
-            self._coefficients = error_law(self.evidence, rehearsals, np.random.default_rng([self._seed, QUESTIONS]))
+            with one_thread():
+                needed = len(self.model.weights) // FITS
+                rehearsals = rehearse(self.evidence, self._law, self._seed, components=max(needed, 1))
+                generator = np.random.default_rng([self._seed, QUESTIONS])
+                self._coefficients = error_law(self.evidence, rehearsals, generator)
             self._rehearsals = rehearsals
 
     def count(self, condition: Condition) -> Estimate:
@@ -76,27 +96,36 @@ class Reading:
         own_squares = float(np.mean([_error(rehearsal, condition) ** 2 for rehearsal in self._rehearsals]))
         mixed = (own_squares + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
-        estimate = Estimate(modelled, variance + self._unmeasured(condition))
+        estimate = Estimate(modelled, variance + self._unseen(condition))
         own = inside(self.evidence, condition)
         return estimate if own is None else self._both(own, estimate, condition)
 
-    def _unmeasured(self, condition: Condition) -> float:
-        """The variance for pairs of columns that no view shows together."""
-        pairs = {view.columns for view in self.evidence.views if len(view.columns) == 2}
-        phi = UNKNOWN_CORRELATION / 2 if pairs else UNKNOWN_CORRELATION
+    def _unseen(self, condition: Condition) -> float:
+        """The variance for what no view shows of pairs of conditions."""
+        phi = UNKNOWN_CORRELATION / 2 if self._pairs else UNKNOWN_CORRELATION
         variance = 0.0
         for coefficient, product in condition:
-            whole = self.model.share([(1.0, product)])
-            alone = {j: min(max(self.model.share([(1.0, {j: weights})]), 1e-9), 1.0) for j, weights in product.items()}
+            whole = self.model.share([(1.0, product)]) * self.evidence.count
+            parts = {j: self._variances(j, np.asarray(weights, float)) for j, weights in product.items()}
             for i, j in itertools.combinations(sorted(product), 2):
-                if (i, j) not in pairs:
-                    odds = (1 - alone[i]) / alone[i] * (1 - alone[j]) / alone[j]
-                    variance += (coefficient * phi * whole * self.evidence.count) ** 2 * odds
+                unseen = parts[i].total * parts[j].total
+                if (i, j) in self._pairs:
+                    unseen -= parts[i].between * parts[j].between
+                rest = whole / max(parts[i].mean * parts[j].mean, 1e-9)
+                variance += (coefficient * phi * rest) ** 2 * unseen
         return variance
+
+    def _variances(self, column: int, weights: Floats) -> _Variances:
+        """A condition's mean, its variance, and the part of that between groups."""
+        group, share = self.evidence.groups[column], self._marginals[column]
+        mean = float(share @ weights)
+        masses = np.bincount(group, share)
+        means = np.bincount(group, share * weights) / np.maximum(masses, 1e-300)
+        return _Variances(mean, float(share @ (weights - mean) ** 2), float(masses @ (means - mean) ** 2))
 
     def _both(self, own: Estimate, modelled: Estimate, condition: Condition) -> Estimate:
         """Cells and model together. They share noise, so what both err by is rehearsed, too."""
-        value, weight = combined(own, modelled)
+        value, weight = combined(own, modelled, SHARED_NOISE)
         errors = []
         for rehearsal in self._rehearsals:
             cells = inside(rehearsal.evidence, condition)

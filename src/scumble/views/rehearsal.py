@@ -1,7 +1,7 @@
 """How far answers are off: the whole release rehearsed on made-up tables, whose truth is known.
 
 1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
-   noise, to a χ² of ¾ per cell): a world with less structure than the table would make the rehearsals too easy.
+   noise, towards a χ² of ¾ per cell): a world with less structure than the table would make the rehearsals too easy.
 2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
    model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
 
@@ -11,7 +11,7 @@ a function of what is public, and the same each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,17 +19,18 @@ import numpy.typing as npt
 
 from scumble.views.budgeting import Law
 from scumble.views.evidence import Evidence, View
-from scumble.views.fitting import fitted
+from scumble.views.fitting import COMPONENTS, fitted
 from scumble.views.mixture import Condition, Mixture
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 REHEARSALS = 8
-WORLD_COMPONENTS = 100
+WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
 REHEARSED_FITS = 2
 """Fewer than in earnest: sooner done, and errors a little too large rather than too small."""
+THREADS = 2
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
 
@@ -76,8 +77,10 @@ class Rehearsal:
         return total
 
 
-def rehearse(evidence: Evidence, law: Law, seed: int, times: int = REHEARSALS) -> Iterator[Rehearsal]:
-    """Release made-up tables as the true one was released.
+def rehearse(
+    evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int = REHEARSALS
+) -> list[Rehearsal]:
+    """Release made-up tables as the true one was released, two at a time.
 
     Parameters
     ----------
@@ -87,12 +90,16 @@ def rehearse(evidence: Evidence, law: Law, seed: int, times: int = REHEARSALS) -
         The law of their noise.
     seed : int
         The release's own number.
+    components : int
+        With how many components fits begin: what the true table's needed.
     times : int
         How often.
     """
-    world = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=2 * WORLD_COMPONENTS, goal=WORLD_GOAL)
+    world = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
     count = round(evidence.count)
-    for number in range(times):
+    kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
+
+    def once(number: int) -> Rehearsal:
         generator = np.random.default_rng([seed, number])
         rows = world.draw(count if count <= MOST_ROWS else 0, generator)
         imitated = tuple(
@@ -100,9 +107,11 @@ def rehearse(evidence: Evidence, law: Law, seed: int, times: int = REHEARSALS) -
             for view in evidence.views
         )
         repeated = replace(evidence, views=imitated)
-        narrow = rows.astype(np.uint8 if max(c.levels for c in evidence.columns) <= 256 else np.int32)
-        model = fitted(repeated, seed + 1 + number, fits=REHEARSED_FITS)
-        yield Rehearsal(np.asfortranarray(narrow), world, repeated, model, evidence.count)
+        model = fitted(repeated, seed + 1 + number, fits=REHEARSED_FITS, components=components)
+        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, model, evidence.count)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(once, range(times)))
 
 
 def _exact(view: View, evidence: Evidence, rows: Integers, world: Mixture) -> Floats:
