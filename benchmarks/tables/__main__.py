@@ -16,6 +16,7 @@ from benchmarks.tables.coverage import coverage
 from benchmarks.tables.data import KNOWN, Table, load, made_up
 from benchmarks.tables.protocol import conjunctions, group_means, learnt, questions, variation
 from benchmarks.tables.releasing import budget, independent, joint, per_class
+from scumble.views.fitting import one_thread
 from scumble.views.mixture import Mixture
 
 BUDGETS = ((1.0, 1e-6), (1.0, 0.0))
@@ -91,4 +92,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_thread():
+        main()

@@ -185,3 +185,11 @@ def test_conditions_finer_than_groups_are_less_certain() -> None:
     half = reading._unseen([(1.0, {0: [1, 0, 0, 0, 0, 0], 1: [1, 0, 0]})])
     assert whole == pytest.approx(0, abs=1e-6)
     assert half > 1
+
+
+def test_large_tables_count_the_chance_of_their_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsals, "MOST_ROWS", 10)
+    reading = Reading(evidence(table(), 5.0, 0), "gaussian", 1)
+    condition = [(1.0, {0: [1, 1, 1, 0, 0, 0], 1: [1, 0, 0], 2: [1, 1, 0, 0]})]
+    share = reading.model.share(condition)
+    assert reading.count(condition).variance > reading.evidence.count * share * (1 - share)

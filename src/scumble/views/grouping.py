@@ -59,8 +59,8 @@ def groups(column: Column, counts: Floats, most: int) -> Integers:
 
     Examples
     --------
-    >>> groups(Column(6, ordered=6), np.array([9., 1., 1., 1., 3., 3.]), 3)
-    array([0, 1, 1, 1, 1, 2])
+    >>> groups(Column(6, ordered=6), np.array([9., 1., 1., 2., 2., 2.]), 3)
+    array([0, 1, 1, 1, 2, 2])
     >>> groups(Column(5), np.array([5., 9., 1., 7., 2.]), 3)
     array([0, 1, 0, 2, 0])
     """

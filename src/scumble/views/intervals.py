@@ -38,6 +38,7 @@ Floats = npt.NDArray[np.float64]
 QUESTIONS = 200
 MOST_CONDITIONS = 4
 CAUTION = 1.05
+SMALL = 0.003
 UNKNOWN_CORRELATION = 0.13
 SHARED_NOISE = 0.5
 """Correlation of a view's error and the model's, as the same noise is in both."""
@@ -48,9 +49,6 @@ class _Variances:
     mean: float
     total: float
     between: float
-
-
-SMALL = 0.003
 
 
 class Reading:
@@ -96,6 +94,8 @@ class Reading:
         own_squares = float(np.mean([_error(rehearsal, condition) ** 2 for rehearsal in self._rehearsals]))
         mixed = (own_squares + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
+        if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
+            variance += self.evidence.count * max(share * (1 - share), 0.0)
         estimate = Estimate(modelled, variance + self._unseen(condition))
         own = inside(self.evidence, condition)
         return estimate if own is None else self._both(own, estimate, condition)
