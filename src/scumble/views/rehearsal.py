@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scumble.views.budgeting import Law
 from scumble.views.evidence import Evidence, View
 from scumble.views.fitting import COMPONENTS, fitted
-from scumble.views.mixture import Condition, Mixture
+from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ REHEARSALS = 8
 WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
 REHEARSED_FITS = 2
-"""Fewer than in earnest: sooner done, and errors a little too large rather than too small."""
+"""Fewer than in earnest, to be done sooner. Two show how much fits differ, and so what more of them would bring."""
 THREADS = 2
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
@@ -47,8 +47,8 @@ class Rehearsal:
         What they were drawn from.
     evidence : Evidence
         Their noisy views.
-    model : Mixture
-        What was fitted to those.
+    fits : tuple of Mixture
+        What was fitted to those; their mean is the model.
     records : float
         How many records the world has, where it was the table.
     """
@@ -56,7 +56,7 @@ class Rehearsal:
     rows: Integers
     world: Mixture
     evidence: Evidence
-    model: Mixture
+    fits: tuple[Mixture, ...]
     records: float = 0.0
 
     @property
@@ -64,17 +64,29 @@ class Rehearsal:
         """How many records the made-up table has."""
         return float(len(self.rows)) or self.records
 
+    def error(self, condition: Condition) -> tuple[float, float]:
+        """By how many records the model's count is off, and the variance of that between fits."""
+        counts = [fit.share(condition) * self.evidence.count for fit in self.fits]
+        return float(np.mean(counts)) - self.truth(condition) * self.size, float(np.var(counts, ddof=1))
+
     def truth(self, condition: Condition) -> float:
         """The true share of records that meet a condition."""
         if not len(self.rows):
             return self.world.share(condition)
-        total = 0.0
-        for coefficient, product in condition:
-            weight: Floats | float = 1.0
-            for j, weights in product.items():
-                weight = weight * np.asarray(weights, float).take(self.rows[:, j])
-            total += coefficient * float(np.mean(weight))
-        return total
+        return sum(coefficient * self._mean(product) for coefficient, product in condition)
+
+    def _mean(self, product: Product) -> float:
+        """The mean weight of the records; yes and no are counted as such, which is several times faster."""
+        columns = [(self.rows[:, j], np.asarray(weights, float)) for j, weights in product.items()]
+        if all(((weights == 0) | (weights == 1)).all() for _, weights in columns):
+            holds = np.ones(len(self.rows), bool)
+            for cells, weights in columns:
+                holds &= (weights == 1).take(cells)
+            return float(np.count_nonzero(holds) / len(holds))
+        weight = np.ones(len(self.rows))
+        for cells, weights in columns:
+            weight *= weights.take(cells)
+        return float(weight.mean())
 
 
 def rehearse(
@@ -107,8 +119,11 @@ def rehearse(
             for view in evidence.views
         )
         repeated = replace(evidence, views=imitated)
-        model = fitted(repeated, seed + 1 + number, fits=REHEARSED_FITS, components=components)
-        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, model, evidence.count)
+        fits = tuple(
+            fitted(repeated, start, fits=1, components=components)
+            for start in range(seed + 1 + number * REHEARSED_FITS, seed + 1 + (number + 1) * REHEARSED_FITS)
+        )
+        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fits, evidence.count)
 
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(once, range(times)))
