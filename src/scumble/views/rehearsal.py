@@ -11,6 +11,7 @@ a function of what is public, and the same each time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -114,8 +115,9 @@ def rehearse(
     def once(number: int) -> Rehearsal:
         generator = np.random.default_rng([seed, number])
         rows = world.draw(count if count <= MOST_ROWS else 0, generator)
+        grouped = [group.astype(np.int32)[rows[:, j]] for j, group in enumerate(evidence.groups)]
         imitated = tuple(
-            replace(view, counts=_exact(view, evidence, rows, world) + _noise(view, law, generator))
+            replace(view, counts=_exact(view, evidence, rows, grouped, world) + _noise(view, law, generator))
             for view in evidence.views
         )
         repeated = replace(evidence, views=imitated)
@@ -129,7 +131,9 @@ def rehearse(
         return list(pool.map(once, range(times)))
 
 
-def _exact(view: View, evidence: Evidence, rows: Integers, world: Mixture) -> Floats:
+def _exact(
+    view: View, evidence: Evidence, rows: Integers, grouped: Sequence[npt.NDArray[np.int32]], world: Mixture
+) -> Floats:
     """The view's cells of the made-up table."""
     groups = [
         evidence.groups[j] if len(view.columns) > 1 else np.arange(evidence.columns[j].levels) for j in view.columns
@@ -139,9 +143,9 @@ def _exact(view: View, evidence: Evidence, rows: Integers, world: Mixture) -> Fl
         for axis, group in enumerate(groups):
             cells = np.moveaxis(np.tensordot(np.eye(int(group.max()) + 1)[group], cells, (0, axis)), 0, axis)
         return cells * evidence.count
-    flat = np.zeros(len(rows), np.int64)
-    for j, group, size in zip(view.columns, groups, view.counts.shape, strict=True):
-        flat = flat * size + group[rows[:, j]]
+    flat = np.zeros(len(rows), np.int32)
+    for j, size in zip(view.columns, view.counts.shape, strict=True):
+        flat = flat * np.int32(size) + (grouped[j] if len(view.columns) > 1 else rows[:, j])
     return np.bincount(flat, minlength=view.counts.size).reshape(view.counts.shape).astype(float)
 
 
