@@ -206,7 +206,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
     """
     path = str(module.__file__)
     old_functions = {
-        f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path
+        f for f in gc.get_objects() if type(f) is types.FunctionType and f.__code__.co_filename == path
     }
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
