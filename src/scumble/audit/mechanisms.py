@@ -112,6 +112,7 @@ class ReleasePath:
         return release.counts, release.metadata()["noisy_count"]
 
     def many(self, table: Columns, n: int) -> Samples:
+        """Many releases of one table; under Gaussian noise from one calibration, for that is what takes time."""
         if self._budget["delta"] == 0.0:
             return collect(self.__call__, table, n)
         exact = self.exact(table)
@@ -304,6 +305,7 @@ class TableMaker:
         self._values = {name: _values_of(kernel, self.names, name) for name in self.names}
 
     def spec(self, *, rows: int, buckets: int, seed: int, design: str) -> Spec:
+        """The parameters of a sketch of these columns."""
         return Spec(self.kernel, len(self.names), tuple(self.names), rows, buckets, seed, design)
 
     def grid_spec(self) -> Spec | None:
@@ -320,6 +322,7 @@ class TableMaker:
         return int(words(self._seed, 0xA0D17, 1, first=self._drawn)[0] % np.uint64(n))
 
     def record(self, *, hostile: bool = True) -> dict[str, Any]:
+        """A random record; `hostile` ones hold odd cells."""
         return {name: self._cell(kind, hostile) for name, kind in self._values.items()}
 
     def _cell(self, kind: str, hostile: bool) -> Any:

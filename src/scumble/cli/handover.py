@@ -249,6 +249,7 @@ class Part:
         self.close()
 
     def close(self) -> None:
+        """Let go of the secret file."""
         descriptor, self._lock = self._lock, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -303,6 +304,7 @@ class Left:
 
     @staticmethod
     def of(metadata: dict[str, Any], secret: str, note: Note) -> Left | None:
+        """What a killed run left of this secret, or None."""
         found = left_release(metadata, secret)
         return None if found is None else Left(*found, metadata, secret, note)
 

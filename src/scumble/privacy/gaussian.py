@@ -47,6 +47,7 @@ class Shift:
 
     @property
     def unit(self) -> bool:
+        """Whether every counter and the count move by 1 at most."""
         return self.squared == self.cells and self.count <= 1
 
     def rho(self) -> float:

@@ -109,6 +109,7 @@ def _seal(table: str, before: str, row: list[Any]) -> str:
 
 
 def append(connection: sqlite3.Connection, table: str, values: list[Any]) -> None:
+    """Add a row, sealed together with the one before."""
     last = connection.execute(f"SELECT number, seal FROM {table} ORDER BY number DESC LIMIT 1").fetchone()
     number, before = (last[0] + 1, last[1]) if last else (1, "")
     row = [number, *values]
@@ -176,6 +177,7 @@ def _reason(error: Exception) -> str:
 
 
 def problem(error: sqlite3.Error, path: str, timeout: float) -> FileError:
+    """What an error of SQLite means to the user."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return in_use(path, timeout)
