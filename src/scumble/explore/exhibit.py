@@ -89,7 +89,7 @@ class Exhibit:
     def drawable(self) -> bool:
         """Whether the page can answer by itself. It cannot run a kernel written in Python, and the releases of linear
         models hold no density of the columns."""
-        return drawable(self._one) and not _is_linear(self.model)
+        return drawable(self._one) and not hasattr(self.model, "coef_")
 
     @property
     def roles(self) -> list[str]:
@@ -105,6 +105,7 @@ class Exhibit:
 
     @cached_property
     def columns(self) -> list[Column]:
+        """The columns, as the page lists them."""
         given, values, units = self._given
         kinds = self.roles
         others: list[Any] = [
@@ -284,14 +285,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _is_linear(model: Any) -> bool:
-    if model is None:
-        return False
-    from scumble.learn import PrivateLinearClassifier, PrivateLinearRegression
-
-    return isinstance(model, (PrivateLinearClassifier, PrivateLinearRegression))
 
 
 def _nameless(model: Any) -> Any:

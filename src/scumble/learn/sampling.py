@@ -83,6 +83,7 @@ class Sampler:
 
 
 def bounds_of(release: Release, bounds: Any) -> Sides:
+    """The bounds to draw records within: those given, or the release's own."""
     for factor in release.kernel.factors:
         if factor.reads != "number":
             raise DataError(

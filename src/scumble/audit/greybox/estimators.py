@@ -177,7 +177,7 @@ def _add(name: str, run: Any, kind: type[PrivateEstimator], given: dict[str, Any
         strict=True,
         # A classifier does not do "replace" where classes would then be counted in public.
         forbidden=replaced and "classes" in options(kind),
-        few=2 if kind.__name__ == "PrivateModes" else None if len(name) < 30 else 6,  # the search takes its time
+        few=2 if "starts" in options(kind) else None if len(name) < 30 else 6,  # the search takes its time
     )
 
 
