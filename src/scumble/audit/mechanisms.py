@@ -69,11 +69,16 @@ def audit_kernel(
 
     Parameters
     ----------
-    kernel : any scumble kernel; its columns are filled with synthetic records.
-    epsilon, delta, neighbors, records_per_person : the promise to be tested. ε of 2 or 3 shows most in few releases.
-    releases : of each of the two neighbours.
-    pairs : of neighbouring tables for the third layer.
-    seed : of the synthetic tables. The noise has none.
+    kernel : Kernel or None
+        Any scumble kernel; its columns are filled with synthetic records.
+    epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
+        The promise to be tested. ε of 2 or 3 shows most in few releases.
+    releases : int
+        How many, of each of the two neighbours.
+    pairs : int
+        How many pairs of neighbouring tables, for the third layer.
+    seed : int
+        The seed of the synthetic tables. The noise has none.
     """
     kernel = EuclideanKernel(1.0) if kernel is None else kernel
     budget: dict[str, Any] = {
@@ -152,9 +157,12 @@ def audit_canaries(
 
     Parameters
     ----------
-    epsilon, delta : the promise to be tested, under add-remove.
-    count : how many canaries.
-    mutant : the name of a wrong mechanism (:mod:`scumble.audit.mutants`) to release in place of ours.
+    epsilon, delta : float
+        The promise to be tested, under add-remove.
+    count : int
+        How many canaries.
+    mutant : str or None
+        The name of a wrong mechanism (:mod:`scumble.audit.mutants`) to release in place of ours.
 
     >>> audit_canaries(epsilon=1.0).passed
     True

@@ -45,11 +45,16 @@ class Handover:
 
     Parameters
     ----------
-    out : the file it will be, or "-" for standard output.
-    size : how many bytes it has at most.
-    secret : the file whose counters are released, and then gone.
-    note : what takes that file's place.
-    asked : the budget that was asked for.
+    out : str
+        The file it will be, or "-" for standard output.
+    size : int
+        How many bytes it has at most.
+    secret : str or None
+        The file whose counters are released, and then gone.
+    note : Note or None
+        What takes that file's place.
+    asked : dict or None
+        The budget that was asked for.
     """
 
     def __init__(

@@ -42,9 +42,12 @@ class Exhibit:
 
     Parameters
     ----------
-    found : a Release, a Bundle with one release per class, or a fitted estimator.
-    title : how to call it.
-    ranges, values, units : for columns by name: what to draw of numbers, the known categories, the units.
+    found : Release, Bundle or PrivateEstimator
+        What to show. A bundle has one release per class; an estimator must be fitted.
+    title : str
+        What to call it.
+    ranges, values, units : mapping or None
+        For columns by name: what to draw of numbers, the known categories, the units.
 
     >>> import numpy as np, scumble
     >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=50, buckets=64)

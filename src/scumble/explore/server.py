@@ -54,9 +54,12 @@ class Server(ThreadingHTTPServer):
 
     Parameters
     ----------
-    exhibit : what is shown.
-    host, port : where to listen; port 0 takes a free one.
-    names : further host names under which people reach the server, where it does not listen on loopback alone.
+    exhibit : Exhibit
+        What is shown.
+    host, port : str or int
+        Where to listen; port 0 takes a free one.
+    names : iterable of str
+        Further host names under which people reach the server, where it does not listen on loopback alone.
     """
 
     allow_reuse_address = os.name == "posix"  # elsewhere it would let another program listen on the same port

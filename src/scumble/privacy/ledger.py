@@ -44,8 +44,10 @@ class Ledger:
 
     Parameters
     ----------
-    path : the file. It must exist: a misspelt name must not be a fresh budget. `Ledger.create` makes one.
-    timeout : seconds to wait for another process that is writing.
+    path : str or path-like
+        The file. It must exist: a misspelt name must not be a fresh budget. `Ledger.create` makes one.
+    timeout : float
+        Seconds to wait for another process that is writing.
 
     >>> import tempfile, os, scumble
     >>> folder = tempfile.TemporaryDirectory()
@@ -117,13 +119,19 @@ class Ledger:
 
         Parameters
         ----------
-        dataset : a name of your choice for the records. All releases that a person of this dataset may be in
-            must be charged to it, under this one name.
-        epsilon, delta : the total. With ``composition="pure"`` every release's ε and δ count against them.
-        rho : for ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` is then the δ at which it is shown.
-        composition : how costs add up, ``"pure"`` (default) or ``"zcdp"`` (needs δ > 0; the default if `rho` is given).
-        neighbors, records_per_person : what is protected. Releases must promise the same, or more records.
-        parts : names of disjoint parts, each person in only one. More may be added by opening the dataset again.
+        dataset : str
+            A name of your choice for the records. All releases that a person of this dataset may be in must be charged
+            to it, under this one name.
+        epsilon, delta : float, Fraction, Decimal, str or None
+            The total. With ``composition="pure"`` every release's ε and δ count against them.
+        rho : float, Fraction, Decimal, str or None
+            For ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` is then the δ at which it is shown.
+        composition : {"pure", "zcdp"}
+            How costs add up, ``"pure"`` (default) or ``"zcdp"`` (needs δ > 0; the default if `rho` is given).
+        neighbors, records_per_person : {"add-remove", "replace"} or int
+            What is protected. Releases must promise the same, or more records.
+        parts : iterable of str
+            Names of disjoint parts, each person in only one. More may be added by opening the dataset again.
         """
         kind = composition or ("pure" if rho is None else "zcdp")
         budget = total_of(epsilon, delta, rho, kind)

@@ -54,8 +54,10 @@ class PersonLimit:
 
     Parameters
     ----------
-    records_per_person : m.
-    memory : bytes that the table may take.
+    records_per_person : int
+        m, the most records of one person that are counted.
+    memory : int
+        Bytes that the table may take.
     """
 
     def __init__(self, records_per_person: int, *, memory: int = DEFAULT_MEMORY) -> None:
