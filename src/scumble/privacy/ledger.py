@@ -31,12 +31,12 @@ from collections.abc import Iterable, Iterator
 from scumble.errors import BudgetError, ParameterError, parameter
 from scumble.privacy import ledgertables
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.costs import Account, Charge, Cost, budget_text, show, total_of
+from scumble.privacy.costs import Balance, Charge, Cost, budget_text, show, total_of
 from scumble.privacy.exact import Number, as_count
 from scumble.privacy.ledgerfile import alone
 from scumble.privacy.sensitivity import NEIGHBORS
 
-__all__ = ["Account", "Charge", "Cost", "Ledger", "open_ledger", "show"]
+__all__ = ["Balance", "Charge", "Cost", "Ledger", "open_ledger", "show"]
 
 
 class Ledger:
@@ -86,12 +86,12 @@ class Ledger:
 
     # ---- reading ----
 
-    def accounts(self) -> dict[str, Account]:
+    def accounts(self) -> dict[str, Balance]:
         """Every dataset with its budget and charges, in the order they were opened."""
         with self._connected(write=False) as connection:
             return ledgertables.read(connection, self.path)
 
-    def account(self, dataset: str) -> Account:
+    def account(self, dataset: str) -> Balance:
         """One dataset's budget and charges."""
         return _named(self.accounts(), dataset, self.path)
 
@@ -114,7 +114,7 @@ class Ledger:
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         parts: Iterable[str] = (),
-    ) -> Account:
+    ) -> Balance:
         """Give a dataset its total budget, once and for all: opening it again with other numbers is refused.
 
         Parameters
@@ -234,7 +234,7 @@ def open_ledger(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
     return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
 
 
-def _named(accounts: dict[str, Account], dataset: str, path: str) -> Account:
+def _named(accounts: dict[str, Balance], dataset: str, path: str) -> Balance:
     if dataset not in accounts:
         known = ", ".join(map(repr, accounts)) or "none yet"
         raise ParameterError(
@@ -244,7 +244,7 @@ def _named(accounts: dict[str, Account], dataset: str, path: str) -> Account:
     return accounts[dataset]
 
 
-def _fits(account: Account, claim: PrivacyClaim, part: str | None) -> None:
+def _fits(account: Balance, claim: PrivacyClaim, part: str | None) -> None:
     """Promises of different kinds do not add up."""
     if claim.neighbors != account.neighbors:
         raise parameter("neighbors", f"{account.neighbors!r}, as dataset {account.dataset!r} has it", claim.neighbors)
@@ -259,7 +259,7 @@ def _fits(account: Account, claim: PrivacyClaim, part: str | None) -> None:
         )
 
 
-def _require_room(account: Account, costs: list[Cost], part: str | None) -> Cost:
+def _require_room(account: Balance, costs: list[Cost], part: str | None) -> Cost:
     """The first of the costs (all of them sound) that the account can cover."""
     for cost in costs:
         if not account.refusal(cost, part):

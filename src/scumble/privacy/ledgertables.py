@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, NewerFileError
-from scumble.privacy.costs import Account, Charge, Cost
+from scumble.privacy.costs import Balance, Charge, Cost
 from scumble.privacy.ledgerfile import APPLICATION, in_use, lock, sync, unlock
 
 _VERSION = 1
@@ -127,7 +127,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> Iterator[list[Any]]:
         yield row[1:]
 
 
-def read(connection: sqlite3.Connection, path: str) -> dict[str, Account]:
+def read(connection: sqlite3.Connection, path: str) -> dict[str, Balance]:
     """The whole ledger, every seal checked."""
     try:
         parts = list(_rows(connection, "parts"))
@@ -137,7 +137,7 @@ def read(connection: sqlite3.Connection, path: str) -> dict[str, Account]:
             charges.append(Charge(identity, dataset, part, cost, mechanism, charged))
         accounts = {}
         for name, kind, epsilon, delta, rho, neighbors, people, opened in _rows(connection, "datasets"):
-            accounts[name] = Account(
+            accounts[name] = Balance(
                 name,
                 kind,
                 None if epsilon is None else Fraction(epsilon),
