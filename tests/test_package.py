@@ -41,10 +41,11 @@ def test_the_stub_lists_the_same_names() -> None:
 
 def test_every_estimator_is_listed() -> None:
     from scumble.audit.greybox.estimators import estimators
-    from scumble.learn.estimators import _HOMES, _TASKS
+    from scumble.learn.estimators import HOMES, TASKS
 
-    assert {name: kind.__module__ for name, kind in estimators().items()} == _HOMES
-    assert set(_TASKS.values()) <= set(_HOMES)
+    assert {name: kind.__module__ for name, kind in estimators().items()} == HOMES
+    assert scumble.learn.estimators.__all__ == sorted(HOMES)
+    assert set(TASKS.values()) <= set(HOMES)
 
 
 @pytest.mark.parametrize("name", scumble.__all__)

@@ -16,10 +16,10 @@ scumble fit people.csv --task classify --columns age --target mode --classes bik
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     from scumble.cli.arguments import SEED, Whole, budget, ledger, name, names, ranges, reading
-    from scumble.learn.estimators import _TASKS
+    from scumble.learn.estimators import TASKS
 
     parser.add_argument("table", help="the private table; '-' for standard input")
-    parser.add_argument("--task", choices=list(_TASKS), required=True, help="classify, separate (a plane), or regress")
+    parser.add_argument("--task", choices=list(TASKS), required=True, help="classify, separate (a plane), or regress")
     parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
     parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds of every column")
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
     from scumble.learn import models
-    from scumble.learn.estimators import _TASKS
+    from scumble.learn.estimators import TASKS
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
     from scumble.privacy.account import Account
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
-    kind = getattr(learn, _TASKS[args.task])
+    kind = getattr(learn, TASKS[args.task])
     regresses = "target_bounds" in kind._get_param_names()
     columns, X, y = read(args, target=args.target, columns=args.columns, number=regresses)
     options: dict[str, Any] = {

@@ -29,12 +29,13 @@ from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import READY, Place
 from scumble.release import Release
 from scumble.releasing.pledges import identity_of, left_release, pledge
+from scumble.spec import Spec
 
 Note = Callable[[str, dict[str, Any]], bytes]
 """What takes a secret file's place: made of the release's identity and the pledge."""
 
 
-def room(spec: Any, releases: int = 1) -> int:
+def room(spec: Spec, releases: int = 1) -> int:
     """The most bytes that a file of so many releases takes."""
     header = len(str(spec.to_dict()))
     return releases * (8 * spec.rows * spec.buckets + 4 * header + 3072) + 1024

@@ -218,7 +218,8 @@ class CudaDevice:
             # Memory that the device can write to directly; CuPy keeps it for the next time.
             pinned = self._cupy.cuda.alloc_pinned_memory(table.nbytes)
             out = np.frombuffer(pinned, np.int64, table.size).reshape(table.shape)
-            return table.view(np.int64).get(out=out)
+            found: np.ndarray = table.view(np.int64).get(out=out)
+            return found
 
     def count(self, hasher: Hasher, X: Any, counts: Any) -> None:
         """Add the records to a table of counters on the device."""

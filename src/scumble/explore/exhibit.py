@@ -143,7 +143,8 @@ class Exhibit:
             out |= {
                 name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
             }
-        return _finite({"title": self.title, **out})
+        told: dict[str, Any] = _finite({"title": self.title, **out})
+        return told
 
     def card(self) -> list[tuple[str, str]]:
         """The privacy card, line by line."""

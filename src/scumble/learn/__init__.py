@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from scumble.learn.estimators import _HOMES as _ESTIMATORS
+from scumble.learn.estimators import HOMES as _ESTIMATORS
 
 # Public names, and the module that each comes from: imported when first asked for.
 _HOMES = {

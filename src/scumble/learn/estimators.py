@@ -1,14 +1,15 @@
 """The estimators, by name: the one list of them. A new one is a file of its own and its lines here.
 
 `scumble`, `scumble.learn`, files of models, ``scumble fit`` and the audit take them from here. Nothing is imported
-before it is asked for: scikit-learn is optional. The lists are private names, for `scumble`'s stub takes all others.
+before it is asked for, for scikit-learn is optional: type checkers and the documentation read the same names from
+`__all__` and the imports, and a test holds the three together.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the same list for type checkers; a test holds the two together
+if TYPE_CHECKING:
     from scumble.learn.classifier import PrivateKDEClassifier as PrivateKDEClassifier
     from scumble.learn.diversity import DiversitySampler as DiversitySampler
     from scumble.learn.kde import PrivateKDE as PrivateKDE
@@ -18,7 +19,18 @@ if TYPE_CHECKING:  # the same list for type checkers; a test holds the two toget
     from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
     from scumble.learn.regression import PrivateLinearRegression as PrivateLinearRegression
 
-_HOMES = {
+__all__ = [
+    "DiversitySampler",
+    "PrivateKDE",
+    "PrivateKDEClassifier",
+    "PrivateLinearClassifier",
+    "PrivateLinearRegression",
+    "PrivateModes",
+    "PrivateNeighbors",
+    "PrivateOutlierDetector",
+]
+
+HOMES = {
     "DiversitySampler": "scumble.learn.diversity",
     "PrivateKDE": "scumble.learn.kde",
     "PrivateKDEClassifier": "scumble.learn.classifier",
@@ -30,7 +42,7 @@ _HOMES = {
 }
 """Each estimator, and the module that it comes from."""
 
-_TASKS = {
+TASKS = {
     "classify": "PrivateKDEClassifier",
     "separate": "PrivateLinearClassifier",
     "regress": "PrivateLinearRegression",

@@ -26,7 +26,7 @@ from scumble.bundle import Bundle
 from scumble.checks import sides
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
-from scumble.learn.estimators import _HOMES
+from scumble.learn.estimators import HOMES
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
 
@@ -131,7 +131,7 @@ def _require_answers(model: PrivateEstimator) -> None:
 def _class_of(name: Any) -> type[PrivateEstimator]:
     from scumble import learn
 
-    if not isinstance(name, str) or name not in _HOMES:
+    if not isinstance(name, str) or name not in HOMES:
         raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
     kind: type[PrivateEstimator] = getattr(learn, name)
     return kind

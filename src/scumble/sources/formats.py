@@ -182,7 +182,7 @@ class Stream:
         if not self._size:
             return None
         with contextlib.suppress(ValueError, OSError):
-            return min(1.0, self._raw.tell() / self._size)
+            return min(1.0, float(self._raw.tell()) / self._size)
         return None
 
     def close(self) -> None:

@@ -107,7 +107,8 @@ class PersonLimit:
             )
         places, fresh = _find(self._hashes, self._counts, hashes, True)
         self._persons += int(fresh)
-        return _pass(self._counts, places, which, self.records_per_person)
+        kept: np.ndarray = _pass(self._counts, places, which, self.records_per_person)
+        return kept
 
     def _strangers(self, hashes: np.ndarray) -> int:
         return int((_find(self._hashes, self._counts, hashes, False)[0] < 0).sum())

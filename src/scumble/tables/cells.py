@@ -131,7 +131,8 @@ def numbers(column: Column, label: str) -> np.ndarray:
     if column.dtype.kind not in "biuf":
         raise not_numeric(column, label)
     with np.errstate(all="ignore"):  # an extended float beyond 1e308 becomes infinite: found later, as a bad cell
-        return column.astype(np.float64, copy=False)
+        found: np.ndarray = column.astype(np.float64, copy=False)
+    return found
 
 
 def not_numeric(column: Column, label: str) -> DataError:

@@ -185,7 +185,7 @@ def _add_all() -> None:
     for title, kind in estimators().items():
         for name, given in settings(kind):
 
-            def run(table: Table, folder: Path, kind: Any = kind, given: dict = given) -> Any:
+            def run(table: Table, folder: Path, kind: Any = kind, given: dict[str, Any] = given) -> Any:
                 return fitted(kind, table, given)
 
             _add(f"{title}({name})", run, kind, given)
@@ -204,7 +204,7 @@ def _add_labels(title: str, kind: type[PrivateEstimator]) -> None:
     for form in ("objects", "pandas", "numbers"):
         given = {**COMMON, "classes": [0, 1] if form == "numbers" else list(CLASSES), "unknown": "drop"}
 
-        def run(table: Table, folder: Path, kind: Any = kind, given: dict = given, form: str = form) -> Any:
+        def run(table: Table, folder: Path, kind: Any = kind, given: dict[str, Any] = given, form: str = form) -> Any:
             return fitted(kind, table, given, form)
 
         add(f"{title}(unknown='drop'), labels: {form}", run, "labels", strict=False)

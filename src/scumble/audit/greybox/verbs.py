@@ -17,7 +17,7 @@ from scumble.audit.greybox.estimators import estimators, options
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import add, path
 from scumble.audit.greybox.running import command
-from scumble.learn.estimators import _TASKS
+from scumble.learn.estimators import TASKS
 
 SIZE = ["--rows", "6", "--buckets", "16", "--seed", "3", "--design", "iid"]
 KERNEL = ["--columns", "x,y,thing", "--categories", "thing", "--bandwidth", "2", "--invalid", "drop"]
@@ -121,7 +121,7 @@ def _add_merges() -> None:
 
 def _add_fits() -> None:
     bounds = ["--bounds", "x=0:10,y=0:10"]
-    for task, title in _TASKS.items():
+    for task, title in TASKS.items():
         if "target_bounds" in options(estimators()[title]):
             more = ["--target", "z", "--target-bounds", "0:10"]
         else:

@@ -201,7 +201,8 @@ def task() -> tuple[int, int]:
 
 def query_of(df: Any) -> str:
     """In `foreachBatch`: the identity of the stream's query, which its Spark checkpoint keeps for ever."""
-    return df.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    identity: str = df.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    return identity
 
 
 def parallelism(df: Any) -> int:
