@@ -86,11 +86,11 @@ def options(kind: type[PrivateEstimator]) -> list[str]:
 
 def values_of(kind: type[PrivateEstimator], name: str) -> list[Any]:
     """The values of an option that are tried beside its default."""
-    module = import_module(kind.__module__)
     if name in ("rule", "method"):
-        return list(getattr(module, f"{name.upper()}S"))
+        named = (getattr(import_module(one.__module__), f"{name.upper()}S", None) for one in kind.__mro__)
+        return list(next(filter(None, named)))
     if name == "kernel":
-        return KERNELS.get(kind.__name__, OTHER_KERNELS)
+        return next((KERNELS[one.__name__] for one in kind.__mro__ if one.__name__ in KERNELS), OTHER_KERNELS)
     if name == "public":
         taken = {"classes": "classes", "target_bounds": "target_bounds", "bounds": "bounds"}
         return [(fact,) for fact in FACTS if fact == "count" or taken[fact] in options(kind)]
