@@ -205,9 +205,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
     module, are compiled anew. (Values that stand in the body of a class stay: no module here has any that matter.)
     """
     path = str(module.__file__)
-    old_functions = {
-        f for f in gc.get_objects() if type(f) is types.FunctionType and f.__code__.co_filename == path
-    }
+    old_functions = {f for f in gc.get_objects() if type(f) is types.FunctionType and f.__code__.co_filename == path}
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
     exec(compile(source, path, "exec"), fresh.__dict__)

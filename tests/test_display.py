@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import scumble
+from estimators import EACH, small, target
 from scumble import learn
 from scumble.show.cards import facts, lines
 
@@ -80,24 +81,17 @@ def test_a_release_draws_itself(town: np.ndarray) -> None:
         one.plot(ranges={"east": (0, 9)})
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (learn.PrivateKDE(bounds=(0, 9)), "density"),
-        (learn.PrivateModes(bounds=(0, 9), starts=20), "mode"),
-        (learn.PrivateOutlierDetector(bounds=(0, 9)), "outliers"),
-        (learn.PrivateNeighbors(bounds=(0, 9)), "density"),
-        (learn.DiversitySampler(bounds=(0, 9)), "density"),
-        (learn.PrivateKDEClassifier(bounds=(0, 9), classes=["far", "near"]), "far | near"),
-        (learn.PrivateLinearClassifier(bounds=(0, 9), classes=["far", "near"], rows=50), "far | near"),
-        (learn.PrivateLinearRegression(bounds=(0, 9), target_bounds=(0, 2), rows=50), "prediction"),
-    ],
-    ids=lambda one: type(one).__name__,
-)
-def test_every_estimator_draws_itself(model: Any, words: str, town: np.ndarray, sides: np.ndarray) -> None:
-    y = (sides == "near").astype(float) if "Regression" in type(model).__name__ else sides
+DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers"}
+"""The word on a picture that shows more than the density."""
+
+
+@EACH
+def test_every_estimator_draws_itself(kind: Any, town: np.ndarray) -> None:
+    model = small(kind, bounds=(0, 9), target_bounds=(0, 9), starts=20, rows=50 if "coef_" in kind._learnt else None)
+    learns = "classes" if hasattr(model, "classes") else "target" if hasattr(model, "target_bounds") else "nothing"
+    words = {"classes": "far | near", "target": "prediction"}.get(learns, DRAWN.get(kind.__name__, "density"))
     frame = pd.DataFrame(town, columns=["east", "north"])
-    model.fit(frame, y)
+    model.fit(frame, target(kind, frame))
     assert words in texts(model.plot())
     assert "east | north" in texts(model.plot())
     cut = texts(model.plot(at={"north": 3.0}, units={"east": "km"}))

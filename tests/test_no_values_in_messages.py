@@ -29,11 +29,11 @@ import pytest
 import scipy.sparse
 
 import scumble
+from estimators import EACH, KINDS
 from scumble import learn
 from scumble.cli import main
 from scumble.errors import parameter
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel, ProductKernel
-from scumble.learn.base import PrivateEstimator
 from scumble.sources import build_by
 
 WORD, NUMBER = "HIV+canary", 41.7172737475
@@ -295,25 +295,18 @@ def test_persons() -> None:
         searched(told(lambda: scumble.PersonLimit(1).keep(make())), what)  # noqa: B023
 
 
-ESTIMATORS = [
-    kind
-    for _, kind in inspect.getmembers(learn, inspect.isclass)
-    if issubclass(kind, PrivateEstimator) and kind is not PrivateEstimator
-]
-
-
 def small(kind: Any, **options: Any) -> Any:
     known = inspect.signature(kind).parameters
     wanted = {"rows": 8, "buckets": 16, "starts": 5, "bounds": (0, 50), "classes": ["a", "b"], "target_bounds": (0, 50)}
     return kind(**{name: value for name, value in {**wanted, **options}.items() if name in known})
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+@EACH
 def test_estimators(kind: Any) -> None:
-    assert len(ESTIMATORS) >= 8
+    assert len(KINDS) >= 8
     good, labels = (
         np.full((2, 2), 1.0),
-        ["a", "b"] if hasattr(kind, "classes_") or "Classifier" in kind.__name__ else [1.0, 2.0],
+        ["a", "b"] if "classes" in inspect.signature(kind).parameters else [1.0, 2.0],
     )
     fitted = small(kind).fit(good, labels)
     for what, make in TABLES.items():
@@ -332,9 +325,9 @@ def test_estimators(kind: Any) -> None:
             searched(told(lambda: small(kind, **options).fit(good, make())), (what, options))  # noqa: B023
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+@EACH
 def test_a_record_in_the_place_of_any_parameter_of_an_estimator(kind: Any) -> None:
-    good, labels = np.full((2, 2), 1.0), ["a", "b"] if "Classifier" in kind.__name__ else [1.0, 2.0]
+    good, labels = np.full((2, 2), 1.0), ["a", "b"] if "classes" in inspect.signature(kind).parameters else [1.0, 2.0]
     for name in inspect.signature(kind).parameters:
         for what in ("cells", "a record by name"):
             searched(told(lambda: small(kind, **{name: RECORDS[what]()}).fit(good, labels)), (name, what))  # noqa: B023

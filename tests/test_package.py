@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,18 +25,71 @@ def modules() -> list[str]:
     return [name for name in names if not name.endswith("__main__")]
 
 
+def imported(path: str) -> set[tuple[str | None, str]]:
+    """(module, name) of every name that a file re-exports, `import X as X`; a star stands for a list of its own."""
+    tree = ast.parse((ROOT / path).read_text())
+    found = [
+        (node.module, alias) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+    ]
+    return {(home, alias.name) for home, alias in found if alias.asname == alias.name or alias.name == "*"}
+
+
 def test_the_stub_lists_the_same_names() -> None:
-    tree = ast.parse((ROOT / "__init__.pyi").read_text())
-    listed = {
-        (node.module, alias.name) for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
+    listed = imported("__init__.pyi") - {("scumble.learn.estimators", "*")} | imported("learn/estimators.py")
     assert listed == {*((home, name) for name, home in scumble._HOME.items()), ("scumble._version", "__version__")}
+
+
+def test_every_estimator_is_listed() -> None:
+    from scumble.audit.greybox.estimators import estimators
+    from scumble.learn.estimators import HOMES, TASKS
+
+    assert {name: kind.__module__ for name, kind in estimators().items()} == HOMES
+    assert scumble.learn.estimators.__all__ == sorted(HOMES)
+    assert set(TASKS.values()) <= set(HOMES)
 
 
 @pytest.mark.parametrize("name", scumble.__all__)
 def test_every_public_name_is_there_and_documented(name: str) -> None:
     value = getattr(scumble, name)
     assert name == "__version__" or value.__doc__, f"{name} has no docstring"
+
+
+def undocumented(module: ModuleType) -> list[str]:
+    """Public methods and properties of its public classes without a docstring, their own or one they inherit."""
+    found = []
+    for kind in vars(module).values():
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and not kind.__name__.startswith("_"):
+            for name, member in vars(kind).items():
+                plain = getattr(member, "fget", None) or getattr(member, "func", None) or member
+                ours = inspect.isroutine(plain) and inspect.unwrap(plain).__module__ == module.__name__
+                told = any(getattr(vars(base).get(name), "__doc__", None) for base in kind.__mro__)
+                if ours and not name.startswith("_") and not told:
+                    found.append(f"{kind.__qualname__}.{name}")
+    return found
+
+
+@pytest.mark.parametrize("name", modules())
+def test_every_public_method_is_documented(name: str) -> None:
+    """Modules, classes and functions are ruff's to check."""
+    assert undocumented(importlib.import_module(name)) == []
+
+
+def test_a_method_without_a_docstring_is_found() -> None:
+    class Parent:
+        def told(self) -> None:
+            """Told here."""
+
+        @property
+        def untold(self) -> None: ...
+
+    class Child(Parent):
+        def told(self) -> None: ...
+        @staticmethod
+        def bare() -> None: ...
+
+    module = ModuleType(__name__)
+    vars(module).update(Parent=Parent, Child=Child)
+    assert [name.rsplit("<locals>.")[-1] for name in undocumented(module)] == ["Parent.untold", "Child.bare"]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

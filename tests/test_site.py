@@ -74,9 +74,11 @@ DOCSTRING = """Adds; see :class:`~scumble.sketch.Sketch`.
 
     Parameters
     ----------
-    a, b : two numbers,
+    a, b : int or float
+        Two numbers,
         of any size.
-    others : see elsewhere.
+    **others : str
+        See elsewhere.
 
     ``"fast"``
         in no time.
@@ -92,8 +94,8 @@ MARKDOWN = """Adds; see `Sketch`.
 
 **Parameters**
 
-- `a, b`: two numbers, of any size.
-- `others`: see elsewhere.
+- `a, b` (`int or float`): Two numbers, of any size.
+- `**others` (`str`): See elsewhere.
 
 - ``"fast"``: in no time.
 

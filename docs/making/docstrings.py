@@ -15,7 +15,7 @@ import griffe
 _SECTION = re.compile(r"^(Parameters|Attributes|Returns|References)\n-+\n", re.MULTILINE)
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr):`(~?)([\w.]+)`")
 _LINK = re.compile(r"`([^`<]+) <(https?://[^>]+)>`_")
-_ENTRY = re.compile(r"^(\*{0,2}\w[\w\s,().*]*?) ?: (.*)$")
+_ENTRY = re.compile(r"^(\*{0,2}\w[\w\s,*]*?) : (.*)$")
 
 
 class Markdown(griffe.Extension):
@@ -51,7 +51,7 @@ def markdown(text: str) -> str:
             in_list = False
         entry = _ENTRY.match(line) if in_list else None
         if entry:
-            out.append(f"- `{entry[1]}`: {entry[2]}")
+            out.append(f"- `{entry[1]}` (`{entry[2]}`):")
         elif in_list and line.startswith("    "):
             out[-1] += " " + line.strip()
         elif _is_term(lines, at):

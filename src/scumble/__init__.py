@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from scumble._version import __version__ as __version__
+from scumble.learn.estimators import HOMES as _ESTIMATORS
 
 # Public names, and the module that each comes from: imported when first asked for, so `import scumble` is quick.
 # Type checkers read the same list in `__init__.pyi`; a test holds the two together.
@@ -22,6 +23,7 @@ _HOMES = {
         "FileError",
         "ForeignFileError",
         "MergeError",
+        "MissingFileError",
         "NewerFileError",
         "ParameterError",
         "PrivacyError",
@@ -30,21 +32,15 @@ _HOMES = {
     ),
     "scumble.kernels": (
         "AngularKernel",
+        "ColumnKernel",
         "EuclideanKernel",
+        "FoldedKernel",
         "HammingKernel",
         "JaccardKernel",
         "Kernel",
         "ManhattanKernel",
         "ProductKernel",
     ),
-    "scumble.learn.classifier": ("PrivateKDEClassifier",),
-    "scumble.learn.diversity": ("DiversitySampler",),
-    "scumble.learn.kde": ("PrivateKDE",),
-    "scumble.learn.linear": ("PrivateLinearClassifier",),
-    "scumble.learn.modes": ("PrivateModes",),
-    "scumble.learn.neighbors": ("PrivateNeighbors",),
-    "scumble.learn.outliers": ("PrivateOutlierDetector",),
-    "scumble.learn.regression": ("PrivateLinearRegression",),
     "scumble.sources.people": ("PersonLimit",),
     "scumble.planning": ("Plan", "plan"),
     "scumble.privacy.claim": ("PrivacyClaim",),
@@ -53,9 +49,9 @@ _HOMES = {
     "scumble.releasing.share": ("Share", "combine", "load_share"),
     "scumble.schema": ("Boolean", "Category", "Date", "Number", "Schema"),
     "scumble.sketch": ("Sketch", "load_secret", "merge"),
-    "scumble.sources": ("build",),
+    "scumble.sources": ("build", "build_by"),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_HOME = {name: home for home, names in _HOMES.items() for name in names} | _ESTIMATORS
 
 __all__ = sorted([*_HOME, "__version__"])
 

@@ -8,26 +8,22 @@ from scumble.errors import DataError as DataError
 from scumble.errors import FileError as FileError
 from scumble.errors import ForeignFileError as ForeignFileError
 from scumble.errors import MergeError as MergeError
+from scumble.errors import MissingFileError as MissingFileError
 from scumble.errors import NewerFileError as NewerFileError
 from scumble.errors import ParameterError as ParameterError
 from scumble.errors import PrivacyError as PrivacyError
 from scumble.errors import ScumbleError as ScumbleError
 from scumble.errors import SecretFileError as SecretFileError
 from scumble.kernels import AngularKernel as AngularKernel
+from scumble.kernels import ColumnKernel as ColumnKernel
 from scumble.kernels import EuclideanKernel as EuclideanKernel
+from scumble.kernels import FoldedKernel as FoldedKernel
 from scumble.kernels import HammingKernel as HammingKernel
 from scumble.kernels import JaccardKernel as JaccardKernel
 from scumble.kernels import Kernel as Kernel
 from scumble.kernels import ManhattanKernel as ManhattanKernel
 from scumble.kernels import ProductKernel as ProductKernel
-from scumble.learn.classifier import PrivateKDEClassifier as PrivateKDEClassifier
-from scumble.learn.diversity import DiversitySampler as DiversitySampler
-from scumble.learn.kde import PrivateKDE as PrivateKDE
-from scumble.learn.linear import PrivateLinearClassifier as PrivateLinearClassifier
-from scumble.learn.modes import PrivateModes as PrivateModes
-from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
-from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
-from scumble.learn.regression import PrivateLinearRegression as PrivateLinearRegression
+from scumble.learn.estimators import *  # noqa: F403  the estimators, listed there
 from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
@@ -46,4 +42,5 @@ from scumble.sketch import Sketch as Sketch
 from scumble.sketch import load_secret as load_secret
 from scumble.sketch import merge as merge
 from scumble.sources import build as build
+from scumble.sources import build_by as build_by
 from scumble.sources.people import PersonLimit as PersonLimit

@@ -38,17 +38,27 @@ class Sketch(Answers):
 
     Parameters
     ----------
-    kernel : what "near" means.
-    dimensions : how many columns a record has; may be left out if `columns` is given.
-    columns : the columns' names, in order; named tables are then read by name.
-    rows, buckets : the size. None lets the plan choose. For a grid, `buckets` may be the cells along each axis.
-    seed : of the hash functions. Public; sketches merge only if their seeds are equal.
-    design : "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
-    bounds : (low, high), public, each a number or one per column. Only the grid needs them.
-    invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
-    engine : what counts and answers queries, here and in the release: "auto", "cpu", "gpu" or "reference". All give
-        the same counters.
-    threads : how many count; None for one per core.
+    kernel : Kernel
+        What "near" means.
+    dimensions : int or None
+        How many columns a record has; may be left out if `columns` is given.
+    columns : sequence of str or None
+        The columns' names, in order; named tables are then read by name.
+    rows, buckets : int, sequence of int or None
+        The size. None lets the plan choose. For a grid, `buckets` may be the cells along each axis.
+    seed : int
+        The public seed of the hash functions; sketches merge only if their seeds are equal.
+    design : {"auto", "iid", "sobol", "orthogonal", "grid"}
+        "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
+    bounds : pair of float, pair of array-like or None
+        (low, high), public, each a number or one per column. Only the grid needs them.
+    invalid : {"error", "drop"}
+        What to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
+    engine : {"auto", "cpu", "gpu", "reference"}
+        What counts and answers queries, here and in the release: "auto", "cpu", "gpu" or "reference". All give the same
+        counters.
+    threads : int or None
+        How many count; None for one per core.
 
     >>> import numpy as np
     >>> from scumble.kernels import EuclideanKernel
@@ -175,14 +185,21 @@ class Sketch(Answers):
 
         Parameters
         ----------
-        epsilon, delta : the privacy budget. δ = 0 draws discrete Laplace noise, δ > 0 discrete Gaussian noise.
-        neighbors : "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
-        records_per_person : the most records that one person may own.
-        count_share : the part of the budget that pays for the noisy count.
-        backend : "exact", or "opendp" for OpenDP's samplers.
-        ledger, dataset, part : charge the release to this dataset of a `scumble.Ledger` (or its path) before noise is
-            drawn; refused if too little is left. `part` names one of the dataset's disjoint parts.
-        keep : keep the exact counters for a further release. Each needs its own budget, so this needs a ledger.
+        epsilon, delta : float, Fraction, Decimal, str or None
+            The privacy budget. δ = 0 draws discrete Laplace noise, δ > 0 discrete Gaussian noise.
+        neighbors : {"add-remove", "replace"}
+            "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
+        records_per_person : int
+            The most records that one person may own.
+        count_share : float, Fraction, Decimal, str or None
+            The part of the budget that pays for the noisy count.
+        backend : {"exact", "opendp"}
+            "exact", or "opendp" for OpenDP's samplers.
+        ledger, dataset, part : Ledger, str, path-like or None
+            Charge the release to this dataset of a `scumble.Ledger` (or its path) before noise is drawn; refused if too
+            little is left. `part` names one of the dataset's disjoint parts.
+        keep : bool
+            Keep the exact counters for a further release. Each needs its own budget, so this needs a ledger.
 
         A sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
         """

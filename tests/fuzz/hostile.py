@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble import files, learn
+from scumble import files
+from scumble.audit.greybox.estimators import estimators, options
 from scumble.bundle import Bundle
 from scumble.errors import ScumbleError
 from scumble.learn import models
@@ -64,16 +65,21 @@ def seeds() -> dict[str, bytes]:
 
 def fitted(X: np.ndarray) -> Iterator[PrivateEstimator]:
     """An estimator of each kind, on tiny sketches."""
-    common: dict[str, Any] = {"bounds": (-3, 3), "rows": 6, "buckets": 8}
-    y = (X[:, 0] > 0.0).astype(int)
-    for kind in (learn.PrivateKDE, learn.PrivateModes, learn.PrivateOutlierDetector, learn.PrivateNeighbors):
-        yield kind(**common).fit(X)
-    yield learn.DiversitySampler(**common).fit(X)
-    yield learn.PrivateKDEClassifier(classes=[0, 1], **common).fit(X, y)
-    yield learn.PrivateLinearClassifier(classes=["no", "yes"], **common | {"buckets": None}).fit(
-        X, np.where(y, "yes", "no")
-    )
-    yield learn.PrivateLinearRegression(target_bounds=(-3, 3), **common | {"buckets": None}).fit(X, X[:, 1])
+    for kind in estimators().values():
+        wanted: dict[str, Any] = {
+            "bounds": (-3, 3),
+            "rows": 6,
+            "buckets": 8,
+            "classes": [0, 1],
+            "target_bounds": (-3, 3),
+        }
+        if "coef_" in kind._learnt:
+            wanted |= {"buckets": None, "classes": ["no", "yes"]}
+        model = kind(**{name: value for name, value in wanted.items() if name in options(kind)})
+        y: Any = X[:, 1]
+        if "classes" in options(kind):
+            y = np.take(wanted["classes"], (X[:, 0] > 0.0).astype(int))
+        yield model.fit(X, y)
 
 
 def sketch_first(X: np.ndarray) -> Sketch:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import scumble
+from estimators import EACH, KINDS
 from scumble import learn
 from scumble.kernels import ColumnKernel
 from scumble.learn.base import PrivateEstimator
@@ -18,11 +19,6 @@ from scumble.releasing.spending import Prepaid
 
 X = np.random.default_rng(0).uniform(0.0, 1.0, (300, 2))
 WIDE = np.random.default_rng(1).uniform(0.0, 1.0, (300, 6))
-
-
-def estimators() -> list[type[PrivateEstimator]]:
-    found = [getattr(learn, name) for name in learn.__all__]
-    return [one for one in found if isinstance(one, type) and issubclass(one, PrivateEstimator) and hasattr(one, "fit")]
 
 
 def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
@@ -44,7 +40,7 @@ def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
     return out
 
 
-CASES = [(kind, options) for kind in estimators() for options in options_of(kind)]
+CASES = [(kind, options) for kind in KINDS for options in options_of(kind)]
 
 
 def fitted(kind: type[PrivateEstimator], options: dict[str, Any], **account: Any) -> Any:
@@ -57,7 +53,7 @@ def fitted(kind: type[PrivateEstimator], options: dict[str, Any], **account: Any
 
 
 def test_there_are_estimators_to_charge() -> None:
-    assert len(estimators()) >= 8
+    assert len(KINDS) >= 8
 
 
 @pytest.mark.parametrize(("kind", "options"), CASES, ids=lambda value: getattr(value, "__name__", None))
@@ -74,7 +70,7 @@ def test_a_fit_is_one_entry_with_the_models_identity_and_claim(kind: Any, option
     assert learn.load(path).identity_ == model.identity_
 
 
-@pytest.mark.parametrize("kind", estimators(), ids=lambda kind: kind.__name__)
+@EACH
 def test_a_fit_that_is_refused_draws_no_noise(kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = scumble.Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=0.1, delta=1e-5)

@@ -12,11 +12,13 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble.learn import PrivateKDEClassifier, PrivateLinearClassifier
+from estimators import KINDS as ALL
+from estimators import options, parts, releases
+from scumble.learn import PrivateKDEClassifier
 from scumble.learn.targets import labelled
 
 ODD = ["n/a", "HIV+", None, float("nan"), 9, 0.5, b"\xff", object(), dt.date(2020, 1, 1), ["a"], 1j]
-KINDS = (PrivateKDEClassifier, PrivateLinearClassifier)
+KINDS = [kind for kind in ALL if "classes" in options(kind)]
 
 
 @pytest.fixture
@@ -26,9 +28,7 @@ def table(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def totals(model: Any) -> list[float]:
-    if isinstance(model, PrivateKDEClassifier):
-        return [release.count for release in model.releases_[0].values()]
-    return [model.release_.count]
+    return [release.count for release in parts(releases(model)[0])]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda one: type(one).__name__)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import scumble
 from scumble.kernels import FoldedKernel
 from scumble.learn import PrivateLinearRegression, load, moments
 from scumble.learn.moments import angular_gaussian, second_moments
 
-NOISE = "the noise has no seed: two fits differ"
 GAUSS = {"delta": 1e-6, "rows": 2000}
 
 
@@ -23,20 +21,6 @@ def plane(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 def fitted(X: np.ndarray, y: np.ndarray, **options: object) -> PrivateLinearRegression:
     return PrivateLinearRegression(**{"bounds": (0, 10), "target_bounds": (-5, 25), **GAUSS, **options}).fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::scumble.learn.RepeatedReleaseWarning")
-@parametrize_with_checks(
-    [PrivateLinearRegression(epsilon=100.0, delta=1e-3, rows=200, public=("bounds", "target_bounds"))],
-    expected_failed_checks=lambda model: {
-        "check_fit_idempotent": NOISE,
-        "check_supervised_y_2d": NOISE,
-        "check_regressor_data_not_an_array": NOISE,
-        "check_regressors_int": NOISE,
-    },
-)
-def test_scikit_learn_is_content(estimator, check) -> None:
-    check(estimator)
 
 
 def test_the_moments_are_those_of_the_records(rng) -> None:

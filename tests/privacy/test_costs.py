@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scumble.privacy import calibrate, costs, disjoint, overlapping
-from scumble.privacy.costs import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show, total_of
+from scumble.privacy.costs import Balance, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show, total_of
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.splitting import calibrate_shares
 
@@ -143,10 +143,10 @@ def test_digits_shown(value: str, up: str, down: str) -> None:
 # ---- an account ----
 
 
-def account(composition: str, *charges: tuple[str | None, Fraction], total: Fraction = Fraction(1)) -> Account:
+def account(composition: str, *charges: tuple[str | None, Fraction], total: Fraction = Fraction(1)) -> Balance:
     """Of a total ε (or ρ), with parts "north" and "south"; so much was charged to the whole (None) or to a part."""
     pure = composition == "pure"
-    return Account(
+    return Balance(
         "town",
         composition,
         total if pure else None,

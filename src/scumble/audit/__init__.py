@@ -77,10 +77,14 @@ def audit(
 
     Parameters
     ----------
-    mechanism : from a data set to whole numbers, or to a pair of them and a noisy count; it may have ``many(data, n)``.
-    data, neighbor : two data sets that differ in one record (or person), as the claim has it.
-    claim : a PrivacyClaim, or (ε, δ).
-    exact : the two exact tables, if they are known: sharper events, and with a PrivacyClaim the noise's law too.
+    mechanism : callable
+        Takes a data set to whole numbers, or to a pair of them and a noisy count; it may have ``many(data, n)``.
+    data, neighbor : object
+        Two data sets that differ in one record (or person), as the claim has it.
+    claim : PrivacyClaim or pair of float
+        What is promised; a pair is (ε, δ).
+    exact : pair of numpy.ndarray or None
+        The two exact tables, if they are known: sharper events, and with a PrivacyClaim the noise's law too.
     """
     as_count("releases", releases, "20,000 find what matters.")
     if not 0.0 < false_alarm < 1.0:

@@ -63,6 +63,7 @@ class Events:
         return self.sign * (samples.counts[:, self.rows, self.buckets] - self.tables[0][self.rows, self.buckets])
 
     def __call__(self, samples: Samples) -> Happened:
+        """Every event, and in which runs it happened."""
         yield from self._whole(samples)
         if samples.count is not None and self.numbers is not None:
             yield from self._count(samples.count, *self.numbers)

@@ -42,11 +42,13 @@ class Law:
 
     @cached_property
     def support(self) -> np.ndarray:
+        """The whole numbers that matter: what lies beyond has no chance to speak of."""
         reach = math.ceil(LAWS[self.mechanism].reach * self.scale) + 2
         return np.arange(-reach, reach + 1)
 
     @cached_property
     def chances(self) -> np.ndarray:
+        """The probability of each number of `support`."""
         weights = LAWS[self.mechanism].weights(np.abs(self.support), self.scale)
         return weights / weights.sum()
 

@@ -69,11 +69,16 @@ def audit_kernel(
 
     Parameters
     ----------
-    kernel : any scumble kernel; its columns are filled with synthetic records.
-    epsilon, delta, neighbors, records_per_person : the promise to be tested. ε of 2 or 3 shows most in few releases.
-    releases : of each of the two neighbours.
-    pairs : of neighbouring tables for the third layer.
-    seed : of the synthetic tables. The noise has none.
+    kernel : Kernel or None
+        Any scumble kernel; its columns are filled with synthetic records.
+    epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
+        The promise to be tested. ε of 2 or 3 shows most in few releases.
+    releases : int
+        How many, of each of the two neighbours.
+    pairs : int
+        How many pairs of neighbouring tables, for the third layer.
+    seed : int
+        The seed of the synthetic tables. The noise has none.
     """
     kernel = EuclideanKernel(1.0) if kernel is None else kernel
     budget: dict[str, Any] = {
@@ -112,6 +117,7 @@ class ReleasePath:
         return release.counts, release.metadata()["noisy_count"]
 
     def many(self, table: Columns, n: int) -> Samples:
+        """Many releases of one table; under Gaussian noise from one calibration, for that is what takes time."""
         if self._budget["delta"] == 0.0:
             return collect(self.__call__, table, n)
         exact = self.exact(table)
@@ -151,9 +157,12 @@ def audit_canaries(
 
     Parameters
     ----------
-    epsilon, delta : the promise to be tested, under add-remove.
-    count : how many canaries.
-    mutant : the name of a wrong mechanism (:mod:`scumble.audit.mutants`) to release in place of ours.
+    epsilon, delta : float
+        The promise to be tested, under add-remove.
+    count : int
+        How many canaries.
+    mutant : str or None
+        The name of a wrong mechanism (:mod:`scumble.audit.mutants`) to release in place of ours.
 
     >>> audit_canaries(epsilon=1.0).passed
     True
@@ -304,6 +313,7 @@ class TableMaker:
         self._values = {name: _values_of(kernel, self.names, name) for name in self.names}
 
     def spec(self, *, rows: int, buckets: int, seed: int, design: str) -> Spec:
+        """The parameters of a sketch of these columns."""
         return Spec(self.kernel, len(self.names), tuple(self.names), rows, buckets, seed, design)
 
     def grid_spec(self) -> Spec | None:
@@ -320,6 +330,7 @@ class TableMaker:
         return int(words(self._seed, 0xA0D17, 1, first=self._drawn)[0] % np.uint64(n))
 
     def record(self, *, hostile: bool = True) -> dict[str, Any]:
+        """A random record; `hostile` ones hold odd cells."""
         return {name: self._cell(kind, hostile) for name, kind in self._values.items()}
 
     def _cell(self, kind: str, hostile: bool) -> Any:

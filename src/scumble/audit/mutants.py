@@ -31,10 +31,12 @@ class Setting:
 
     @property
     def rows(self) -> int:
+        """Rows of counters."""
         return len(self.tables[0])
 
     @property
     def scale(self) -> Fraction:
+        """The scale of the noise on the counters."""
         return self.calibration.counter_scale
 
     @property
@@ -43,6 +45,7 @@ class Setting:
         return Fraction(self.rows) / self.scale
 
     def draw(self, scale: Fraction, size: tuple[int, ...]) -> np.ndarray:
+        """Noise of the claimed law, at any scale."""
         return self.calibration.law.draw(scale, size)
 
     def noise(self, n: int, scale: Fraction | None = None) -> np.ndarray:
@@ -84,6 +87,7 @@ class Mutant:
         self._setting = Setting(tables, calibration)
 
     def many(self, data: np.ndarray, n: int) -> Samples:
+        """Many releases of one table, with the fault in them."""
         return self._change(self._setting, data, n)
 
     def __call__(self, data: np.ndarray) -> np.ndarray:

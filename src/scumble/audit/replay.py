@@ -93,11 +93,13 @@ class Session:
     # ---- what the seam tells ----
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
+        """Keep a portion of noise until it is put to use."""
         law = Drawn(kind, scale, parts)
         self.draws.append((law, values.shape))
         self._waiting.append((law, values.copy()))
 
     def held(self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None:
+        """Match noise that a release holds with what was drawn, and with its claim."""
         self._take(_drawn_law(claim), counters)
         if count is not None:
             self._take(_drawn_law(claim, count=True), np.array([count]))
@@ -106,6 +108,7 @@ class Session:
         self._held[name] = _Held(claim, counters.copy(), count)
 
     def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
+        """Check whose noise these numbers have; what goes out is theirs, or, played back, the earlier run's."""
         key = frozenset(names) or self._all_shares()
         if not key or not key <= set(self._held):
             self.problems.append("numbers are published with noise that was never drawn for them")
@@ -131,6 +134,7 @@ class Session:
         return out.copy(), noisy
 
     def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
+        """The winner that goes out: this one, or, played back, the earlier run's."""
         self._take(Drawn(LAPLACE.name, scale), np.empty(len(scores)), values=False)
         return int(self._call(Drawn(BEST, scale), np.array(scores, np.int64), np.array([winner]))[0])
 

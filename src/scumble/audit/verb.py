@@ -16,6 +16,7 @@ scumble audit --canaries --epsilon 1
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     what = parser.add_mutually_exclusive_group()
@@ -63,6 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Do what the verb says."""
     from scumble.cli import REFUSED
     from scumble.cli.output import print_json
 

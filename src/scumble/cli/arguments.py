@@ -131,6 +131,7 @@ def values(text: str) -> dict[str, float | str]:
 
 
 def source(parser: Parser) -> None:
+    """Where the records come from."""
     group = parser.add_argument_group("what to read")
     group.add_argument(
         "source",
@@ -150,12 +151,14 @@ def source(parser: Parser) -> None:
 
 
 def reading(parser: Any) -> None:
+    """How a file is read."""
     parser.add_argument("--format", choices=["csv", "parquet", "arrow", "json"], help="if the file's name does not say")
     parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
     parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")
 
 
 def kernel(parser: Parser) -> None:
+    """The kernel and its columns."""
     group = parser.add_argument_group("what near means (all public)")
     group.add_argument("--kernel", metavar="NAME", help="euclidean (default), manhattan, angular, hamming or jaccard")
     group.add_argument("--bandwidth", type=float, help="the distance at which two records are no longer near")
@@ -168,6 +171,7 @@ def kernel(parser: Parser) -> None:
 
 
 def size(parser: Parser) -> None:
+    """The size of the sketch."""
     group = parser.add_argument_group("size (left out: the plan chooses)")
     group.add_argument("--rows", type=Whole(), help="rows of counters")
     group.add_argument("--buckets", type=Whole(), help="counters per row")
@@ -183,6 +187,7 @@ def size(parser: Parser) -> None:
 
 
 def budget(parser: Parser, *, hint: bool = False) -> None:
+    """The privacy budget and its unit; with `hint`, for a plan only."""
     group = parser.add_argument_group("budget, for the plan only" if hint else "what is promised")
     group.add_argument("--epsilon", type=float, default=1.0 if hint else None, help="the privacy budget, such as 1")
     group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
@@ -198,6 +203,7 @@ def budget(parser: Parser, *, hint: bool = False) -> None:
 
 
 def ledger(parser: Parser) -> None:
+    """Where to charge the budget."""
     group = parser.add_argument_group("the ledger (see scumble ledger --help)")
     group.add_argument("--ledger", metavar="FILE", help="charge this file before noise is drawn; refuse if it is spent")
     group.add_argument("--dataset", metavar="NAME", help="the dataset in the ledger")
@@ -205,6 +211,7 @@ def ledger(parser: Parser) -> None:
 
 
 def people(parser: Parser) -> None:
+    """Whose record each row is."""
     parser.add_argument(
         "--person-column",
         metavar="COLUMN",
@@ -213,6 +220,7 @@ def people(parser: Parser) -> None:
 
 
 def running(parser: Parser) -> None:
+    """Threads, empty tables, checkpoints, options in a file."""
     group = parser.add_argument_group("running")
     group.add_argument("--threads", type=Whole(1, 65_536), help="cores to count with (default: all)")
     group.add_argument("--allow-empty", action="store_true", help="a table without rows is not a mistake")
@@ -222,6 +230,7 @@ def running(parser: Parser) -> None:
 
 
 def cluster(parser: Parser) -> None:
+    """Which engine counts, and where."""
     group = parser.add_argument_group("where to count")
     group.add_argument(
         "--engine",
@@ -237,6 +246,7 @@ def cluster(parser: Parser) -> None:
 
 
 def json_flag(parser: Any) -> None:
+    """Output for programs."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table for people")
 
 

@@ -15,6 +15,7 @@ scumble build --config people.toml
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     shared.source(parser)
@@ -39,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.cli.arguments import require
     from scumble.cli.handover import Handover, Left, finished, room
     from scumble.cli.output import check_out, human_bytes, print_json, say

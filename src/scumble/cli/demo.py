@@ -24,11 +24,13 @@ TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
     parser.add_argument("--people", type=int, default=PEOPLE, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     import numpy as np
     import pyarrow.parquet as pq
 

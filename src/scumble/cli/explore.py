@@ -10,6 +10,7 @@ scumble explore people.scumble --range age=0:100,income=0:120000 --export people
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     parser.add_argument("release", help="a released file, a bundle of classes, or a model from scumble fit")
@@ -36,6 +37,7 @@ def values(text: str) -> dict[str, list[str]]:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     import os
 
     from scumble.cli.output import check_out, human_bytes, say

@@ -11,15 +11,12 @@ scumble fit people.csv --task regress --columns age --target income --bounds age
 scumble ledger town.ledger --open visits --epsilon 3
 scumble fit people.csv --task classify --columns age --target mode --classes bike,bus,car --bounds age=0:100 --epsilon 1 --ledger town.ledger --dataset visits --out mode.scumble
 """  # noqa: E501  command lines that run as they stand
-TASKS = {
-    "classify": "PrivateKDEClassifier",
-    "separate": "PrivateLinearClassifier",
-    "regress": "PrivateLinearRegression",
-}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli.arguments import SEED, Whole, budget, ledger, name, names, ranges, reading
+    from scumble.learn.estimators import TASKS
 
     parser.add_argument("table", help="the private table; '-' for standard input")
     parser.add_argument("--task", choices=list(TASKS), required=True, help="classify, separate (a plane), or regress")
@@ -46,10 +43,12 @@ def span(text: str) -> tuple[float, float]:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble import learn
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
     from scumble.learn import models
+    from scumble.learn.estimators import TASKS
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
     from scumble.privacy.account import Account
@@ -61,7 +60,9 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
-    columns, X, y = read(args, target=args.target, columns=args.columns, number=args.task == "regress")
+    kind = getattr(learn, TASKS[args.task])
+    regresses = "target_bounds" in kind._get_param_names()
+    columns, X, y = read(args, target=args.target, columns=args.columns, number=regresses)
     options: dict[str, Any] = {
         "epsilon": args.epsilon,
         "delta": args.delta,
@@ -71,11 +72,11 @@ def run(args: argparse.Namespace) -> None:
         "random_state": args.seed,
         "bounds": bounds_for(args.bounds, columns, lambda _: True),
     }
-    if args.task == "regress":
+    if regresses:
         options["target_bounds"] = args.target_bounds
     else:
         options["classes"] = args.classes
-    model = getattr(learn, TASKS[args.task])(**options)
+    model = kind(**options)
     place = Place(args.out)
     try:
         model.before_charge = place.reserve

@@ -29,12 +29,13 @@ from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import READY, Place
 from scumble.release import Release
 from scumble.releasing.pledges import identity_of, left_release, pledge
+from scumble.spec import Spec
 
 Note = Callable[[str, dict[str, Any]], bytes]
 """What takes a secret file's place: made of the release's identity and the pledge."""
 
 
-def room(spec: Any, releases: int = 1) -> int:
+def room(spec: Spec, releases: int = 1) -> int:
     """The most bytes that a file of so many releases takes."""
     header = len(str(spec.to_dict()))
     return releases * (8 * spec.rows * spec.buckets + 4 * header + 3072) + 1024
@@ -45,11 +46,16 @@ class Handover:
 
     Parameters
     ----------
-    out : the file it will be, or "-" for standard output.
-    size : how many bytes it has at most.
-    secret : the file whose counters are released, and then gone.
-    note : what takes that file's place.
-    asked : the budget that was asked for.
+    out : str
+        The file it will be, or "-" for standard output.
+    size : int
+        How many bytes it has at most.
+    secret : str or None
+        The file whose counters are released, and then gone.
+    note : Note or None
+        What takes that file's place.
+    asked : dict or None
+        The budget that was asked for.
     """
 
     def __init__(
@@ -249,6 +255,7 @@ class Part:
         self.close()
 
     def close(self) -> None:
+        """Let go of the secret file."""
         descriptor, self._lock = self._lock, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -303,6 +310,7 @@ class Left:
 
     @staticmethod
     def of(metadata: dict[str, Any], secret: str, note: Note) -> Left | None:
+        """What a killed run left of this secret, or None."""
         found = left_release(metadata, secret)
         return None if found is None else Left(*found, metadata, secret, note)
 

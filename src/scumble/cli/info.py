@@ -12,6 +12,7 @@ scumble info people.scumble --json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli.arguments import json_flag
 
     parser.add_argument("release", help="a released file; '-' for standard input")
@@ -19,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.cli.output import load_release, print_json
     from scumble.show.cards import card, facts
 

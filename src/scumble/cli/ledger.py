@@ -15,6 +15,7 @@ scumble build people.csv --columns age --bandwidth 5 --epsilon 1 --ledger town.l
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     parser.add_argument("file", help="the ledger; --open makes it if there is none")
@@ -31,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     import os
 
     from scumble.cli.output import print_json

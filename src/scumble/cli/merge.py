@@ -13,6 +13,7 @@ scumble merge monday.scumble tuesday.scumble --out week.scumble
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     parser.add_argument("files", nargs="+", help="secret parts, or released files; made with the same parameters")
     parser.add_argument(
         "--out", metavar="FILE", required=True, help="the merged file; '-' for a release to standard output"
@@ -28,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble import files
     from scumble.bundle import Bundle
     from scumble.cli.output import check_out, human_bytes, say, secret_out, write_release

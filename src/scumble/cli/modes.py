@@ -11,6 +11,7 @@ scumble modes people.scumble --bounds age=0:100,income=0:200000 --method lp --js
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli.arguments import Whole, json_flag, ranges
 
     parser.add_argument("release", help="a released file; '-' for standard input")
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     import pyarrow as pa
 
     from scumble.cli.arguments import bounds_for

@@ -104,6 +104,7 @@ class TableWriter:
         return self
 
     def write(self, batch: Any) -> None:
+        """Write a batch of rows."""
         if self.kind == "json":
             for row in batch.to_pylist():
                 text = json.dumps(plain(row), ensure_ascii=False, default=str)
@@ -190,6 +191,7 @@ def one_release(path: str, label: str | None) -> Any:
 
 
 def human_bytes(count: float) -> str:
+    """A size for people, such as 1.5 MB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"

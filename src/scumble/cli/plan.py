@@ -13,6 +13,7 @@ scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1 --plot plan.pn
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     parser.add_argument(
@@ -29,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import check_out, human_bytes, print_json, say

@@ -11,6 +11,7 @@ scumble plot people.scumble --range age=0:100 --at income=50000 --out ages.svg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     parser.add_argument("release", help="a released file; '-' for standard input")
@@ -26,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.cli.output import check_out, one_release, say
     from scumble.show import plots
 

@@ -12,6 +12,7 @@ scumble predict income.scumble points.csv --columns age --out answers.parquet
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli.arguments import json_flag, names, reading
 
     parser.add_argument("model", help="a model made by scumble fit")
@@ -23,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     import pyarrow as pa
 
     from scumble import learn

@@ -23,6 +23,7 @@ class ProgressLine:
         sys.stderr.flush()
 
     def close(self) -> None:
+        """Clear the line."""
         if self._on and self._last:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -15,6 +15,7 @@ ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli.arguments import json_flag, reading
 
     parser.add_argument("release", help="a released file")
@@ -26,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.bundle import Bundle
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import DataError

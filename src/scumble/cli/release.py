@@ -11,6 +11,7 @@ scumble release part2.secret --epsilon 1 --delta 1e-6 --out part2.scumble --json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     parser.add_argument("secret", help="a secret part, made by sketch or merge")
@@ -28,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.cli.arguments import require
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room

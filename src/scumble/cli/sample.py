@@ -11,6 +11,7 @@ scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli.arguments import SEED, Whole, json_flag, ranges
 
     parser.add_argument("release", help="a released file, or one with a release per class; '-' for standard input")
@@ -22,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     import pyarrow as pa
 
     from scumble.bundle import Bundle

@@ -13,6 +13,7 @@ scumble release all.secret --epsilon 1 --out all.scumble
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
     from scumble.cli import arguments as shared
 
     shared.source(parser)
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
     from scumble.cli.arguments import require
     from scumble.cli.handover import room
     from scumble.cli.output import check_out, say, secret_out

@@ -154,7 +154,8 @@ def _libraries() -> ThreadpoolController:
 
 def _one_thread_a_product() -> AbstractContextManager[object]:
     """Each of our threads multiplies on its own: the libraries of matrix products shall not start more."""
-    return _libraries().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limit
 
 
 if TYPE_CHECKING:  # mypy holds this module to what engines promise

@@ -64,7 +64,9 @@ class DeviceTable:
         return values.astype(self._cupy.float64, copy=False)
 
     def categories(self, which: Sequence[int]) -> Any:
+        """Refused: categories are hashed on the host."""
         raise DataError("Categories are hashed on the host. Hint: pass a copy of the table in host memory.")
 
     def tokens(self, which: Sequence[int]) -> Any:
+        """Refused: token sets are hashed on the host."""
         raise DataError("Token sets are hashed on the host. Hint: pass a copy of the table in host memory.")

@@ -196,7 +196,8 @@ def _add_python(code: Callable[..., Any]) -> Callable[..., None]:
                     v = np.float64(compiled(flat[0, offsets[i] : offsets[i + 1]], parameters[r, h]))
                     total[r, i] += np.uint64(_word(v)) * multipliers[r, h]
 
-    return add
+    around: Callable[..., None] = add
+    return around
 
 
 @njit(nogil=True, cache=True)

@@ -208,17 +208,21 @@ class CudaDevice:
             return out, self._copying.record()
 
     def zeros(self, shape: tuple[int, int]) -> Any:
+        """A table of counters on the device, all 0."""
         with self._device:
             return self._cupy.zeros(shape, np.uint64)
 
     def download(self, table: Any) -> np.ndarray:
+        """A table of counters, in host memory."""
         with self._device:
             # Memory that the device can write to directly; CuPy keeps it for the next time.
             pinned = self._cupy.cuda.alloc_pinned_memory(table.nbytes)
             out = np.frombuffer(pinned, np.int64, table.size).reshape(table.shape)
-            return table.view(np.int64).get(out=out)
+            found: np.ndarray = table.view(np.int64).get(out=out)
+            return found
 
     def count(self, hasher: Hasher, X: Any, counts: Any) -> None:
+        """Add the records to a table of counters on the device."""
         with self._device:
             if isinstance(X, tuple):
                 X, arrived = X

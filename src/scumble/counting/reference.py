@@ -42,7 +42,8 @@ def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, thread
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
     """(rows, n): the counter that each record falls into, row by row."""
     where = buckets(hasher, records)
-    return counts[np.arange(hasher.rows)[:, None], where.T]
+    found: np.ndarray = counts[np.arange(hasher.rows)[:, None], where.T]
+    return found
 
 
 def sums(

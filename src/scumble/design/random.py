@@ -152,7 +152,7 @@ _TAIL_BOTTOM = (
 
 
 @njit(cache=True)
-def _ratio(top: tuple, bottom: tuple, r: float) -> float:
+def _ratio(top: tuple[float, ...], bottom: tuple[float, ...], r: float) -> float:
     """The quotient of two polynomials of equal length, by Horner's rule."""
     a = 0.0
     b = 0.0

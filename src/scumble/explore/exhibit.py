@@ -42,9 +42,12 @@ class Exhibit:
 
     Parameters
     ----------
-    found : a Release, a Bundle with one release per class, or a fitted estimator.
-    title : how to call it.
-    ranges, values, units : for columns by name: what to draw of numbers, the known categories, the units.
+    found : Release, Bundle or PrivateEstimator
+        What to show. A bundle has one release per class; an estimator must be fitted.
+    title : str
+        What to call it.
+    ranges, values, units : mapping or None
+        For columns by name: what to draw of numbers, the known categories, the units.
 
     >>> import numpy as np, scumble
     >>> sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["age"], rows=50, buckets=64)
@@ -89,7 +92,7 @@ class Exhibit:
     def drawable(self) -> bool:
         """Whether the page can answer by itself. It cannot run a kernel written in Python, and the releases of linear
         models hold no density of the columns."""
-        return drawable(self._one) and not _is_linear(self.model)
+        return drawable(self._one) and not hasattr(self.model, "coef_")
 
     @property
     def roles(self) -> list[str]:
@@ -105,6 +108,7 @@ class Exhibit:
 
     @cached_property
     def columns(self) -> list[Column]:
+        """The columns, as the page lists them."""
         given, values, units = self._given
         kinds = self.roles
         others: list[Any] = [
@@ -139,7 +143,8 @@ class Exhibit:
             out |= {
                 name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
             }
-        return _finite({"title": self.title, **out})
+        told: dict[str, Any] = _finite({"title": self.title, **out})
+        return told
 
     def card(self) -> list[tuple[str, str]]:
         """The privacy card, line by line."""
@@ -284,14 +289,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _is_linear(model: Any) -> bool:
-    if model is None:
-        return False
-    from scumble.learn import PrivateLinearClassifier, PrivateLinearRegression
-
-    return isinstance(model, (PrivateLinearClassifier, PrivateLinearRegression))
 
 
 def _nameless(model: Any) -> Any:

@@ -56,6 +56,7 @@ def policy(style: str, *scripts: str) -> str:
 
 
 def digest(text: str) -> str:
+    """The hash under which a content security policy lets an inline script run."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 

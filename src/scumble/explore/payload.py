@@ -45,6 +45,7 @@ class Arrays:
         return name
 
     def to_base64(self) -> str:
+        """All arrays as text."""
         return base64.b64encode(b"".join(self._blocks)).decode("ascii")
 
 

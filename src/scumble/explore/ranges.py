@@ -116,11 +116,14 @@ class _Search:
         d = len(self.units)
         size = 10.0 ** self.rng.uniform(-1.0, most, (n, 1))
         chosen = self.rng.random((n, d)) < self.rng.choice([1.0 / d, 0.5, 1.0], (n, 1))
-        return self.rng.normal(size=(n, d)) * chosen * size * self.units
+        steps: np.ndarray = self.rng.normal(size=(n, d)) * chosen * size * self.units
+        return steps
 
     def _anywhere(self, n: int) -> np.ndarray:
         """Places of all magnitudes, each column its own."""
-        return self.rng.normal(size=(n, len(self.units))) * 10.0 ** self.rng.uniform(0.0, 4.5, (n, 1)) * self.units
+        signs = self.rng.normal(size=(n, len(self.units)))
+        places: np.ndarray = signs * 10.0 ** self.rng.uniform(0.0, 4.5, (n, 1)) * self.units
+        return places
 
     def peak(self) -> np.ndarray:
         best = np.zeros(len(self.units))

@@ -54,9 +54,12 @@ class Server(ThreadingHTTPServer):
 
     Parameters
     ----------
-    exhibit : what is shown.
-    host, port : where to listen; port 0 takes a free one.
-    names : further host names under which people reach the server, where it does not listen on loopback alone.
+    exhibit : Exhibit
+        What is shown.
+    host, port : str or int
+        Where to listen; port 0 takes a free one.
+    names : iterable of str
+        Further host names under which people reach the server, where it does not listen on loopback alone.
     """
 
     allow_reuse_address = os.name == "posix"  # elsewhere it would let another program listen on the same port
@@ -82,6 +85,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
+        """The address to open."""
         host = str(self.server_address[0])
         return f"http://{'127.0.0.1' if host in ('0.0.0.0', '') else host}:{self.server_port}/"
 
@@ -136,6 +140,7 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def setup(self) -> None:
+        """Read from the client within the time that a request may take."""
         super().setup()
         self._incoming = _Punctual(self.connection)
         self.rfile = io.BufferedReader(self._incoming)
@@ -145,11 +150,13 @@ class Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def do_GET(self) -> None:
+        """The page, and what describes it."""
         self._answer({"/": self._page, "/api/info": self._info, "/openapi.json": self._description})
 
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
+        """Answers to questions."""
         self._answer({"/api/density": self._density, "/api/predict": self._predict})
 
     # ---- what can be asked ----

@@ -29,10 +29,14 @@ class Grid:
 
     Parameters
     ----------
-    kernel : a stationary kernel, or a product of such.
-    low, high : public bounds, one for each column that the kernel reads.
-    shape : cells along each of these columns.
-    width, names : of the table that the kernel reads its columns from.
+    kernel : Kernel
+        A stationary kernel, or a product of such.
+    low, high : numpy.ndarray or sequence of float
+        Public bounds, one for each column that the kernel reads.
+    shape : sequence of int
+        Cells along each of these columns.
+    width, names : int, sequence of str or None
+        How many columns the kernel's table has, and what they are called.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> grid = Grid(EuclideanKernel(5.0), low=[0, 0], high=[255, 10.5], shape=(128, 3), width=2)

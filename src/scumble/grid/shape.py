@@ -45,10 +45,14 @@ def choose_shape(
 
     Parameters
     ----------
-    n : about how many records; public.
-    epsilon, delta : of the release; they count through `counter_sd` alone.
-    counter_sd : standard deviation of the noise on one counter, √2/ε for pure ε.
-    max_cells : the most that the grid may have.
+    n : int
+        About how many records; public.
+    epsilon, delta : float
+        The budget of the release; it counts through `counter_sd` alone.
+    counter_sd : float
+        Standard deviation of the noise on one counter, √2/ε for pure ε.
+    max_cells : int
+        The most that the grid may have.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> choose_shape(EuclideanKernel(5.0), [0, 0, 0], [255, 255, 255], n=240_000, counter_sd=1.5, width=3)[0]

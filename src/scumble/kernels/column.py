@@ -31,10 +31,14 @@ class ColumnKernel(Kernel):
 
     Parameters
     ----------
-    bandwidth : the step, in units of `scale`.
-    power : how many columns one row looks at together.
-    scale : public divisors of the columns: a number, one per column, or a mapping from names.
-    origin : public lower ends, a number or one per column; None for columns without bounds.
+    bandwidth : float
+        The step, in units of `scale`.
+    power : int
+        How many columns one row looks at together.
+    scale : float, sequence of float, mapping or None
+        Public divisors of the columns: a number, one per column, or a mapping from names.
+    origin : float, sequence of float or None
+        Public lower ends, a number or one per column; None for columns without bounds.
 
     >>> ColumnKernel(bandwidth=2.0)([[0.0, 0.0]], [[0.0, 1.0], [1.0, 5.0]])
     array([[0.75, 0.25]])

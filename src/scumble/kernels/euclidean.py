@@ -23,10 +23,14 @@ class EuclideanKernel(ProjectionKernel):
 
     Parameters
     ----------
-    bandwidth : distance at which k has fallen to 0.37 (for power 1).
-    power : how many hashes are concatenated; the kernel becomes kᵖᵒʷᵉʳ.
-    scale : public divisors of the columns: a number, one per column, or a mapping from names.
-    columns : the columns it reads, by name or position; None means all.
+    bandwidth : float
+        Distance at which k has fallen to 0.37 (for power 1).
+    power : int
+        How many hashes are concatenated; the kernel becomes kᵖᵒʷᵉʳ.
+    scale : float, sequence of float, mapping or None
+        Public divisors of the columns: a number, one per column, or a mapping from names.
+    columns : sequence of str, sequence of int or None
+        The columns it reads, by name or position; None means all.
 
     >>> kernel = EuclideanKernel(bandwidth=1.0)
     >>> kernel([[0.0, 0.0]], [[0.0, 0.0], [0.6, 0.8]]).round(4)

@@ -27,8 +27,10 @@ class FoldedKernel(Kernel):
 
     Parameters
     ----------
-    projections : m, the hyperplanes of one hash: 2 to 12.
-    power : how many such hashes are concatenated; the kernel becomes kᵖᵒʷᵉʳ.
+    projections : int
+        m, the hyperplanes of one hash: 2 to 12.
+    power : int
+        How many such hashes are concatenated; the kernel becomes kᵖᵒʷᵉʳ.
 
     >>> FoldedKernel(projections=2)([[1.0, 0.0]], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
     array([[1. , 1. , 0.5]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def rank(tokens: np.ndarray, keys: np.ndarray) -> np.ndarray:
     return (h >> np.uint64(11)).astype(np.float64)
 
 
-def _similarity(a: frozenset, b: frozenset) -> float:
+def _similarity(a: frozenset[Any], b: frozenset[Any]) -> float:
     return len(a & b) / len(a | b) if a or b else 1.0
 
 

@@ -8,36 +8,29 @@ of releases.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-# Public names, and the module that each comes from: imported when first asked for. Modules that are not there are left
-# out.
-_HOMES = {
-    "scumble.learn.base": ("PrivateEstimator", "RepeatedReleaseWarning"),
-    "scumble.learn.models": ("load",),
-    "scumble.learn.sampling": ("sample",),
-    "scumble.learn.refining": ("refine",),
-    "scumble.learn.kde": ("PrivateKDE",),
-    "scumble.learn.modes": ("PrivateModes",),
-    "scumble.learn.outliers": ("PrivateOutlierDetector",),
-    "scumble.learn.diversity": ("DiversitySampler",),
-    "scumble.learn.neighbors": ("PrivateNeighbors",),
-    "scumble.learn.classifier": ("PrivateKDEClassifier",),
-    "scumble.learn.regression": ("PrivateLinearRegression",),
-    "scumble.learn.linear": ("PrivateLinearClassifier",),
-    "scumble.learn.erm": ("minimize",),
-    "scumble.learn.kernel_choice": ("choose_kernel",),
-    "scumble.releasing.selection": ("noisy_best",),
-}
-_HOME = {name: home for home, names in _HOMES.items() if find_spec(home) is not None for name in names}
+from scumble.learn.estimators import HOMES as _ESTIMATORS
 
-__all__ = sorted(_HOME)
+# Public names, and the module that each comes from: imported when first asked for.
+_HOMES = {
+    "PrivateEstimator": "scumble.learn.base",
+    "RepeatedReleaseWarning": "scumble.learn.base",
+    "choose_kernel": "scumble.learn.kernel_choice",
+    "load": "scumble.learn.models",
+    "minimize": "scumble.learn.erm",
+    "noisy_best": "scumble.releasing.selection",
+    "refine": "scumble.learn.refining",
+    "sample": "scumble.learn.sampling",
+    **_ESTIMATORS,
+}
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'scumble.learn' has no attribute {name!r}")

@@ -99,15 +99,22 @@ class PrivateEstimator(BaseEstimator):
 
     Parameters
     ----------
-    epsilon, delta : the whole privacy budget of one `fit`.
-    neighbors : "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
-    kernel : what near means. None makes a Euclidean kernel from the public bounds.
-    rows, buckets : the sketch's size. None lets the plan choose, including a grid where it is better.
-    bounds : (low, high), public, each a number or one per column. Values outside are clipped.
-    public : facts that are already public and may be read from the data: "bounds", "count", ("classes",
-    "target_bounds").
-    records_per_person : the most records that one person may own.
-    random_state : the public seed of the hash functions, a whole number; None is 0. It never reaches the noise.
+    epsilon, delta : float
+        The whole privacy budget of one `fit`.
+    neighbors : {"add-remove", "replace"}
+        "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
+    kernel : Kernel or None
+        What near means. None makes a Euclidean kernel from the public bounds.
+    rows, buckets : int or None
+        The sketch's size. None lets the plan choose, including a grid where it is better.
+    bounds : pair of float, pair of array-like or None
+        (low, high), public, each a number or one per column. Values outside are clipped.
+    public : sequence of str
+        Facts that are already public and may be read from the data: "bounds", "count", ("classes", "target_bounds").
+    records_per_person : int
+        The most records that one person may own.
+    random_state : int or None
+        The public seed of the hash functions, a whole number; None is 0. It never reaches the noise.
     """
 
     _learnt: ClassVar[tuple[str, ...]] = ()

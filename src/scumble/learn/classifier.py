@@ -62,29 +62,42 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
     :mod:`scumble.learn.calibration`.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Only
+    `neighbors="add-remove"`: under "replace" a record may change its class, and the classes' exact counts would be
+    published.
+
     Parameters
     ----------
-    rule : "ferns", "ml" or "map".
-    classes : all class labels, public. `public=("classes",)` declares that those in `y` are public.
-    priors : the classes' shares, in the order of `classes_`; None takes them from the noisy counts.
-    unknown : what to do with records of labels that are not in `classes`: "error" or "drop".
-    calibration_share : the part of ε for the calibration; 0 for none.
-    selection_share : the part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0,
-        all of them
+    rule : {"ferns", "ml", "map"}
+        How to decide between classes.
+    classes : sequence or None
+        All class labels, public. `public=("classes",)` declares that those in `y` are public.
+    priors : sequence of float or None
+        The classes' shares, in the order of `classes_`; None takes them from the noisy counts.
+    unknown : {"error", "drop"}
+        What to do with records of labels that are not in `classes`: "error" or "drop".
+    calibration_share : float
+        The part of ε for the calibration; 0 for none.
+    selection_share : float
+        The part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0, all of them
         are used and share the budget equally.
-    kernel : one kernel, or a list of them.
-    rows, buckets : the size of each kernel's sketch.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`. Only `neighbors="add-remove"`: under "replace" a
-        record may
-        change its class, and the classes' exact counts would be published.
+    kernel : Kernel, sequence of Kernel or None
+        One kernel, or a list of them.
+    rows, buckets : int or None
+        The size of each kernel's sketch.
 
     Attributes
     ----------
-    classes_ : the labels.
-    priors_ : their shares.
-    releases_ : a list of bundles (class → release), one for each kernel.
-    calibration_ : the bundle of score histograms, or None.
-    privacy_ : the claim of all of it together.
+    classes_ : numpy.ndarray
+        The labels.
+    priors_ : numpy.ndarray
+        Their shares.
+    releases_ : list of Bundle
+        Releases by class, one bundle for each kernel.
+    calibration_ : Bundle or None
+        The bundle of score histograms, or None.
+    privacy_ : PrivacyClaim
+        The claim of all of it together.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

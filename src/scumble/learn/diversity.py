@@ -36,14 +36,17 @@ class DiversitySampler(PrivateEstimator):
     than the stream was, and rare records, the ones that need protection most, are the ones kept. Use it where thinning
     is the purpose, on data that you may hold.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`.
+
     Parameters
     ----------
-    tau : how many similar records are enough: τ.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`.
+    tau : float
+        How many similar records are enough: τ.
 
     Attributes
     ----------
-    release_ : the release of the table given to `fit`.
+    release_ : Release
+        The release of the table given to `fit`.
 
     References
     ----------

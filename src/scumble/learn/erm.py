@@ -36,13 +36,20 @@ def minimize(
 
     Parameters
     ----------
-    release : of φ(x) for all records x.
-    loss : ψ, from an array of models, (n, parameters), to the queries that represent them, (n, columns).
-    start : the first model, or how many parameters there are.
-    penalty : from models to (n,) numbers, in units of records.
-    spread : how far from `start` to look initially.
-    rounds : how long to search.
-    random_state : of the search alone.
+    release : Release
+        The release of φ(x) for all records x.
+    loss : callable
+        ψ, from an array of models, (n, parameters), to the queries that represent them, (n, columns).
+    start : int or array-like
+        The first model, or how many parameters there are.
+    penalty : callable or None
+        Takes models to (n,) numbers, in units of records.
+    spread : float
+        How far from `start` to look initially.
+    rounds : int
+        How long to search.
+    random_state : int
+        The seed of the search.
 
     A worked example. *Where is the centre of a cloud?* Take ℓ(x, θ) = 1 − k(x, θ) with a wide kernel: the best θ is the
     mode. The sketch answers Σ k, so its negative is minimised; for a loss that falls with k, pass a release

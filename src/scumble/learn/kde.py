@@ -39,20 +39,26 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     equal share of ε and of δ; the claim `privacy_` is their sum. Every answer then takes `bandwidth=`, one of them or
     "all".
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`.
+
     Parameters
     ----------
-    bandwidths : several bandwidths instead of the kernel's one. In the kernel's units; without a kernel, in units of
-        the bounds'
+    bandwidths : sequence of float or None
+        Several bandwidths instead of the kernel's one. In the kernel's units; without a kernel, in units of the bounds'
         widths.
-    normalize : whether densities are divided by the kernel's integral.
-    refine : whether answers from hashed rows are refined.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`.
+    normalize : bool
+        Whether densities are divided by the kernel's integral.
+    refine : bool
+        Whether answers from hashed rows are refined.
 
     Attributes
     ----------
-    release_ : the release; the first one, if there are several bandwidths.
-    releases_ : with `bandwidths`: all releases, in their order.
-    privacy_ : the claim of all of them together.
+    release_ : Release
+        The release; the first one, if there are several bandwidths.
+    releases_ : list of Release
+        With `bandwidths`: all releases, in their order.
+    privacy_ : PrivacyClaim
+        The claim of all of them together.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 1.0, (10_000, 2))

@@ -30,10 +30,14 @@ def choose_kernel(
 
     Parameters
     ----------
-    kernels : the candidates.
-    parts : the records of each class, (n, columns).
-    epsilon : the cost of the choice. It is added to that of the release.
-    release_epsilon, delta, rows : of the release to come: how much noise the rows will have to be read through.
+    kernels : sequence of Kernel
+        The candidates.
+    parts : sequence of numpy.ndarray
+        The records of each class, (n, columns).
+    epsilon : float, Fraction, Decimal or str
+        The cost of the choice. It is added to that of the release.
+    release_epsilon, delta, rows : float or int
+        Facts of the release to come: how much noise the rows will have to be read through.
 
     >>> import numpy as np
     >>> from scumble.kernels import ColumnKernel

@@ -38,19 +38,25 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
     Two classes. For more, or where classes are not separated by a plane, take
     :class:`~scumble.learn.PrivateKDEClassifier`, which is also more accurate on most tables.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
+    needed.
+
     Parameters
     ----------
-    classes : the two class labels, public; the second one is the positive class. `public=("classes",)` declares that
-        those in
+    classes : sequence or None
+        The two class labels, public; the second one is the positive class. `public=("classes",)` declares that those in
         `y` are public.
-    unknown : what to do with records of other labels: "error" or "drop".
-    kernel : an AngularKernel; None takes power 4.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are always needed.
+    unknown : {"error", "drop"}
+        What to do with records of other labels: "error" or "drop".
+    kernel : Kernel or None
+        An AngularKernel; None takes power 4.
 
     Attributes
     ----------
-    classes_, coef_ (1, columns), intercept_ (1,) : as in scikit-learn.
-    release_ : of y [x, 1], not of the columns themselves.
+    classes_, coef_, intercept_ : numpy.ndarray
+        As in scikit-learn, of shapes (2,), (1, columns) and (1,).
+    release_ : Release
+        The release of y [x, 1], not of the columns themselves.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -26,6 +26,7 @@ from scumble.bundle import Bundle
 from scumble.checks import sides
 from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
 from scumble.kernels import Kernel
+from scumble.learn.estimators import HOMES
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
 
@@ -142,9 +143,9 @@ def _require_answers(model: Estimator) -> None:
 def _class_of(name: Any) -> type[Estimator]:
     from scumble import learn
 
-    kind = getattr(learn, name, None) if isinstance(name, str) and name in learn.__all__ else None
-    if not (isinstance(kind, type) and hasattr(kind, "_learnt")):
+    if not isinstance(name, str) or name not in HOMES:
         raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
+    kind: type[PrivateEstimator] = getattr(learn, name)
     return kind
 
 

@@ -41,19 +41,28 @@ class PrivateModes(PrivateEstimator):
     `significance` standard errors, and must themselves stand out from the noise by as much. So a mode that is reported
     is there; a mode that the noise could have made is not reported.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always
+    needed, to start within.
+
     Parameters
     ----------
-    method : "climb" or "lp".
-    starts : how many starts.
-    significance : in standard errors, how far a mode must stand above noise and valleys.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always needed, to start within.
+    method : {"climb", "lp"}
+        How to search.
+    starts : int
+        How many starts.
+    significance : float
+        In standard errors, how far a mode must stand above noise and valleys.
 
     Attributes
     ----------
-    modes_ : (m, columns), the highest first.
-    densities_ : (m,), the mean kernel value over all records there.
-    intervals_ : (m, 2), 95 % intervals of `densities_`, for fixed places.
-    release_ : the release that all of it was read from.
+    modes_ : numpy.ndarray
+        (m, columns), the highest first.
+    densities_ : numpy.ndarray
+        (m,), the mean kernel value over all records there.
+    intervals_ : numpy.ndarray
+        (m, 2), 95 % intervals of `densities_`, for fixed places.
+    release_ : Release
+        The release that all of it was read from.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -54,19 +54,22 @@ class PrivateNeighbors(PrivateEstimator):
     kernel. Their releases must share the kernel; let them share the seed (`random_state`) as well, to hash all alike.
     Over a public catalogue: the items nearest to the query around which there are private records.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`.
+
     Parameters
     ----------
-    radius : the distance at which a neighbour counts as ½, in the columns' own units (divided by the kernel's `scale`,
-        if a kernel is
-        given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
-    rows, buckets : the sketch's size where a grid cannot serve; None takes sizes that suit groups of some thousand
-        records.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`.
+    radius : float or None
+        The distance at which a neighbour counts as ½, in the columns' own units (divided by the kernel's `scale`, if a
+        kernel is given). None: a tenth of the bounds' diagonal, all columns scaled to their bounds' widths.
+    rows, buckets : int or None
+        The sketch's size where a grid cannot serve; None takes sizes that suit groups of some thousand records.
 
     Attributes
     ----------
-    radius_ : the radius of the release's own kernel.
-    release_ : the release that all of it is read from.
+    radius_ : float
+        The radius of the release's own kernel.
+    release_ : Release
+        The release that all of it is read from.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.1, (1000, 2))
@@ -205,11 +208,12 @@ class PrivateNeighbors(PrivateEstimator):
 
         Parameters
         ----------
-        groups : a mapping or bundle, name → release, or a list of releases: groups are ranked by their own density at
-            the query,
-            so a small group nearby comes before a large distant one.
-        catalogue : public records. Those around which the release has a crowd of private records are ranked by their
-            distance from the query.
+        groups : mapping, Bundle, list of Release or None
+            Releases by name, or in a list: groups are ranked by their own density at the
+            query, so a small group nearby comes before a large distant one.
+        catalogue : table or None
+            Public records. Those around which the release has a crowd of private records are ranked by their distance
+            from the query.
 
         Returns
         -------

@@ -46,18 +46,26 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     the curator publishes `predict(X)` for the private X itself, that reveals whether each record is an outlier: not
     private.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always
+    needed, to draw records within.
+
     Parameters
     ----------
-    contamination : the share of records to call outliers, in (0, 0.5].
-    threshold_share : the part of ε that finds the threshold of hashed rows, from 0 to 0.5. Grids need none.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`. Bounds are always needed, to draw records within.
+    contamination : float
+        The share of records to call outliers, in (0, 0.5].
+    threshold_share : float
+        The part of ε that finds the threshold of hashed rows, from 0 to 0.5. Grids need none.
 
     Attributes
     ----------
-    offset_ : the threshold, on the scale of `score_samples`.
-    release_ : the release that scores are read from.
-    scores_ : the release of the private records' scores, or None if the threshold is from `release_` alone.
-    privacy_ : the claim of both together.
+    offset_ : float
+        The threshold, on the scale of `score_samples`.
+    release_ : Release
+        The release that scores are read from.
+    scores_ : Release or None
+        The release of the private records' scores, or None if the threshold is from `release_` alone.
+    privacy_ : PrivacyClaim
+        The claim of both together.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(5.0, 0.5, (10_000, 2))

@@ -47,8 +47,10 @@ def refine(release: Release, bounds: Any = None) -> Release | Refined:
 
     Parameters
     ----------
-    release : a release.
-    bounds : (low, high), public, each a number or one per column: where to look for the records.
+    release : Release
+        What to refine.
+    bounds : pair of float or pair of array-like
+        (low, high), public, each a number or one per column: where to look for the records.
 
     >>> import numpy as np, scumble
     >>> X = np.random.default_rng(0).normal(0.0, 1.0, (20_000, 6))

@@ -57,20 +57,27 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     unless there are very many records the answer is pulled to the mean of the target, for which a fifth of ε then buys
     a separate histogram, `release_of_target_`.
 
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
+    needed.
+
     Parameters
     ----------
-    target_bounds : (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)`
-        declares that
-        the data's own are public.
-    method : "closed" or "surrogate".
-    kernel : a FoldedKernel; None takes four hyperplanes per row.
-    others : see :class:`~scumble.learn.base.PrivateEstimator`; `bounds` are always needed.
+    target_bounds : tuple of float or None
+        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
+        data's own are public.
+    method : {"closed", "surrogate"}
+        How to solve.
+    kernel : Kernel or None
+        A FoldedKernel; None takes four hyperplanes per row.
 
     Attributes
     ----------
-    coef_, intercept_ : of the model, in the columns' own units.
-    penalty_ : λ, in records.
-    release_ : of z̃, not of the columns themselves.
+    coef_, intercept_ : numpy.ndarray or float
+        The model, in the columns' own units.
+    penalty_ : float
+        λ, in records.
+    release_ : Release
+        The release of z̃, not of the columns themselves.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

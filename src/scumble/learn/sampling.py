@@ -17,10 +17,14 @@ def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any
 
     Parameters
     ----------
-    release : a Release, or a Bundle with one release per class: then labels are drawn too, in proportion to the counts.
-    n : how many records.
-    random_state : the seed of the draw; None takes a fresh one. (The release's noise was drawn long ago.)
-    bounds : (low, high), public, each a number or one per column. Grids know theirs; hashed rows need them.
+    release : Release or Bundle
+        A Release, or a Bundle with one release per class: then labels are drawn too, in proportion to the counts.
+    n : int
+        How many records.
+    random_state : int or None
+        The seed of the draw; None takes a fresh one. (The release's noise was drawn long ago.)
+    bounds : pair of float, pair of array-like or None
+        (low, high), public, each a number or one per column. Grids know theirs; hashed rows need them.
 
     Returns
     -------
@@ -83,6 +87,7 @@ class Sampler:
 
 
 def bounds_of(release: Release, bounds: Any) -> Sides:
+    """The bounds to draw records within: those given, or the release's own."""
     for factor in release.kernel.factors:
         if factor.reads != "number":
             raise DataError(

@@ -28,6 +28,7 @@ class Stopped(KeyboardInterrupt):
 
     @staticmethod
     def handler(number: int, _: object) -> None:
+        """What the operating system calls: raises, in the main thread."""
         stop = Stopped()
         stop.number = number
         raise stop

@@ -46,9 +46,12 @@ class Place:
 
     Parameters
     ----------
-    target : where it will be. What is there now stays until `take_name`.
-    secret : for its owner's eyes only.
-    ending : "tmp", or "ready" for a release whose secret file has been pledged.
+    target : str
+        Where it will be. What is there now stays until `take_name`.
+    secret : bool
+        Whether it is for its owner's eyes only.
+    ending : {"tmp", "ready"}
+        "tmp", or "ready" for a release whose secret file has been pledged.
     """
 
     def __init__(self, target: str, *, secret: bool = False, ending: str = DRAFT) -> None:

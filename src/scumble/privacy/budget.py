@@ -21,13 +21,13 @@ class Budget:
 
     Parameters
     ----------
-    epsilon, delta : Number
+    epsilon, delta : float, Fraction, Decimal or str
         The cost. Exact: a fraction or a text is taken as it is.
     neighbors : str
         "add-remove" hides whether a record is there; "replace" hides what it says, and N is public.
     records_per_person : int
         The most records that one person may own.
-    count_share : Number
+    count_share : float, Fraction, Decimal or str
         The part of the budget that pays for the noisy count.
 
     >>> whole = Budget(1.0, 1e-6)

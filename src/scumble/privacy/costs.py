@@ -103,7 +103,7 @@ class Charge:
 
 
 @dataclass(frozen=True)
-class Account:
+class Balance:
     """A dataset's budget and what has been charged to it.
 
     `epsilon` and `delta` are the total; for ``composition="zcdp"`` the account is kept in `rho`.
@@ -279,7 +279,7 @@ def _plain(cost: Cost, *, up: bool = True) -> dict[str, Any]:
     return out
 
 
-def budget_text(account: Account) -> str:
+def budget_text(account: Balance) -> str:
     """An account's budget and what it protects, in words."""
     if account.composition == "pure":
         assert account.epsilon is not None

@@ -47,6 +47,7 @@ class Shift:
 
     @property
     def unit(self) -> bool:
+        """Whether every counter and the count move by 1 at most."""
         return self.squared == self.cells and self.count <= 1
 
     def rho(self) -> float:
@@ -185,7 +186,8 @@ def lattice_delta(epsilon: float, shift: Shift, least: float) -> float:
     first = int(sums[0])
 
     def cumulative(last: np.ndarray) -> np.ndarray:  # P(A <= last)
-        return below[np.clip(last - first + 1, 0, len(weights)).astype(np.int64)]
+        chance: np.ndarray = below[np.clip(last - first + 1, 0, len(weights)).astype(np.int64)]
+        return chance
 
     if shift.count:
         counts, chances = _discrete_gaussian(shift.count_sigma, reach)

@@ -31,12 +31,12 @@ from collections.abc import Iterable, Iterator
 from scumble.errors import BudgetError, ParameterError, parameter
 from scumble.privacy import ledgertables
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.costs import Account, Charge, Cost, budget_text, show, total_of
+from scumble.privacy.costs import Balance, Charge, Cost, budget_text, show, total_of
 from scumble.privacy.exact import Number, as_count
 from scumble.privacy.ledgerfile import alone
 from scumble.privacy.sensitivity import NEIGHBORS
 
-__all__ = ["Account", "Charge", "Cost", "Ledger", "open_ledger", "show"]
+__all__ = ["Balance", "Charge", "Cost", "Ledger", "open_ledger", "show"]
 
 
 class Ledger:
@@ -44,8 +44,10 @@ class Ledger:
 
     Parameters
     ----------
-    path : the file. It must exist: a misspelt name must not be a fresh budget. `Ledger.create` makes one.
-    timeout : seconds to wait for another process that is writing.
+    path : str or path-like
+        The file. It must exist: a misspelt name must not be a fresh budget. `Ledger.create` makes one.
+    timeout : float
+        Seconds to wait for another process that is writing.
 
     >>> import tempfile, os, scumble
     >>> folder = tempfile.TemporaryDirectory()
@@ -84,12 +86,12 @@ class Ledger:
 
     # ---- reading ----
 
-    def accounts(self) -> dict[str, Account]:
+    def accounts(self) -> dict[str, Balance]:
         """Every dataset with its budget and charges, in the order they were opened."""
         with self._connected(write=False) as connection:
             return ledgertables.read(connection, self.path)
 
-    def account(self, dataset: str) -> Account:
+    def account(self, dataset: str) -> Balance:
         """One dataset's budget and charges."""
         return _named(self.accounts(), dataset, self.path)
 
@@ -112,18 +114,24 @@ class Ledger:
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         parts: Iterable[str] = (),
-    ) -> Account:
+    ) -> Balance:
         """Give a dataset its total budget, once and for all: opening it again with other numbers is refused.
 
         Parameters
         ----------
-        dataset : a name of your choice for the records. All releases that a person of this dataset may be in
-            must be charged to it, under this one name.
-        epsilon, delta : the total. With ``composition="pure"`` every release's ε and δ count against them.
-        rho : for ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` is then the δ at which it is shown.
-        composition : how costs add up, ``"pure"`` (default) or ``"zcdp"`` (needs δ > 0; the default if `rho` is given).
-        neighbors, records_per_person : what is protected. Releases must promise the same, or more records.
-        parts : names of disjoint parts, each person in only one. More may be added by opening the dataset again.
+        dataset : str
+            A name of your choice for the records. All releases that a person of this dataset may be in must be charged
+            to it, under this one name.
+        epsilon, delta : float, Fraction, Decimal, str or None
+            The total. With ``composition="pure"`` every release's ε and δ count against them.
+        rho : float, Fraction, Decimal, str or None
+            For ``composition="zcdp"``, instead of `epsilon`: the total ρ; `delta` is then the δ at which it is shown.
+        composition : {"pure", "zcdp"}
+            How costs add up, ``"pure"`` (default) or ``"zcdp"`` (needs δ > 0; the default if `rho` is given).
+        neighbors, records_per_person : {"add-remove", "replace"} or int
+            What is protected. Releases must promise the same, or more records.
+        parts : iterable of str
+            Names of disjoint parts, each person in only one. More may be added by opening the dataset again.
         """
         kind = composition or ("pure" if rho is None else "zcdp")
         budget = total_of(epsilon, delta, rho, kind)
@@ -226,7 +234,7 @@ def open_ledger(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
     return ledger if isinstance(ledger, Ledger) else Ledger(ledger)
 
 
-def _named(accounts: dict[str, Account], dataset: str, path: str) -> Account:
+def _named(accounts: dict[str, Balance], dataset: str, path: str) -> Balance:
     if dataset not in accounts:
         known = ", ".join(map(repr, accounts)) or "none yet"
         raise ParameterError(
@@ -236,7 +244,7 @@ def _named(accounts: dict[str, Account], dataset: str, path: str) -> Account:
     return accounts[dataset]
 
 
-def _fits(account: Account, claim: PrivacyClaim, part: str | None) -> None:
+def _fits(account: Balance, claim: PrivacyClaim, part: str | None) -> None:
     """Promises of different kinds do not add up."""
     if claim.neighbors != account.neighbors:
         raise parameter("neighbors", f"{account.neighbors!r}, as dataset {account.dataset!r} has it", claim.neighbors)
@@ -251,7 +259,7 @@ def _fits(account: Account, claim: PrivacyClaim, part: str | None) -> None:
         )
 
 
-def _require_room(account: Account, costs: list[Cost], part: str | None) -> Cost:
+def _require_room(account: Balance, costs: list[Cost], part: str | None) -> Cost:
     """The first of the costs (all of them sound) that the account can cover."""
     for cost in costs:
         if not account.refusal(cost, part):

@@ -103,6 +103,7 @@ def _lock(descriptor: int, path: str, timeout: float) -> None:
 
 
 def in_use(path: str, timeout: float) -> FileError:
+    """The error of a ledger that others keep busy."""
     return FileError(f"Ledger {path!r} has been in use for over {timeout:g} s. Nothing was released. Hint: try again.")
 
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, NewerFileError
-from scumble.privacy.costs import Account, Charge, Cost
+from scumble.privacy.costs import Balance, Charge, Cost
 from scumble.privacy.ledgerfile import APPLICATION, in_use, lock, sync, unlock
 
 _VERSION = 1
@@ -109,6 +109,7 @@ def _seal(table: str, before: str, row: list[Any]) -> str:
 
 
 def append(connection: sqlite3.Connection, table: str, values: list[Any]) -> None:
+    """Add a row, sealed together with the one before."""
     last = connection.execute(f"SELECT number, seal FROM {table} ORDER BY number DESC LIMIT 1").fetchone()
     number, before = (last[0] + 1, last[1]) if last else (1, "")
     row = [number, *values]
@@ -126,7 +127,7 @@ def _rows(connection: sqlite3.Connection, table: str) -> Iterator[list[Any]]:
         yield row[1:]
 
 
-def read(connection: sqlite3.Connection, path: str) -> dict[str, Account]:
+def read(connection: sqlite3.Connection, path: str) -> dict[str, Balance]:
     """The whole ledger, every seal checked."""
     try:
         parts = list(_rows(connection, "parts"))
@@ -136,7 +137,7 @@ def read(connection: sqlite3.Connection, path: str) -> dict[str, Account]:
             charges.append(Charge(identity, dataset, part, cost, mechanism, charged))
         accounts = {}
         for name, kind, epsilon, delta, rho, neighbors, people, opened in _rows(connection, "datasets"):
-            accounts[name] = Account(
+            accounts[name] = Balance(
                 name,
                 kind,
                 None if epsilon is None else Fraction(epsilon),
@@ -176,6 +177,7 @@ def _reason(error: Exception) -> str:
 
 
 def problem(error: sqlite3.Error, path: str, timeout: float) -> FileError:
+    """What an error of SQLite means to the user."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return in_use(path, timeout)

@@ -29,13 +29,17 @@ Published = tuple[np.ndarray, int | None]
 class Watcher(Protocol):
     """An auditor: see :mod:`scumble.audit.replay`."""
 
-    def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None: ...
+    def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None:
+        """Noise was drawn."""
 
-    def held(self, name: str, claim: Any, counters: np.ndarray, count: int | None) -> None: ...
+    def held(self, name: str, claim: Any, counters: np.ndarray, count: int | None) -> None:
+        """A release holds a portion of noise, under a name."""
 
-    def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published: ...
+    def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
+        """Numbers go out with the noise of those names; what comes back goes out in their place."""
 
-    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int: ...
+    def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
+        """A noisy choice goes out; what comes back goes out in its place."""
 
 
 _watching: tuple[Watcher, int] | None = None

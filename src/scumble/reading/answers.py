@@ -19,7 +19,8 @@ class LaidOut(Protocol):
     """Parameters that know their layout."""
 
     @property
-    def layout(self) -> Layout: ...
+    def layout(self) -> Layout:
+        """How the records are laid out in counters."""
 
 
 class Answers(ABC):

@@ -35,40 +35,63 @@ class Named(Protocol):
     """A kernel and the columns that it reads: specs and releases have both."""
 
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> Kernel:
+        """What near means."""
+
     @property
-    def dimensions(self) -> int: ...
+    def dimensions(self) -> int:
+        """How many columns a record has."""
+
     @property
-    def columns(self) -> tuple[str, ...] | None: ...
+    def columns(self) -> tuple[str, ...] | None:
+        """Their names, if they have any."""
 
 
 class Parameters(Named, Protocol):
     """The public parameters that a layout is made of; a :class:`scumble.spec.Spec` has them."""
 
     @property
-    def rows(self) -> int: ...
+    def rows(self) -> int:
+        """Rows of counters."""
+
     @property
-    def buckets(self) -> int: ...
+    def buckets(self) -> int:
+        """Counters per row."""
+
     @property
-    def seed(self) -> int: ...
+    def seed(self) -> int:
+        """The public seed of the hash functions."""
+
     @property
-    def design(self) -> str: ...
+    def design(self) -> str:
+        """How the hash functions are drawn, or "grid"."""
+
     @property
-    def bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None: ...
+    def bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+        """The public bounds of a grid: lowest and highest, one per column."""
+
     @property
-    def shape(self) -> tuple[int, ...] | None: ...
+    def shape(self) -> tuple[int, ...] | None:
+        """The cells of a grid along each column."""
 
 
 class Released(Protocol):
     """A release as its layout sees it: noisy counters, and how noisy they are."""
 
     @property
-    def counts(self) -> np.ndarray: ...
+    def counts(self) -> np.ndarray:
+        """The noisy counters."""
+
     @property
-    def counter_variance(self) -> float: ...
+    def counter_variance(self) -> float:
+        """The variance of the noise on each counter."""
+
     @property
-    def count(self) -> float: ...
-    def standard_error(self, Q: Any) -> np.ndarray: ...
+    def count(self) -> float:
+        """The noisy number of records."""
+
+    def standard_error(self, Q: Any) -> np.ndarray:
+        """The standard error of the answer at each point."""
 
 
 class Source(Protocol):

@@ -13,11 +13,15 @@ class RowMoments:
 
     Parameters
     ----------
-    blocks : for each row, the number of its block, ascending; see :meth:`scumble.design.Design.blocks`.
-    shift : what to take off each row's counters.
-    gain : what to multiply the rest by.
-    groups : None for the mean, or into how many groups of rows to go for the median of means (Alon, Matias & Szegedy
-        1999; the paper's Lemma 2), which bounds the influence of a few rows with large counters.
+    blocks : numpy.ndarray
+        For each row, the number of its block, ascending; see :meth:`scumble.design.Design.blocks`.
+    shift : numpy.ndarray
+        What to take off each row's counters.
+    gain : float
+        What to multiply the rest by.
+    groups : int or None
+        None for the mean, or into how many groups of rows to go for the median of means (Alon, Matias & Szegedy 1999;
+        the paper's Lemma 2), which bounds the influence of a few rows with large counters.
     """
 
     def __init__(self, blocks: np.ndarray, shift: np.ndarray, gain: float, groups: int | None = None) -> None:

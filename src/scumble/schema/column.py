@@ -207,6 +207,7 @@ def by_text(column: cells.Column, label: str, code: Callable[[bytes], int], must
 
 
 def wrong_type(column: cells.Column, label: str, must: str) -> DataError:
+    """The error of a column that holds another type than its schema says."""
     return DataError(f"{label} must hold {must}, got {cells.describe(column)}. Hint: see its kind in the schema.")
 
 
@@ -219,18 +220,21 @@ def is_textual(column: cells.Column) -> bool:
 
 
 def flag(name: str, value: object) -> bool:
+    """True or False, and nothing like it."""
     if not isinstance(value, bool | np.bool_):
         raise parameter(name, "True or False", value)
     return bool(value)
 
 
 def choice(name: str, value: object, known: tuple[str, ...]) -> str:
+    """One of the known words."""
     if not isinstance(value, str) or value not in known:
         raise parameter(name, " or ".join(map(repr, known)), value)
     return value
 
 
 def count_of_cells(value: object) -> int | None:
+    """How many cells to cut a line into, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:

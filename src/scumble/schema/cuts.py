@@ -117,6 +117,7 @@ class Cuts:
         """The mean of each cell."""
         starts, ends = self._ends
         low, high = self.values(starts), self.values(ends)
+        middle: np.ndarray
         if self.real:
             middle = low + (self.values(ends - 1) - low) / 2
         else:

@@ -163,7 +163,8 @@ def _shares(model: Any, table: Any) -> np.ndarray:
     """Probabilities, or certainties where a model has none."""
     if hasattr(model, "predict_proba"):
         return _ask(model.predict_proba, table)
-    return (_ask(model.predict, table)[:, None] == model.classes_[None, :]).astype(float)
+    sure: np.ndarray = _ask(model.predict, table)[:, None] == model.classes_[None, :]
+    return sure.astype(float)
 
 
 def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
@@ -172,7 +173,8 @@ def _mixed(shares: np.ndarray, colours: list[str]) -> np.ndarray:
     best, sure = shares.argmax(axis=-1), shares.max(axis=-1)
     least = 1.0 / shares.shape[-1]
     weight = 0.15 + 0.6 * np.clip((sure - least) / (1.0 - least), 0.0, 1.0)[..., None]
-    return weight * rgb[best] + (1.0 - weight)
+    mixed: np.ndarray = weight * rgb[best] + (1.0 - weight)
+    return mixed
 
 
 # ---- predictions ----

@@ -26,6 +26,7 @@ _POINTS_1D, _POINTS_2D, _POINTS_PAIRS = 401, 121, 61
 
 
 def new_figure(width: float, height: float) -> Any:
+    """An empty matplotlib figure, outside any window."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -109,9 +110,11 @@ class View:
             raise ParameterError("All columns are fixed by --at: there is nothing left to draw.")
 
     def axis(self, name: str, points: int) -> np.ndarray:
+        """Points along a column, from end to end."""
         return np.linspace(*self.ranges[name], points)
 
     def label(self, name: str) -> str:
+        """A column's name, with its unit."""
         return f"{name} ({self.units[name]})" if name in self.units else name
 
     def title(self) -> str:
@@ -234,6 +237,7 @@ def _cycle(colours: Sequence[str]) -> Any:
 
 
 def thousands(*sides: Any) -> None:
+    """Numbers along these axes with thousands set apart."""
     from matplotlib.ticker import StrMethodFormatter
 
     for side in sides:
@@ -241,6 +245,7 @@ def thousands(*sides: Any) -> None:
 
 
 def plain(axes: Any, *, grid: bool = True) -> None:
+    """Axes without a frame, with a faint grid."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if grid:

@@ -156,26 +156,45 @@ def build(
 
     Parameters
     ----------
-    source : a file, a folder, a glob, a list of these, "-" for standard input, "sqlite:///file.db" or "postgresql://…"
-        (with `table` or `query`); or a table in memory.
-    kernel : what "near" means.
-    columns : the columns to read, in order; None reads all that the source declares (JSON lines declare none).
-    epsilon, delta, neighbors, records_per_person : the budget; see :meth:`scumble.Sketch.release`.
-    rows, buckets, design : the size. None and "auto" let the plan choose, for the given budget.
-    n : roughly how many records there are, if that is public: it improves the plan.
-    bounds : (low, high), public, for `design="grid"`.
-    seed : of the hash functions; public.
-    invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
-    threads : how many cores count.
-    checkpoint : a secret file from which a killed build resumes, when called again in the same way; deleted at the end.
-    checkpoint_seconds : how often it is written.
-    person_column : the column that says whose record it is: of each person only `records_per_person` are counted.
-    person_memory : bytes for the table of persons; see :class:`scumble.PersonLimit`.
-    noise_first : draw the noise before the first record is read; see :meth:`scumble.Sketch.start_with_noise`.
-    ledger, dataset, part : charge the release to a :class:`scumble.Ledger` before noise is drawn.
-    progress : a function that is told, after every batch, a :class:`Progress`.
-    allow_empty : also release a table without rows. (A refusal tells whoever learns of it that the table is empty.)
-    format, delimiter, encoding : where a file's name and content do not tell.
+    source : str, path-like, list, table or iterable of table
+        A file, a folder, a glob, a list of these, "-" for standard input, "sqlite:///file.db" or "postgresql://…" (with
+        `table` or `query`); or a table in memory.
+    kernel : Kernel
+        What "near" means.
+    columns : sequence of str or None
+        The columns to read, in order; None reads all that the source declares (JSON lines declare none).
+    epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
+        The budget; see :meth:`scumble.Sketch.release`.
+    rows, buckets, design : int, str or None
+        The size. None and "auto" let the plan choose, for the given budget.
+    n : int or None
+        Roughly how many records there are, if that is public: it improves the plan.
+    bounds : pair of float, pair of array-like or None
+        (low, high), public, for `design="grid"`.
+    seed : int
+        The public seed of the hash functions.
+    invalid : {"error", "drop"}
+        What to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
+    threads : int or None
+        How many cores to count with.
+    checkpoint : str, path-like or None
+        A secret file from which a killed build resumes, when called again in the same way; deleted at the end.
+    checkpoint_seconds : float
+        How often it is written.
+    person_column : str or None
+        The column that says whose record it is: of each person only `records_per_person` are counted.
+    person_memory : int
+        Bytes for the table of persons; see :class:`scumble.PersonLimit`.
+    noise_first : bool
+        Draw the noise before the first record is read; see :meth:`scumble.Sketch.start_with_noise`.
+    ledger, dataset, part : Ledger, str, path-like or None
+        Charge the release to a :class:`scumble.Ledger` before noise is drawn.
+    progress : callable or None
+        A function that is told, after every batch, a :class:`Progress`.
+    allow_empty : bool
+        Also release a table without rows. (A refusal tells whoever learns of it that the table is empty.)
+    format, delimiter, encoding : str or None
+        What a file's name and content do not tell.
 
     >>> import pyarrow as pa, scumble
     >>> table = pa.table({"age": [30.0, 41.0, 42.0] * 1000})
@@ -184,7 +203,7 @@ def build(
     ('age',)
     """
     if "label" in options or "classes" in options:
-        raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
+        raise ParameterError("`build` makes one release. Hint: `scumble.build_by` makes one per class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
     job = Build(source, kernel, columns, **options)
     job.count(progress)

@@ -36,12 +36,17 @@ class Checkpoint:
 
     Parameters
     ----------
-    path : where to keep it. Mode 0600: it is as secret as the table.
-    source : the source's fingerprint; another source is refused.
-    parameters : all that decides the result, as JSON values; others are refused, by name.
-    every : seconds between two writes.
-    shared : whether others may use the file meanwhile. Else one build goes on from it at a time: two would be two
-        releases of the same counters.
+    path : str or path-like
+        Where to keep it. Mode 0600: it is as secret as the table.
+    source : dict
+        The source's fingerprint; another source is refused.
+    parameters : dict
+        All that decides the result, as JSON values; others are refused, by name.
+    every : float
+        Seconds between two writes.
+    shared : bool
+        Whether others may use the file meanwhile. Else one build goes on from it at a time: two would be two releases
+        of the same counters.
     """
 
     def __init__(

@@ -244,7 +244,8 @@ def _no_connection(uri: str, words: str) -> str:
 
 def _postgres_type(field: pa.Field) -> str:
     """The type's name where the driver passes it on as text."""
-    return (field.metadata or {}).get(b"ADBC:postgresql:typname", b"").decode("ascii", "replace")
+    metadata: dict[bytes, bytes] = field.metadata or {}
+    return metadata.get(b"ADBC:postgresql:typname", b"").decode("ascii", "replace")
 
 
 def _quoted(name: str) -> str:

@@ -91,6 +91,7 @@ class StandardInput:
             raise DataError(f"Standard input cannot be unpacked as {packed}: it is damaged or cut short.") from None
 
     def open(self) -> Any:
+        """The stream from its beginning, unpacked."""
         return _Joined(self.head, self._stream)
 
     def stop(self) -> None:
@@ -98,6 +99,7 @@ class StandardInput:
         self._waiting.stopped = True
 
     def file(self, format: str) -> File:
+        """Standard input as a file of the given format, or of the one that its first bytes show."""
         if not self.head:
             raise DataError(f"Standard input is empty. {READS}")
         found = format or format_of(self.head)
@@ -176,13 +178,15 @@ class Stream:
         self.bytes = pa.CompressedInputStream(native, file.compression) if file.compression else native
 
     def share(self) -> float | None:
+        """How much of the file has been read, from 0 to 1; None if its size is unknown."""
         if not self._size:
             return None
         with contextlib.suppress(ValueError, OSError):
-            return min(1.0, self._raw.tell() / self._size)
+            return min(1.0, float(self._raw.tell()) / self._size)
         return None
 
     def close(self) -> None:
+        """Close the file, and let go of standard input."""
         if self._stops:
             standard_input().stop()
         for one in (self.bytes, self._raw):
@@ -196,4 +200,5 @@ def is_empty(file: File) -> bool:
 
 
 def empty(file: File) -> DataError:
+    """The error of a file without a byte."""
     return DataError(f"{file.name} is empty. Hint: was it written to the end? A table has at least a header.")

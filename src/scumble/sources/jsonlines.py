@@ -180,7 +180,8 @@ def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
         return None
     if table.num_rows != block.count(b"\n"):  # several objects in a line
         return None
-    return table.select(list(roles)).to_batches()
+    batches: list[Any] = table.select(list(roles)).to_batches()
+    return batches
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -54,8 +54,10 @@ class PersonLimit:
 
     Parameters
     ----------
-    records_per_person : m.
-    memory : bytes that the table may take.
+    records_per_person : int
+        m, the most records of one person that are counted.
+    memory : int
+        Bytes that the table may take.
     """
 
     def __init__(self, records_per_person: int, *, memory: int = DEFAULT_MEMORY) -> None:
@@ -105,7 +107,8 @@ class PersonLimit:
             )
         places, fresh = _find(self._hashes, self._counts, hashes, True)
         self._persons += int(fresh)
-        return _pass(self._counts, places, which, self.records_per_person)
+        kept: np.ndarray = _pass(self._counts, places, which, self.records_per_person)
+        return kept
 
     def _strangers(self, hashes: np.ndarray) -> int:
         return int((_find(self._hashes, self._counts, hashes, False)[0] < 0).sum())

@@ -57,6 +57,7 @@ class Tally:
 
     @property
     def dropped_rows(self) -> int:
+        """Rows dropped so far: for the curator only."""
         return self.strangers + sum(sketch.dropped for sketch in self.sketches)
 
     @property

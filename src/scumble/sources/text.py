@@ -57,6 +57,7 @@ class Transcoded(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """The next bytes, as UTF-8."""
         parts = [self._ready]
         have = len(self._ready)
         while have < size and not self._ended:

@@ -44,6 +44,7 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fractio
 
 
 def is_arrow(column: Column) -> bool:
+    """Whether a column is Arrow's."""
     return isinstance(column, pa.Array | pa.ChunkedArray)
 
 
@@ -74,6 +75,7 @@ def plain_type(column: Column) -> Any:
 
 
 def arrow_is_numeric(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers, or nothing at all."""
     tests = (pt.is_integer, pt.is_floating, pt.is_boolean, pt.is_decimal, pt.is_null)
     return any(test(kind) for test in tests)
 
@@ -89,10 +91,12 @@ def describe(column: Column) -> str:
 
 
 def is_text(kind: Any) -> bool:
+    """Whether an Arrow type holds text."""
     return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
 
 
 def is_bytes(kind: Any) -> bool:
+    """Whether an Arrow type holds bytes."""
     return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
 
 
@@ -127,10 +131,12 @@ def numbers(column: Column, label: str) -> np.ndarray:
     if column.dtype.kind not in "biuf":
         raise not_numeric(column, label)
     with np.errstate(all="ignore"):  # an extended float beyond 1e308 becomes infinite: found later, as a bad cell
-        return column.astype(np.float64, copy=False)
+        found: np.ndarray = column.astype(np.float64, copy=False)
+    return found
 
 
 def not_numeric(column: Column, label: str) -> DataError:
+    """The error of a column that should hold numbers."""
     return DataError(f"{label} must hold numbers, got {describe(column)}. {_NUMBER_HINT}")
 
 

@@ -40,6 +40,7 @@ class Verdict:
     findings: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
+        """The verdict as plain values, for JSON."""
         return {**vars(self), "passed": not self.findings}
 
 

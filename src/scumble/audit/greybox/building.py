@@ -247,10 +247,10 @@ def _add_budgets() -> None:
         promise = {**promise_of(budget), "strict": exact}
         invalid = {"invalid": "error"} if exact else {}
 
-        def run(table: Table, folder: Path, options: dict = {**budget, **invalid}) -> Release:  # noqa: B006
+        def run(table: Table, folder: Path, options: dict[str, Any] = {**budget, **invalid}) -> Release:  # noqa: B006
             return built(file_of(table, folder), **options)
 
-        def first(table: Table, folder: Path, options: dict = {**budget, **invalid}) -> Release:  # noqa: B006
+        def first(table: Table, folder: Path, options: dict[str, Any] = {**budget, **invalid}) -> Release:  # noqa: B006
             return built(file_of(table, folder), noise_first=True, **options)
 
         traits = [trait for trait in TYPED if trait != "empty"]
@@ -258,7 +258,7 @@ def _add_budgets() -> None:
         add(f"build, noise_first, {name}", first, *traits, **promise)
         if not exact:
 
-            def by(table: Table, folder: Path, options: dict = budget) -> Bundle:
+            def by(table: Table, folder: Path, options: dict[str, Any] = budget) -> Bundle:
                 return classes(file_of(table, folder, ".csv"), **options)
 
             add(f"build_by, {name}", by, *FREE, "missing labels", **promise)

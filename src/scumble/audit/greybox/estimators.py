@@ -86,11 +86,11 @@ def options(kind: type[PrivateEstimator]) -> list[str]:
 
 def values_of(kind: type[PrivateEstimator], name: str) -> list[Any]:
     """The values of an option that are tried beside its default."""
-    module = import_module(kind.__module__)
     if name in ("rule", "method"):
-        return list(getattr(module, f"{name.upper()}S"))
+        named = (getattr(import_module(one.__module__), f"{name.upper()}S", None) for one in kind.__mro__)
+        return list(next(filter(None, named)))
     if name == "kernel":
-        return KERNELS.get(kind.__name__, OTHER_KERNELS)
+        return next((KERNELS[one.__name__] for one in kind.__mro__ if one.__name__ in KERNELS), OTHER_KERNELS)
     if name == "public":
         taken = {"classes": "classes", "target_bounds": "target_bounds", "bounds": "bounds"}
         return [(fact,) for fact in FACTS if fact == "count" or taken[fact] in options(kind)]
@@ -177,7 +177,7 @@ def _add(name: str, run: Any, kind: type[PrivateEstimator], given: dict[str, Any
         strict=True,
         # A classifier does not do "replace" where classes would then be counted in public.
         forbidden=replaced and "classes" in options(kind),
-        few=2 if kind.__name__ == "PrivateModes" else None if len(name) < 30 else 6,  # the search takes its time
+        few=2 if "starts" in options(kind) else None if len(name) < 30 else 6,  # the search takes its time
     )
 
 
@@ -185,7 +185,7 @@ def _add_all() -> None:
     for title, kind in estimators().items():
         for name, given in settings(kind):
 
-            def run(table: Table, folder: Path, kind: Any = kind, given: dict = given) -> Any:
+            def run(table: Table, folder: Path, kind: Any = kind, given: dict[str, Any] = given) -> Any:
                 return fitted(kind, table, given)
 
             _add(f"{title}({name})", run, kind, given)
@@ -204,7 +204,7 @@ def _add_labels(title: str, kind: type[PrivateEstimator]) -> None:
     for form in ("objects", "pandas", "numbers"):
         given = {**COMMON, "classes": [0, 1] if form == "numbers" else list(CLASSES), "unknown": "drop"}
 
-        def run(table: Table, folder: Path, kind: Any = kind, given: dict = given, form: str = form) -> Any:
+        def run(table: Table, folder: Path, kind: Any = kind, given: dict[str, Any] = given, form: str = form) -> Any:
             return fitted(kind, table, given, form)
 
         add(f"{title}(unknown='drop'), labels: {form}", run, "labels", strict=False)

@@ -32,13 +32,19 @@ class Path:
 
     Parameters
     ----------
-    takes : the traits of the neighbours that it can be given, beside the plain ones.
-    neighbors, people : the promise: which tables are neighbours.
-    public : facts that its user declares public: only neighbours that agree in them count.
-    strict : whether a record that cannot be read may be refused (`invalid="error"`): then a `DataError` or
-        `ValueError` that one record brings about is the documented answer and no finding.
-    few : take only so many pairs, for paths that are slow.
-    forbidden : whether the library should refuse what this path does. Then it may publish nothing at all.
+    takes : frozenset of str
+        The traits of the neighbours that it can be given, beside the plain ones.
+    neighbors, people : {"add-remove", "replace"} or int
+        The promise: which tables are neighbours.
+    public : tuple of str
+        Facts that its user declares public: only neighbours that agree in them count.
+    strict : bool
+        Whether a record that cannot be read may be refused (`invalid="error"`): then a `DataError` or `ValueError` that
+        one record brings about is the documented answer and no finding.
+    few : int or None
+        Take only so many pairs, for paths that are slow.
+    forbidden : bool
+        Whether the library should refuse what this path does. Then it may publish nothing at all.
     """
 
     name: str

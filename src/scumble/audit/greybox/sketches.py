@@ -52,10 +52,14 @@ def _add_promises() -> None:
         exact = budget.get("neighbors") == "replace"  # then unreadable records are an error, not dropped
         invalid = {"invalid": "error"} if exact else {}
 
-        def plain(table: Table, folder: Path, budget: dict = budget, invalid: dict = invalid) -> Release:
+        def plain(
+            table: Table, folder: Path, budget: dict[str, Any] = budget, invalid: dict[str, Any] = invalid
+        ) -> Release:
             return sketch_of(table, **invalid).release(**budget)
 
-        def first(table: Table, folder: Path, budget: dict = budget, invalid: dict = invalid) -> Release:
+        def first(
+            table: Table, folder: Path, budget: dict[str, Any] = budget, invalid: dict[str, Any] = invalid
+        ) -> Release:
             return _empty(**invalid).start_with_noise(**budget).update(numbers(table)).release()
 
         traits = ("floats",) if exact else ("floats", "missing", "empty")
@@ -64,7 +68,9 @@ def _add_promises() -> None:
         add(f"Sketch.start_with_noise, {name}", first, *traits, **promise)
         for dropouts in (0, 1):
 
-            def shares(table: Table, folder: Path, budget: dict = budget, dropouts: int = dropouts) -> Release:
+            def shares(
+                table: Table, folder: Path, budget: dict[str, Any] = budget, dropouts: int = dropouts
+            ) -> Release:
                 return scumble.combine(_shares(table, 3, dropouts, **budget))
 
             add(f"Sketch.release_share, {name}, {dropouts} of 3 may be missing", shares, "floats", **promise)
@@ -80,10 +86,10 @@ def _add_shapes() -> None:
         if engine != "gpu" or gpu_is_there():
             shapes[f"engine {engine}"] = {"engine": engine}
     for name, options in shapes.items():
-        release = {key: options[key] for key in ("count_share", "backend") if key in options}
+        release: dict[str, Any] = {key: options[key] for key in ("count_share", "backend") if key in options}
         rest = {key: value for key, value in options.items() if key not in release}
 
-        def run(table: Table, folder: Path, rest: dict = rest, release: dict = release) -> Release:
+        def run(table: Table, folder: Path, rest: dict[str, Any] = rest, release: dict[str, Any] = release) -> Release:
             return sketch_of(table, **rest).release(epsilon=1.0, **release)
 
         few = {"opendp": 2, "design auto": 6}.get(name)  # the slow ones

@@ -13,9 +13,11 @@ import scumble
 import scumble.files
 from scumble import Bundle, learn
 from scumble.audit.greybox.building import csv, file_of
+from scumble.audit.greybox.estimators import estimators, options
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import add, path
 from scumble.audit.greybox.running import command
+from scumble.learn.estimators import TASKS
 
 SIZE = ["--rows", "6", "--buckets", "16", "--seed", "3", "--design", "iid"]
 KERNEL = ["--columns", "x,y,thing", "--categories", "thing", "--bandwidth", "2", "--invalid", "drop"]
@@ -119,12 +121,11 @@ def _add_merges() -> None:
 
 def _add_fits() -> None:
     bounds = ["--bounds", "x=0:10,y=0:10"]
-    tasks = {
-        "classify": ["--target", "label", "--classes", ",".join(CLASSES)],
-        "separate": ["--target", "label", "--classes", ",".join(CLASSES)],
-        "regress": ["--target", "z", "--target-bounds", "0:10"],
-    }
-    for task, more in tasks.items():
+    for task, title in TASKS.items():
+        if "target_bounds" in options(estimators()[title]):
+            more = ["--target", "z", "--target-bounds", "0:10"]
+        else:
+            more = ["--target", "label", "--classes", ",".join(CLASSES)]
         for delta in ("0", "1e-6"):
 
             def run(table: Table, folder: Path, task: str = task, more: list[str] = more, delta: str = delta) -> Any:

@@ -32,13 +32,20 @@ def sketch(
 
     Parameters
     ----------
-    df : a DataFrame of any source.
-    kernel : what "near" means.
-    columns : the columns to read, in order; None reads all.
-    invalid : what to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
-    engine, threads : how each task counts; left out, with the cores that Spark gives it.
-    progress : a function that is told :class:`Partitions` now and then.
-    size : `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
+    df : pyspark.sql.DataFrame
+        A DataFrame of any source.
+    kernel : Kernel
+        What "near" means.
+    columns : sequence of str or None
+        The columns to read, in order; None reads all.
+    invalid : {"error", "drop"}
+        What to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
+    engine, threads : str, int or None
+        How each task counts; left out, with the cores that Spark gives it.
+    progress : callable or None
+        A function that is told :class:`Partitions` now and then.
+    size : object
+        `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
     """
     empty = columns_of(df, columns)
     options: dict[str, Any] = {"invalid": invalid, "engine": engine, "threads": threads}

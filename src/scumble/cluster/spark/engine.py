@@ -58,8 +58,10 @@ def session(master: str | None = None, *, name: str = "scumble", settings: Mappi
 
     Parameters
     ----------
-    master : where to run: "local[4]", "spark://host:7077", "yarn", "k8s://..."; None takes what Spark is set up with.
-    name : what the cluster calls the application.
+    master : str or None
+        Where to run: "local[4]", "spark://host:7077", "yarn", "k8s://..."; None takes what Spark is set up with.
+    name : str
+        What the cluster calls the application.
     """
     pyspark = _pyspark()
     active = pyspark.sql.SparkSession.getActiveSession()
@@ -199,7 +201,8 @@ def task() -> tuple[int, int]:
 
 def query_of(df: Any) -> str:
     """In `foreachBatch`: the identity of the stream's query, which its Spark checkpoint keeps for ever."""
-    return df.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    identity: str = df.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    return identity
 
 
 def parallelism(df: Any) -> int:

@@ -56,10 +56,14 @@ class Stream:
 
     Parameters
     ----------
-    kernel, columns, invalid : as of :func:`sketch`.
-    checkpoint : a SECRET file on the driver's disk, mode 0600. A stream that is started again goes on from it.
-    key, classes : one sketch per class, as of :func:`build_by`; `release` then gives a bundle.
-    size : `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
+    kernel, columns, invalid : Kernel, sequence of str or {"error", "drop"}
+        See :func:`sketch`.
+    checkpoint : str or path-like
+        A SECRET file on the driver's disk, mode 0600. A stream that is started again goes on from it.
+    key, classes : str, sequence or None
+        One sketch per class, as in :func:`build_by`; `release` then gives a bundle.
+    size : object
+        `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
     """
 
     def __init__(

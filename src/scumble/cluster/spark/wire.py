@@ -36,6 +36,7 @@ def rows(part: int, counts: np.ndarray, share: int) -> Iterator[pa.RecordBatch]:
 
 
 def row(key: Key, body: bytes, share: int = 0) -> pa.RecordBatch:
+    """One piece of a table of counters as a row of the result."""
     columns = [pa.array([number], pa.int32()) for number in (*key, share)]
     return pa.RecordBatch.from_arrays([*columns, pa.array([body], pa.binary())], schema=_FIELDS)
 
@@ -48,6 +49,7 @@ class Sums:
         self.refusal: bytes | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
+        """Add the pieces of a batch."""
         for part, piece, body in zip(*(batch.column(name) for name in ("part", "piece", "body")), strict=True):
             self._add((part.as_py(), piece.as_py()), body.as_buffer())
 

@@ -19,6 +19,7 @@ MOST_ROWS = 8
 
 
 def fits(shape: Shape, room: int) -> bool:
+    """Whether the kernel's parameters and one row's counters fit into this many bytes of shared memory."""
     return shape.columns <= shapes.LARGEST_RECORD and divide(shape, 1, room).shared <= room
 
 
@@ -41,6 +42,7 @@ def divide(shape: Shape, rows: int, room: int) -> Division:
 
 
 def source(shape: Shape, division: Division) -> str:
+    """The CUDA source for this shape."""
     program = shapes.source(
         "fused.cu",
         shape,

@@ -33,10 +33,12 @@ MAGIC_BITS = 0x4B400000
 
 
 def fits(shape: Shape, room: int) -> bool:
+    """Whether this program can count such records, with this many bytes of shared memory."""
     return shape.projects and shape.columns <= shapes.LARGEST_RECORD and _set_bytes(shape) <= room
 
 
 def divide(shape: Shape, rows: int, room: int) -> Division:
+    """Rows in sets of eight, as many sets as the shared memory holds."""
     threads, tiles = (768, 3) if _steps(shape) == 1 else (512, 2)
     sets = min(MOST_ROWS // 8, -(-rows // 8), room // _set_bytes(shape))
     return Division(
@@ -61,6 +63,7 @@ def room(shape: Shape, n: int) -> tuple[int, int]:
 
 
 def source(shape: Shape, division: Division) -> str:
+    """The CUDA source for this shape."""
     return shapes.source(
         "halves.cu",
         shape,

@@ -44,6 +44,7 @@ def shared(shape: Shape) -> int:
 
 
 def source(shape: Shape) -> str:
+    """The CUDA source for this shape."""
     return shapes.source(
         "long.cu",
         shape,

@@ -56,10 +56,12 @@ class Shape:
 
     @property
     def columns(self) -> int:
+        """Numbers of a record that are hashed, over all factors."""
         return sum(factor.columns for factor in self.factors)
 
     @property
     def hashes(self) -> int:
+        """Hash functions of a row, over all factors."""
         return sum(factor.hashes for factor in self.factors)
 
     @property

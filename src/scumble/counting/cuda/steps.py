@@ -15,6 +15,7 @@ THREADS, RECORDS, RESIDENT, MOST_ROWS = 512, 4, 2, 16
 
 
 def fits(shape: Shape, room: int) -> bool:
+    """Whether this program can count such records, with this many bytes of shared memory."""
     return (
         shape.projects
         and shape.floor == 1
@@ -25,6 +26,7 @@ def fits(shape: Shape, room: int) -> bool:
 
 
 def divide(shape: Shape, rows: int, room: int) -> Division:
+    """As many rows per block as leave room for a second block."""
     table = RING * -(-shape.buckets // RING)
     row = 4 * table + 8 * (2 + shape.columns + shape.columns % 2)
     group = max(1, min(MOST_ROWS, rows, (room // RESIDENT - 4 * RING) // row))
@@ -40,6 +42,7 @@ def divide(shape: Shape, rows: int, room: int) -> Division:
 
 
 def source(shape: Shape, division: Division) -> str:
+    """The CUDA source for this shape."""
     return shapes.source(
         "steps.cu",
         shape,
@@ -53,4 +56,5 @@ def source(shape: Shape, division: Division) -> str:
 
 
 def pack(hasher: Hasher, division: Division) -> list[np.ndarray]:
+    """The hash functions' parameters, in the order that the program takes them."""
     return [hasher.parameters[0], hasher.start, hasher.multipliers]
