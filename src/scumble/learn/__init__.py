@@ -3,16 +3,40 @@
 An estimator's `fit` makes a release (its only contact with the data) and learns the rest from it. `from_release` starts
 from a released file instead, on a machine without the data. `save` and `load` keep fitted estimators in the container
 of releases.
+
+The estimators::
+
+    kde.py              PrivateKDE: densities
+    modes.py            PrivateModes: where records are densest
+    outliers.py         PrivateOutlierDetector: records with hardly any like them
+    diversity.py        DiversitySampler: keeps what is rare, thins what is common
+    neighbors.py        PrivateNeighbors: how many records are within a radius
+    classifier.py       PrivateKDEClassifier: one sketch per class
+    linear.py           PrivateLinearClassifier: the margin loss
+    regression.py       PrivateLinearRegression: from one sketch of signs
+
+What they share::
+
+    base.py             what an estimator is, and how to write one
+    reading.py          records and targets, as scumble's tables read them
+    targets.py          labels and targets: what about them is public
+    models.py           fitted estimators in files
+    sampling.py         `sample`: synthetic records from a release
+    refining.py         `refine`: sharper answers from hashed rows
+    erm.py              `minimize`: any loss that is a collision probability
+    kernel_choice.py    `choose_kernel`: the best of a public list
+    ferns.py            rows as naive-Bayes experts
+    calibration.py      from scores to probabilities
+    quantiles.py        thresholds below which a share of the records falls
+    moments.py          moments from sketches of signs
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-# Public names, and the module that each comes from: imported when first asked for. Modules that are not there are left
-# out.
+# Public names, and the module that each comes from: imported when first asked for.
 _HOMES = {
     "scumble.learn.base": ("PrivateEstimator", "RepeatedReleaseWarning"),
     "scumble.learn.models": ("load",),
@@ -30,7 +54,7 @@ _HOMES = {
     "scumble.learn.kernel_choice": ("choose_kernel",),
     "scumble.releasing.selection": ("noisy_best",),
 }
-_HOME = {name: home for home, names in _HOMES.items() if find_spec(home) is not None for name in names}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME)
 
