@@ -30,7 +30,7 @@ def fitted(X: np.ndarray, y: np.ndarray, **options: object) -> PrivateKDEClassif
 
 @pytest.mark.filterwarnings("ignore::scumble.learn.RepeatedReleaseWarning")
 @parametrize_with_checks(
-    # At this budget all noise is 0, as good as surely, so that two fits agree as scikit-learn wants them to.
+    # At this budget all noise is 0, as good as surely, so two fits agree as scikit-learn wants them to.
     [PrivateKDEClassifier(epsilon=1e6, public=("bounds", "classes"))],
 )
 def test_scikit_learn_is_content(estimator, check) -> None:

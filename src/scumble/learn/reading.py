@@ -24,7 +24,7 @@ class BadCells(DataError, TypeError):
     """Cells that are not finite numbers: scikit-learn expects a ValueError for some and a TypeError for others."""
 
     def __init__(self, bad: np.ndarray, names: Any) -> None:
-        hint = "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: mend them."
+        hint = "The cells of this argument must be finite numbers: no NaN, no infinity, no string. Hint: correct them."
         super().__init__(invalid_message(bad, names, hint=hint))
 
 

@@ -184,7 +184,7 @@ def build(
     ('age',)
     """
     if "label" in options or "classes" in options:
-        raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
+        raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one per class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
     job = Build(source, kernel, columns, **options)
     job.count(progress)
