@@ -22,7 +22,7 @@ class Loops:
     """Every loop of this process, and what each means now."""
 
     def __init__(self) -> None:
-        self._meanings = [(loop, meaning(loop)) for loop in gc.get_objects() if isinstance(loop, Loop)]
+        self._meanings = [(loop, meaning(loop)) for loop in gc.get_objects() if type(loop) is Loop]
 
     def forget_changed(self) -> None:
         """Let those that mean something else by now be compiled anew, and be kept nowhere."""

@@ -206,7 +206,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
     """
     path = str(module.__file__)
     old_functions = {
-        f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path
+        f for f in gc.get_objects() if type(f) is types.FunctionType and f.__code__.co_filename == path
     }
     fresh = types.ModuleType(module.__name__)
     fresh.__dict__.update({name: vars(module)[name] for name in ("__file__", "__package__", "__spec__")})
@@ -219,7 +219,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
         return function.__code__.co_qualname, function.__code__.co_firstlineno
 
     codes = dict(_codes(compile(source, path, "exec")))
-    made = [f for f in gc.get_objects() if isinstance(f, types.FunctionType) and f.__code__.co_filename == path]
+    made = [f for f in gc.get_objects() if type(f) is types.FunctionType and f.__code__.co_filename == path]
     defaults = {place(f): (f.__defaults__, f.__kwdefaults__) for f in made if f not in old_functions}
     for function in old_functions:
         if (code := codes.get(place(function))) and len(code.co_freevars) == len(function.__code__.co_freevars):

@@ -14,7 +14,7 @@ import scumble
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 from scumble.learn import PrivateModes, refine, sample
 from scumble.learn.refining import Refined
-from scumble.learn.sampling import reach
+from scumble.reading.likeness import reach
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-kernel.md"
 CENTRES = {"clock": np.array([[21.0], [9.0]]), "column": np.array([[5.0, 18.0], [17.0, 9.0]])}

@@ -161,6 +161,8 @@ def test_a_kernel_that_sees_something_is_chosen(rng) -> None:
         {"scores": [4171, float("nan")], "epsilon": 1.0},
         {"scores": [4171, "two"], "epsilon": 1.0},
         {"scores": [4171 * 2**60], "epsilon": 1.0},
+        {"scores": [2**61], "epsilon": 1.0},
+        {"scores": [-(2**61)], "epsilon": 1.0},
         {"scores": [4171, 1], "epsilon": 1.0, "handicaps": [0.5, 0]},
         {"scores": [4171, 1], "epsilon": 1.0, "handicaps": [0]},
         {"scores": [1], "epsilon": 1.0, "sensitivity": 0},

@@ -268,3 +268,8 @@ def test_no_count_is_ever_published_without_noise() -> None:
     assert silent.count_variance is None
     with pytest.raises(PrivacyError, match="releases no noisy count"):
         silent.draw_count()
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 3 * 10**7), Decimal("1e-9")])
+def test_no_claim_has_a_greater_delta_than_was_asked_for(delta: Fraction | Decimal) -> None:
+    assert Fraction(calibrate(3, epsilon=1, delta=delta).claim.delta) <= Fraction(delta)

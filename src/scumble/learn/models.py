@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -29,19 +29,31 @@ from scumble.kernels import Kernel
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
 
-if TYPE_CHECKING:
-    from scumble.learn.base import PrivateEstimator
-
 _ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
 
-def save(model: PrivateEstimator, path: str | os.PathLike[str]) -> None:
+class Estimator(Protocol):
+    """An estimator, as far as its file needs to know it."""
+
+    _learnt: ClassVar[tuple[str, ...]]
+    bounds_: Any
+    n_features_in_: int
+
+    @property
+    def privacy_(self) -> Any:
+        """What one fit promises."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters."""
+
+
+def save(model: Estimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator."""
     files.write(path, "model", *_contents(model))
 
 
-def to_bytes(model: PrivateEstimator) -> bytes:
+def to_bytes(model: Estimator) -> bytes:
     """The bytes that `save` would write."""
     return files.to_bytes("model", *_contents(model))
 
@@ -56,7 +68,7 @@ def from_bytes(data: bytes) -> Any:
     return from_container(files.from_bytes(data, expect="model"))
 
 
-def _contents(model: PrivateEstimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _contents(model: Estimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays: dict[str, np.ndarray] = {}
     held = ("release_", "releases_", *_ALWAYS, *model._learnt)
     learnt = {name: vars(model)[name] for name in dict.fromkeys(held) if name in vars(model)}
@@ -90,7 +102,7 @@ def from_container(container: files.Container) -> Any:
     return model
 
 
-def _require_whole(model: PrivateEstimator) -> None:
+def _require_whole(model: Estimator) -> None:
     """Releases that are releases, as many columns as these can have, and bounds for each."""
     held = vars(model)
     releases = [*([held["release_"]] if "release_" in held else []), *held.get("releases_", [])]
@@ -108,7 +120,7 @@ def _require_whole(model: PrivateEstimator) -> None:
         model.bounds_ = sides(held["bounds_"], held["n_features_in_"])
 
 
-def _require_answers(model: PrivateEstimator) -> None:
+def _require_answers(model: Estimator) -> None:
     """One answer of each kind. Whoever can write a file can put anything into it: better refused now than later."""
     try:
         middle = np.zeros(model.n_features_in_) if model.bounds_ is None else np.mean(model.bounds_, axis=0)
@@ -127,7 +139,7 @@ def _require_answers(model: PrivateEstimator) -> None:
         ) from problem
 
 
-def _class_of(name: Any) -> type[PrivateEstimator]:
+def _class_of(name: Any) -> type[Estimator]:
     from scumble import learn
 
     kind = getattr(learn, name, None) if isinstance(name, str) and name in learn.__all__ else None

@@ -16,14 +16,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from scumble.errors import PrivacyError
-
-if TYPE_CHECKING:
-    from scumble.privacy.claim import PrivacyClaim
 
 Published = tuple[np.ndarray, int | None]
 """Counters, and the count if there is one."""
@@ -34,7 +31,7 @@ class Watcher(Protocol):
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None: ...
 
-    def held(self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None: ...
+    def held(self, name: str, claim: Any, counters: np.ndarray, count: int | None) -> None: ...
 
     def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published: ...
 
@@ -76,7 +73,7 @@ def drawn(kind: str, scale: Fraction, values: np.ndarray, *, parts: int = 1) -> 
     return values
 
 
-def hold(name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None:
+def hold(name: str, claim: Any, counters: np.ndarray, count: int | None) -> None:
     """Noise meant for one published thing, `name`, before anything is added to it; `count` is None if there is none."""
     if (watcher := _watcher()) is not None:
         watcher.held(name, claim, counters, count)

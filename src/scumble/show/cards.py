@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import html as markup
 import textwrap
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from scumble.privacy.laws import LAWS
-
-if TYPE_CHECKING:
-    from scumble.bundle import Bundle
-    from scumble.release import Release
+from scumble.show.shown import Shown, ShownByClass
 
 WIDTH = 100
 
 
-def facts(found: Release | Bundle) -> dict[str, Any]:
+def facts(found: Shown | ShownByClass) -> dict[str, Any]:
     """Everything on the card, as JSON values."""
-    if isinstance(found, Mapping):
+    if isinstance(found, ShownByClass):
         one = next(iter(found.values()))
         out = {"kind": "bundle", **_shared(one), "label": found.label, "classes": list(found.classes)}
         out["count"] = sum(release.count for release in found.values())
@@ -43,7 +39,7 @@ def facts(found: Release | Bundle) -> dict[str, Any]:
     }
 
 
-def _shared(release: Release) -> dict[str, Any]:
+def _shared(release: Shown) -> dict[str, Any]:
     claim, spec = release.privacy, release.spec
     out: dict[str, Any] = {
         "epsilon": claim.epsilon,
@@ -70,14 +66,14 @@ def _shared(release: Release) -> dict[str, Any]:
     return {**out, "expected_error": expected_error(release)}
 
 
-def expected_error(release: Release) -> dict[str, float]:
+def expected_error(release: Shown) -> dict[str, float]:
     """The standard error to expect of a kernel sum: the noise's share alone, and all of it for a density of 0.1."""
     records = max(1, round(release.count))
     noise, error = release.spec.layout.expected_error(release, records)
     return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
 
 
-def card(found: Release | Bundle, title: str) -> str:
+def card(found: Shown | ShownByClass, title: str) -> str:
     """The card as text."""
     out = [f"{title}: a private release", "─" * WIDTH]
     for name, text in lines(found):
@@ -105,16 +101,18 @@ def html(title: str, rows: list[tuple[str, str]]) -> str:
     )
 
 
-def release_html(found: Release | Bundle) -> str:
+def release_html(found: Shown | ShownByClass) -> str:
     """The card of a release or a bundle."""
-    return html("Private releases, one per class" if isinstance(found, Mapping) else "A private release", lines(found))
+    return html(
+        "Private releases, one per class" if isinstance(found, ShownByClass) else "A private release", lines(found)
+    )
 
 
 def estimator_html(model: Any) -> str:
     """What a fitted estimator promises and where its answers come from."""
     claim = model.privacy_
     releases = vars(model).get("releases_", [vars(model).get("release_")])
-    files = sum(len(one) if isinstance(one, Mapping) else 1 for one in releases)
+    files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
     spec = releases[0].spec
     rows = [
         ("Promise", _promise(claim.epsilon, claim.delta) + ", the whole fit"),
@@ -128,7 +126,7 @@ def estimator_html(model: Any) -> str:
     return html(f"{type(model).__name__}: fitted; it holds no record", rows)
 
 
-def lines(found: Release | Bundle) -> list[tuple[str, str]]:
+def lines(found: Shown | ShownByClass) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     data = facts(found)
     columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"

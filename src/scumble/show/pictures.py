@@ -58,7 +58,7 @@ def _view(model: Any, ranges: plots.Ranges, at: Mapping[str, Any], units: Mappin
         columns=None, dimensions=model.n_features_in_, kernel=None, bounds=None, privacy=model.privacy_
     )
     stands_for.columns = tuple(_names(model))
-    view = View(stands_for, {name: ranges[name] for name in ranges if name not in at}, at, units)  # type: ignore[arg-type]
+    view = View(stands_for, {name: ranges[name] for name in ranges if name not in at}, at, units)
     if len(view.free) > 2:
         raise ParameterError(
             f"One or two columns can be drawn and {len(view.free)} are free. "

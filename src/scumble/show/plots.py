@@ -9,15 +9,13 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
-
-if TYPE_CHECKING:
-    from scumble.release import Release
+from scumble.show.shown import Shown
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -46,7 +44,7 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
 
 
 def density(
-    release: Release,
+    release: Shown,
     *,
     ranges: Ranges | None = None,
     at: Mapping[str, Any] | None = None,
@@ -77,7 +75,7 @@ def density(
 class View:
     """A release, or a model of the same look, with names, ranges and fixed values for its columns."""
 
-    def __init__(self, release: Release, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
+    def __init__(self, release: Shown, ranges: Ranges, at: Mapping[str, Any], units: Mapping[str, str]) -> None:
         from scumble.tables.roles import roles_of
 
         self.release, self.units = release, units
@@ -255,7 +253,7 @@ def plain(axes: Any, *, grid: bool = True) -> None:
 
 def town_map(
     homes: np.ndarray,
-    release: Release,
+    release: Shown,
     peaks: np.ndarray,
     *,
     names: Mapping[str, tuple[float, float]],

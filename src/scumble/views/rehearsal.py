@@ -1,0 +1,155 @@
+"""How far answers are off: the whole release rehearsed on made-up tables, whose truth is known.
+
+1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
+   noise, towards a χ² of ¾ per cell): a world with less structure than the table would make the rehearsals too easy.
+2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
+   model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
+
+What a rehearsal adds is no protection but an imitation of it, so it comes from an ordinary seeded generator: errors are
+a function of what is public, and the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.views.budgeting import Law
+from scumble.views.evidence import Evidence, View
+from scumble.views.fitting import COMPONENTS, fitted
+from scumble.views.mixture import Condition, Mixture, Product
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+REHEARSALS = 8
+WORLD_COMPONENTS = 200
+WORLD_GOAL = 0.75
+REHEARSED_FITS = 2
+"""Fewer than in earnest, to be done sooner. Two show how much fits differ, and so what more of them would bring."""
+THREADS = 2
+MOST_ROWS = 100_000
+"""Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A release of a made-up table.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n, columns)
+        The made-up records; none if the world itself was the table.
+    world : Mixture
+        What they were drawn from.
+    evidence : Evidence
+        Their noisy views.
+    fits : tuple of Mixture
+        What was fitted to those; their mean is the model.
+    records : float
+        How many records the world has, where it was the table.
+    """
+
+    rows: Integers
+    world: Mixture
+    evidence: Evidence
+    fits: tuple[Mixture, ...]
+    records: float = 0.0
+
+    @property
+    def size(self) -> float:
+        """How many records the made-up table has."""
+        return float(len(self.rows)) or self.records
+
+    def error(self, condition: Condition) -> tuple[float, float]:
+        """By how many records the model's count is off, and the variance of that between fits."""
+        counts = [fit.share(condition) * self.evidence.count for fit in self.fits]
+        return float(np.mean(counts)) - self.truth(condition) * self.size, float(np.var(counts, ddof=1))
+
+    def truth(self, condition: Condition) -> float:
+        """The true share of records that meet a condition."""
+        if not len(self.rows):
+            return self.world.share(condition)
+        return sum(coefficient * self._mean(product) for coefficient, product in condition)
+
+    def _mean(self, product: Product) -> float:
+        """The mean weight of the records; yes and no are counted as such, which is several times faster."""
+        columns = [(self.rows[:, j], np.asarray(weights, float)) for j, weights in product.items()]
+        if all(((weights == 0) | (weights == 1)).all() for _, weights in columns):
+            holds = np.ones(len(self.rows), bool)
+            for cells, weights in columns:
+                holds &= (weights == 1).take(cells)
+            return float(np.count_nonzero(holds) / len(holds))
+        weight = np.ones(len(self.rows))
+        for cells, weights in columns:
+            weight *= weights.take(cells)
+        return float(weight.mean())
+
+
+def rehearse(
+    evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int = REHEARSALS
+) -> list[Rehearsal]:
+    """Release made-up tables as the true one was released, two at a time.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The noisy views of the true table.
+    law : {"laplace", "gaussian"}
+        The law of their noise.
+    seed : int
+        The release's own number.
+    components : int
+        With how many components fits begin: what the true table's needed.
+    times : int
+        How often.
+    """
+    world = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    count = round(evidence.count)
+    kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
+
+    def once(number: int) -> Rehearsal:
+        generator = np.random.default_rng([seed, number])
+        rows = world.draw(count if count <= MOST_ROWS else 0, generator)
+        grouped = [group.astype(np.int32)[rows[:, j]] for j, group in enumerate(evidence.groups)]
+        imitated = tuple(
+            replace(view, counts=_exact(view, evidence, rows, grouped, world) + _noise(view, law, generator))
+            for view in evidence.views
+        )
+        repeated = replace(evidence, views=imitated)
+        fits = tuple(
+            fitted(repeated, start, fits=1, components=components)
+            for start in range(seed + 1 + number * REHEARSED_FITS, seed + 1 + (number + 1) * REHEARSED_FITS)
+        )
+        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fits, evidence.count)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(once, range(times)))
+
+
+def _exact(
+    view: View, evidence: Evidence, rows: Integers, grouped: Sequence[npt.NDArray[np.int32]], world: Mixture
+) -> Floats:
+    """The view's cells of the made-up table."""
+    groups = [
+        evidence.groups[j] if len(view.columns) > 1 else np.arange(evidence.columns[j].levels) for j in view.columns
+    ]
+    if not len(rows):
+        cells = world.table(view.columns)
+        for axis, group in enumerate(groups):
+            cells = np.moveaxis(np.tensordot(np.eye(int(group.max()) + 1)[group], cells, (0, axis)), 0, axis)
+        return cells * evidence.count
+    flat = np.zeros(len(rows), np.int32)
+    for j, size in zip(view.columns, view.counts.shape, strict=True):
+        flat = flat * np.int32(size) + (grouped[j] if len(view.columns) > 1 else rows[:, j])
+    return np.bincount(flat, minlength=view.counts.size).reshape(view.counts.shape).astype(float)
+
+
+def _noise(view: View, law: Law, generator: np.random.Generator) -> Floats:
+    if law == "laplace":
+        return generator.laplace(scale=np.sqrt(view.variance / 2), size=view.counts.shape)
+    return generator.normal(scale=np.sqrt(view.variance), size=view.counts.shape)
