@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: setup demo docs postgresql spark chromium page test check fuzz mutants bench paper paper-quick lock sbom dist clean
 
 # $(call locked,folder,names): the lock files of these names into an environment. Exact versions, checked by hash; what
-# comes as source is built with tools that are locked, too, so nothing is fetched unseen.
+# comes as source is built with tools that are locked as well, so nothing is fetched unseen.
 PIP = $(1)/$(FOLDER)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
 define locked
 @test -x $(1)/$(FOLDER)/python || $(PYTHON) -m venv $(1)
@@ -87,7 +87,7 @@ bench: setup
 paper: setup
 	$(BIN)/python -m benchmarks.paper
 
-# The same on small made-up tables, into a folder that is thrown away: does everything run?
+# The same on small synthetic tables, into a folder that is thrown away: does everything run?
 paper-quick: setup
 	$(BIN)/python -m benchmarks.paper --quick
 

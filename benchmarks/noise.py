@@ -1,4 +1,4 @@
-"""Draws a second: scumble's exact samplers beside OpenDP's, in one run; scumble draws with all cores, OpenDP with one.
+"""Draws per second: scumble's exact samplers beside OpenDP's, in one run; scumble uses all cores, OpenDP one.
 
 python benchmarks/noise.py
 """
@@ -14,7 +14,7 @@ OURS, THEIRS = 2_000_000, 20_000
 
 
 def rate(law, scale: int, count: int, backend: str) -> float:
-    """Draws a second, best of three, after a first call that compiles or loads."""
+    """Draws per second, best of three, after a first call that compiles or loads."""
     law(scale, 100, backend=backend)
     best = 0.0
     for _ in range(3):

@@ -3,7 +3,7 @@
 The library's noise has no seed and must have none. So a check of what was released can fail by chance, and a check that
 fails by chance is soon not believed. Hence every test runs on noise that is a function of the test's name: the bytes of
 the operating system, which `privacy/noise.py` asks for, are replaced by those of a counter-based generator, and the
-outcome is the same on every machine. Thresholds still state how far away chance is, so that code which merely draws in
+outcome is the same on every machine. Thresholds still state how far away chance is, so code which merely draws in
 another order does not turn a test red.
 
 What is about entropy itself, or about the law of the noise, asks for the real thing and says how often it may fail:

@@ -411,7 +411,7 @@ def _main(options: argparse.Namespace) -> int:
 def _run(
     package: Path, module: str, mutants: list[Mutant], tests: list[str], verbose: bool
 ) -> tuple[list[Mutant], float]:
-    """The survivors and the seconds; in a fork, so that each module starts with nothing loaded."""
+    """The survivors and the seconds; in a fork, so each module starts with nothing loaded."""
     told = os.dup(2) if verbose else None  # pytest takes the stream itself
     path = package / module
     name = ".".join((package.name, *Path(module).with_suffix("").parts))

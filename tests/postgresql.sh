@@ -12,7 +12,7 @@ done
 echo "Installing PostgreSQL, for the tests of databases ..."
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     echo "PostgreSQL's server is missing, and only root can install it with apt-get." >&2
-    echo "Install it yourself, so that initdb is on the PATH, then run this again." >&2
+    echo "Install it yourself, with initdb on the PATH, then run this again." >&2
     echo "Debian: sudo apt-get install postgresql. macOS: brew install postgresql@17, and its bin folder on the PATH." >&2
     exit 1
 fi

@@ -7,7 +7,7 @@ fi
 echo "Installing Java 17, for the tests of Spark ..."
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     echo "Java is missing, and only root can install it with apt-get." >&2
-    echo "Install it yourself, so that java is on the PATH or JAVA_HOME is set, then run this again." >&2
+    echo "Install it yourself, with java on the PATH or JAVA_HOME set, then run this again." >&2
     echo "Debian: sudo apt-get install openjdk-17-jre-headless. macOS: brew install openjdk@17. Windows: winget install EclipseAdoptium.Temurin.17.JRE." >&2
     exit 1
 fi

@@ -1,4 +1,4 @@
-"""Bundles: several releases in one file, one a class."""
+"""Bundles: several releases in one file, one per class."""
 
 from __future__ import annotations
 

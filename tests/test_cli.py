@@ -153,7 +153,7 @@ def test_stages_on_several_machines_equal_one_build(capsys: pytest.CaptureFixtur
     assert json.loads(said(capsys)[0])["epsilon"] == 1.0
     assert os.path.getsize("all.secret") < 1000, "its counters are gone"
     assert stat.S_IMODE(os.stat("all.secret").st_mode) == 0o600
-    assert run("release all.secret --epsilon 1 --out again.scumble") == 3, "a sketch is released once"
+    assert run("release all.secret --epsilon 1 --out again.scumble") == 3, "a sketch can be released only once"
     assert "released before" in said(capsys)[1] and not os.path.exists("again.scumble")
     assert run("release whole.secret --epsilon 1 --out whole.scumble --keep-secret") == 3, "that needs a ledger"
     assert "needs a ledger" in said(capsys)[1] and not os.path.exists("whole.scumble")

@@ -135,7 +135,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "text in a Parquet column": (build("good.parquet", "--columns", "town"), 4, r"'town' must hold numbers, got text"),
     "words in JSON": (build("words.jsonl"), 4, r"words.jsonl, line 2: 1 cell .* 1 in column 'income'"),
     "broken JSON": (build("broken.jsonl"), 4, r"broken.jsonl, line 2, is not a JSON object"),
-    "a JSON array": (build("array.json"), 4, r"array.json, line 1, is not a JSON object. .* one object a line"),
+    "a JSON array": (build("array.json"), 4, r"array.json, line 1, is not a JSON object. .* one object per line"),
     "folder without files": (build("nofiles"), 4, r"folder 'nofiles' holds no table"),
     "folder of two formats": (build("both"), 4, r"several formats: csv, parquet"),
     "folder of unlike files": (build("unlike"), 4, r"no column 'income' in unlike/b.csv"),

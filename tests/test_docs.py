@@ -196,7 +196,7 @@ def check_the_first_example(printed: str) -> None:
     assert found is not None
     count, low, high, exact = (int(number.replace(",", "")) for number in found.groups())
     # The count's noise is a Laplace number of scale 25 at most, and 500 are twenty of them: 2e-9. An interval is four
-    # standard errors wide, so that a width beyond its sides is 5.9 from its middle: 4e-9.
+    # standard errors wide, so a width beyond its sides is 5.9 from its middle: 4e-9.
     assert abs(count - 100_000) < 500 and low - (high - low) < exact < high + (high - low)
 
 

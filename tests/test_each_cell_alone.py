@@ -180,7 +180,7 @@ def test_a_cell_is_read_as_if_it_were_alone(make: str, role: str, places: list[i
 @pytest.mark.parametrize("role", ALONE)
 @pytest.mark.parametrize("make", CONTAINERS)
 def test_all_of_them_together(make: str, role: str) -> None:
-    """Every pair is side by side here: the order is turned round, too."""
+    """Every pair is side by side here: the order is also turned round."""
     cells = [*CELLS, *reversed(CELLS)]
     assert read(CONTAINERS[make](cells), role) == [*ALONE[role], *reversed(ALONE[role])]
 

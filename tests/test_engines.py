@@ -178,7 +178,7 @@ class Halved(scumble.EuclideanKernel):
 
 
 class Renamed(scumble.EuclideanKernel):
-    """Inherits the hash, too."""
+    """Also inherits the hash."""
 
 
 def test_a_class_with_a_hash_of_its_own_is_not_counted_by_its_parents_loop() -> None:

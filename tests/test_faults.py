@@ -226,7 +226,7 @@ def test_killed_inside_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_killed_from_outside_at_random_moments(tmp_path: Path) -> None:
-    """A process that charges and releases without end, killed 25 times: system calls are hit in the middle, too."""
+    """A process that charges and releases without end, killed 25 times: system calls are also hit in the middle."""
     book = scumble.Ledger.create(tmp_path / "ledger")
     book.open_dataset("people", epsilon=10**6)
     secret = small()

@@ -285,7 +285,7 @@ needs_a_device = pytest.mark.skipif(
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("n", [1, 37, 20_000])
 def test_the_device_agrees_with_the_processor(name: str, n: int) -> None:
-    """Every counter, bit by bit."""
+    """Every counter, bit for bit."""
     hasher, records, wanted = example(name, n=n, rows=37)
     counts = np.zeros_like(wanted)
     gpu.count(hasher, records, counts)

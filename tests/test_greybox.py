@@ -54,7 +54,7 @@ def test_no_path_is_left_out():
 
 
 def test_spark_is_audited_where_it_is():
-    """`make test` installs Java, so that Spark is there."""
+    """`make test` installs Java, so Spark is there."""
     assert clusters.is_there() == any(name.startswith("spark") for name in PATHS)
     assert clusters.is_there()
 

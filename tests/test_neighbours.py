@@ -1,4 +1,4 @@
-"""One record moves one counter a row, for every float64; neighbours as spiteful as `benchmarks.neighbours` can."""
+"""One record moves one counter per row, for every float64; neighbours as spiteful as `benchmarks.neighbours` can."""
 
 from __future__ import annotations
 

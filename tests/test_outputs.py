@@ -406,7 +406,7 @@ def test_a_disk_that_is_really_full_costs_nothing(desk: Path) -> None:
 
 
 def test_room_is_enough_for_every_kind(desk: Path) -> None:
-    """Of the longest numbers and names, too."""
+    """Also of the longest numbers and names."""
     long = [f"column {k} " + "é" * 40 for k in range(30)]
     kernel = scumble.EuclideanKernel(1.0, scale=dict.fromkeys(long, 0.1 + 0.2))
     for options in ({"rows": 1, "buckets": 2}, {"rows": 50, "buckets": 64, "design": "sobol"}):

@@ -26,7 +26,7 @@ def words(*hashes: tuple[int, int]) -> np.ndarray:
 def test_each_has_the_first_free_place_from_its_own_on() -> None:
     hashes, counts = table(8)
     places, fresh = find(hashes, counts, words((3, 7), (8 + 3, 7), (6, 1), (3, 8), (7, 3), (15, 0), (3, 7)), True)
-    assert places.tolist() == [3, 4, 6, 5, 7, 0, 3] and fresh == 6, "round the end, too"
+    assert places.tolist() == [3, 4, 6, 5, 7, 0, 3] and fresh == 6, "also round the end"
     assert counts.tolist() == [-1, 0, 0, -1, -1, -1, -1, -1], "a place, and no record yet"
     assert hashes.tolist() == [[15, 0], [0, 0], [0, 0], [3, 7], [11, 7], [3, 8], [6, 1], [7, 3]]
 

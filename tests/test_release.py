@@ -107,7 +107,7 @@ def test_an_empty_sketch_is_released_as_noise() -> None:
 def test_the_count_is_steady() -> None:
     """R = W = 1000, N = 20,000, ε = 1: standard deviation at most 45.
 
-    The mean of 200 is normal enough. The square of a Laplace number has a relative standard deviation of √5, so that
+    The mean of 200 is normal enough. The square of a Laplace number has a relative standard deviation of √5, so
     √(5/200)/2 = 8 % is that of the root of 200: twice the claim is twelve of them.
     """
     sketch = scumble.Sketch(KERNEL, 1, rows=1000, buckets=1000, design="iid")

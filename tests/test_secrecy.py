@@ -30,7 +30,7 @@ def sketch() -> scumble.Sketch:
 
 def test_a_second_release_is_refused(sketch: scumble.Sketch) -> None:
     sketch.release(epsilon=1.0)
-    with pytest.raises(scumble.BudgetError, match="released once"):
+    with pytest.raises(scumble.BudgetError, match="released only once"):
         sketch.release(epsilon=1.0)
     for verb in (
         lambda: sketch.update(np.zeros((1, 2))),
@@ -146,7 +146,7 @@ def test_no_pickle_and_no_other_randomness_in_the_source() -> None:
     for path in root.rglob("*.py"):
         text = path.read_text()
         assert not re.search(r"^\s*(import|from) pickle|allow_pickle=True|joblib", text, re.M), path
-        # Post-processing, made-up tables and the audit's mutants may use any generator; what touches counters may not.
+        # Post-processing, synthetic tables and the audit's mutants may use any generator; what touches counters not.
         # Layouts and schemas draw synthetic records with the generator that they are handed, and make none.
         if path.parent.name in ("reading", "schema"):
             text = re.sub(r"\w+: np\.random\.Generator", "", text)

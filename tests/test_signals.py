@@ -2,7 +2,7 @@
 
 A verb is run in a fork with a tracer that, just before the k-th line of the files that write, sends the process a
 signal: SIGINT or SIGTERM, which its handlers get at once (as Python gives them at any line), or SIGKILL. The points are
-fixed: every line or every n-th one, from the first to the last, so that each run of this test
+fixed: every line or every n-th one, from the first to the last, so each run of this test
 tries the same ones. Then, whatever the point:
 
 - the source is what it was, byte for byte, and the ledger opens;
@@ -120,7 +120,7 @@ def traced(words: list[str], number: int, point: int, modules: list[Any]) -> tup
 
 
 def hit(words: list[str], number: int, point: int, modules: list[Any]) -> int:
-    """The same in a process of its own, so that what it holds goes with it; its exit code, negative if killed."""
+    """The same in a process of its own, so what it holds goes with it; its exit code, negative if killed."""
     pid = os.fork()
     if pid == 0:
         code = 99

@@ -217,7 +217,7 @@ def test_dropped_rows_add_up_and_a_merged_sketch_remembers_that_it_drops() -> No
     assert (one.dropped, two.dropped, small().dropped) == (2, 1, 0)
     both = scumble.merge([small(), one, two])
     assert both.dropped == 3 and both.count == 3 and both.secret.drops
-    assert scumble.merge([one]).count == 2, "one alone is merged, too"
+    assert scumble.merge([one]).count == 2, "one alone is also merged"
     assert not scumble.merge([small(), small()]).secret.drops
 
 

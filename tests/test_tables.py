@@ -571,7 +571,7 @@ def test_a_name_that_stands_twice_is_ambiguous():
             Table.of(X, columns=["a"])
 
 
-def test_numbers_made_up_by_pandas_are_no_names():
+def test_numbers_that_pandas_puts_for_names_are_no_names():
     frame = pd.DataFrame(np.eye(2))
     assert Table.of(frame).names is None
     assert Table.of(frame, columns=["x", "y"]).names == ("x", "y")
@@ -706,7 +706,7 @@ def test_what_is_no_category_is_refused(column):
     [
         (scipy.sparse.eye_array(3).tocsr(), "SciPy sparse matrix. Hint: pass X.toarray"),
         (scipy.sparse.csr_matrix(np.eye(2)), "SciPy sparse matrix"),
-        (scipy.sparse.dok_array(np.eye(2)), "SciPy sparse matrix"),  # which is a mapping, too
+        (scipy.sparse.dok_array(np.eye(2)), "SciPy sparse matrix"),  # which is also a mapping
         (None, "must be a table, got NoneType"),
         ("people.csv", "must be a table, got str"),
         (5, "must be a table, got int"),

@@ -1,4 +1,4 @@
-"""Imported once by the process that test builds are forked from, so that each of them starts in milliseconds."""
+"""Imported once by the process that test builds are forked from, so each of them starts in milliseconds."""
 
 import numpy as np
 

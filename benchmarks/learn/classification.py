@@ -5,11 +5,11 @@
 80/20 splits, one noise draw for each of ten splits, δ = 0; one line has δ = 1e-6 and no rival. The bounds in
 benchmarks/paper/data.py are round numbers that enclose each column; they are assumed to be public, and all methods get
 the same: columns clipped to them and scaled to [0, 1] (to [−1, 1] for the logistic regression, which is better for it).
-The class labels are assumed to be public, too. Nothing else is known to a fit in advance.
+The class labels are also assumed to be public. Nothing else is known to a fit in advance.
 
-The defaults of the classifier were developed on these three sets, so that its figures are those of a method tuned to
+The defaults of the classifier were developed on these three sets, so its figures are those of a method tuned to
 them; the rivals run with their own defaults. The kernel and the rows (four columns together, steps by ε) were chosen
-last, out of some fifty, by cross-validation within the training part of the first split below and on four made-up
+last, out of some fifty, by cross-validation within the training part of the first split below and on four synthetic
 sets; the other splits deal out the same records again. That rows are weighted by the square of what they tell was
 tried because a first run on these ten splits fell short on occupancy; how much, training folds decided.
 

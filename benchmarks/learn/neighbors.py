@@ -4,7 +4,7 @@
 with the least mean distance from the query; a case is clear if the second one is at least a fifth farther away.
 
 *is_near.* For each query the crowd is set to its true soft count (then the answer must be True) and to twice that
-(then it must be False). How often is it not so, over queries that the release can just decide? At ε = 0.1, so that
+(then it must be False). How often is it not so, over queries that the release can just decide? At ε = 0.1, where
 noise matters.
 """
 

@@ -10,9 +10,9 @@ same. Every rate in RATES is read off the same fit, as asking again is free. `fr
 `from_release` with the last fit's own release and the rates in FEW, with no data to look at: on grids both are the same
 rule. Shown is the largest difference. Where many records are equal (steps, in few columns) no threshold keeps them all.
 
-The rule for hashed rows and its constants were chosen on made-up tables like these; the real ones, with their least and
-greatest values as bounds, came last and have changed nothing. skin, in three columns, would get a grid and is shown
-with hashed rows too.
+The rule for hashed rows and its constants were chosen on synthetic tables like these; the real ones, with their least
+and greatest values as bounds, came last and have changed nothing. skin, in three columns, would get a grid and is also
+shown with hashed rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A classifier trained on synthetic rows of occupancy, ε = 1, against one trained on the real rows.
 
 One release a class, each with the whole budget (no record is in two classes), drawn from with `sample`. The bounds are
-what an office can be like, the kernel is in units of these bounds: few rows, so that their noise is small. 80/20
+what an office can be like, the kernel is in units of these bounds: few rows, so their noise is small. 80/20
 split, mean of several draws of the noise.
 """
 

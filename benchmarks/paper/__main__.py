@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.paper import made_up, report, results, runner
+from benchmarks.paper import report, results, runner, synthetic
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -24,7 +24,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="forget the chosen rows first, and run them anew")
     parser.add_argument("--report", action="store_true", help="run nothing: write the report from what there is")
     parser.add_argument(
-        "--quick", action="store_true", help="every method on small made-up data, into a folder of its own"
+        "--quick", action="store_true", help="every method on small synthetic data, into a folder of its own"
     )
     parser.add_argument("--out", type=Path, default=runner.HERE, help="folder for the results (default: this one)")
     return parser.parse_args(given)
@@ -37,7 +37,7 @@ def main(given: list[str] | None = None) -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SCUMBLE_DATA"] = folder
-        made_up.write(Path(folder))
+        synthetic.write(Path(folder))
         if options.out == runner.HERE:
             options.out = Path(folder)
         run(options)

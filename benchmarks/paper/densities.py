@@ -2,7 +2,7 @@
 
 The four sets of the paper with its bandwidths, and 2,000 queries held out. Bounds are public: what a salary or a colour
 can be; for codrna, whose columns are standardised, five standard deviations either way (a few records lie beyond, and
-count at the edge). ``hills-1d`` and ``hills-3d`` are made up, small, and need no files: for quick runs and tests.
+count at the edge). ``hills-1d`` and ``hills-3d`` are synthetic, small, and need no files: for quick runs and tests.
 """
 
 from __future__ import annotations

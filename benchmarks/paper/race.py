@@ -3,7 +3,7 @@ from all counters.
 
 For the record only. The noise is seeded and continuous, two things that a release must not be; scumble's own releases
 never come this way. `honest` is the scale that the paper's proof asks for, R/ε. `as_published` is what its published
-code adds, R/(Nε): N times too little, so that the result is Nε-private, and not private at the stated ε.
+code adds, R/(Nε): N times too little, so the result is Nε-private, and not private at the stated ε.
 """
 
 from __future__ import annotations

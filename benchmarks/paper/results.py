@@ -47,12 +47,12 @@ def _key(row: Row) -> str:
 
 
 def _checksum(dataset: str) -> str | None:
-    """Of the table behind a row; None for data that an experiment makes up itself."""
+    """Of the table behind a row; None for synthetic data of the experiment itself."""
     return data.checksum(data.load(dataset)) if data.known(dataset) else None
 
 
 def _write(path: Path, facts: dict[str, Any], rows: list[Row]) -> None:
-    """One row a line, so that a difference between two runs can be read; all or nothing."""
+    """One row per line, so a difference between two runs can be read; all or nothing."""
     head = [f'"{name}": {json.dumps(value, ensure_ascii=False, indent=1)}' for name, value in facts.items()]
     head.append(f'"fields": {json.dumps(FIELDS)}')
     lines = ",\n".join(json.dumps([_short(row[field]) for field in FIELDS], ensure_ascii=False) for row in rows)

@@ -1,7 +1,7 @@
-"""Runs tasks in worker processes and writes each finished row down at once, so that a killed run goes on where it was.
+"""Runs tasks in worker processes and writes each finished row down at once, so a killed run goes on where it was.
 
 The journal is a file of JSON lines that only the parent writes: a line ``about`` for each start (versions, machine,
-commit), then one line a row, flushed to the disk. What a kill leaves half written is cut off at the next start. A
+commit), then one line per row, flushed to the disk. What a kill leaves half written is cut off at the next start. A
 worker gets all tasks of one method on one data set in one batch, as they share what is costly to prepare, and has one
 core. Experiments that measure time come last and run alone.
 """

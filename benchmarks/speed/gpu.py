@@ -127,7 +127,7 @@ def on_the_clock(work: Callable[[], object]) -> float:
 
 
 def atomics(where: np.ndarray, buckets: int, processors: int) -> float:
-    """Increments a second, from buckets (64, 4096) computed before."""
+    """Increments per second, from buckets (64, 4096) computed before."""
     import cupy
 
     text = f"#define BUCKETS {buckets}\n" + BARE
@@ -139,7 +139,7 @@ def atomics(where: np.ndarray, buckets: int, processors: int) -> float:
 
 
 def copy_rate() -> float:
-    """Bytes a second that a large copy reads."""
+    """Bytes per second that a large copy reads."""
     import cupy
 
     a, b = cupy.ones(1 << 29, np.float64), cupy.empty(1 << 29, np.float64)

@@ -1,7 +1,7 @@
 """What the machine allows: the bare matrix product, and the bare increments, on the same data and threads.
 
 Nobody projects N records on R·p directions faster than the matrix product does in tiles that fit the cache, and nobody
-counts faster than increments whose places are known beforehand. What lies between the two (floor, edges, rehash) is our
+counts faster than increments whose places are known in advance. What lies between the two (floor, edges, rehash) is our
 business. The product is timed in double precision, whose counters we return, and in single precision, which we use
 where it decides: the stricter measure.
 """
@@ -23,7 +23,7 @@ LINES, TILE, WORK = 64, 1024, 1 << 28
 
 @njit(nogil=True)
 def increment(where, counts):
-    """Four rows at a time, so that no counter is written and read again at once."""
+    """Four rows at a time, so no counter is written and read again at once."""
     for r in range(0, where.shape[0], 4):
         i0, i1, i2, i3 = where[r], where[r + 1], where[r + 2], where[r + 3]
         t0, t1, t2, t3 = counts[r], counts[r + 1], counts[r + 2], counts[r + 3]
@@ -54,7 +54,7 @@ def _multiply(directions: np.ndarray, records: np.ndarray, out: np.ndarray, tile
 
 
 def increments(hasher: Hasher, X: np.ndarray, rows: int, threads: int) -> float:
-    """Seconds to count X in so many rows, the buckets known beforehand."""
+    """Seconds to count X in so many rows, the buckets known in advance."""
     some = min(hasher.rows, 16 * threads)
     places = np.tile(np.arange(hasher.buckets), (hasher.rows, 1))
     where = cpu.lookup(hasher, [Records(X)], places)[:some].astype(np.uint32)

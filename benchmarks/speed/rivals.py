@@ -28,7 +28,7 @@ def pixels() -> tuple[np.ndarray, str]:
     except (SystemExit, OSError):
         pass
     X = Shape("skin-like", 241_000, 3).values()
-    return np.round(np.clip(X * 60 + 128, 0, 255)), "made up in the shape of skin"
+    return np.round(np.clip(X * 60 + 128, 0, 255)), "synthetic, in the shape of skin"
 
 
 def plain_numpy(hasher: Hasher, X: np.ndarray, counts: np.ndarray) -> None:

@@ -46,7 +46,7 @@ def _png(figure: Any) -> bytes:
 
 
 def salaries(n: int = 20_000) -> np.ndarray:
-    """A made-up payroll: most earn near 45,000, some near 90,000, a few far more."""
+    """A synthetic payroll: most earn near 45,000, some near 90,000, a few far more."""
     rng = np.random.default_rng(1)
     parts = [rng.normal(45_000, 9_000, n * 7 // 10), rng.normal(92_000, 11_000, n // 4)]
     rest = n - sum(map(len, parts))

@@ -43,7 +43,7 @@ class PrivacyError(ScumbleError, ValueError):
 
 
 class BudgetError(PrivacyError):
-    """The privacy budget is spent: a sketch is released once."""
+    """The privacy budget is spent: a sketch can be released only once."""
 
 
 class MergeError(ScumbleError, ValueError):

@@ -256,13 +256,13 @@ def _plan_rows(
     f = density * n
     if buckets is None:
         buckets = _good_buckets(kernel, budget)
-    luck = row_spread(kernel, design, buckets, n, f)
+    hashing = row_spread(kernel, design, buckets, n, f)
 
     def variance(r: int) -> float:
         left = (
             _REFINED**2 * sqrt(_REFINED_ROWS / r) if refined and design == "sobol" and r <= MOST_REFINED_ROWS else 1.0
         )
-        return (left * luck + f + budget.calibrate(r).counter_variance) / r
+        return (left * hashing + f + budget.calibrate(r).counter_variance) / r
 
     if rows is None:
         most = max(8, MOST_COUNTERS // buckets)

@@ -199,9 +199,9 @@ class Release(Answers):
             privacy, noisy_count = PrivacyClaim.from_dict(data["privacy"]), data["noisy_count"]
             variances = data["counter_variance"], data["count_variance"]
             if not all(type(v) in (int, float) and 0 <= v < 1e300 for v in variances):
-                raise TypeError("a variance that is none")
+                raise TypeError("not a variance")
             if noisy_count is not None and (type(noisy_count) is not int or abs(noisy_count) >= 2**63):
-                raise TypeError("a count that is none")
+                raise TypeError("not a count")
             if privacy.rows not in (None, spec.rows):
                 raise CorruptFileError("The privacy claim is about another number of rows.")
             return Release(

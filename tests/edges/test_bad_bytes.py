@@ -128,7 +128,7 @@ def test_json_names_the_line(bad: bytes, tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("invalid", ["drop", "error"])
 def test_half_a_surrogate_pair_is_counted_as_in_memory(invalid: str, tmp_path: pathlib.Path) -> None:
-    """JSON can spell it, so that it is a category like any other, and refuses nobody's build."""
+    """JSON can spell it, so it is a category like any other, and refuses nobody's build."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"age": 1, "town": "Ulm"}\n{"age": 3, "town": "\\ud800"}\n')
     tally = counted(path, invalid=invalid)

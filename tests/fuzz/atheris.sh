@@ -1,6 +1,6 @@
 #!/bin/sh
 # Coverage-guided fuzzing needs atheris. Where PyPI has no wheel of it, it is compiled, which takes some minutes, against
-# clang's libFuzzer; that is installed here, too, where it is missing.
+# clang's libFuzzer; that is also installed here, where it is missing.
 #     sh tests/fuzz/atheris.sh .venv/bin/python
 set -eu
 python=$1

@@ -4,8 +4,8 @@
     python tests/fuzz/guided.py 600 .fuzz      # with atheris there: so many seconds; the folder keeps what was found
 
 `atheris` (libFuzzer for Python) watches which branches of scumble a file takes, keeps the files that took new ones and
-changes these on. Bytes changed blindly would end at the checksum, so that every change is signed anew, and half of them
-go into the header's JSON. The first files are the sound ones of `hostile.py`, whose judge decides here, too: a file is
+changes these on. Bytes changed blindly would end at the checksum, so every change is signed anew, and half of them
+go into the header's JSON. The first files are the sound ones of `hostile.py`, whose judge also decides here: a file is
 refused by one of scumble's own errors, or every use of it works. Anything else ends the run with an exit code that is
 not 0 and leaves the file in the folder; so do 10 s and 1 GB.
 """

@@ -5,7 +5,7 @@
 Coverage-guided fuzzing with the same judge is in `guided.py`.
 
 A file counts as *refused* if reading it raises one of scumble's own errors. Some changes are harmless (another seed,
-another noisy counter, signed anew): these files are *sound*, and then every use of them must work or be refused, too.
+another noisy counter, signed anew): these files are *sound*, and then every use of them must also work or be refused.
 Anything else, another exception, more than 0.1 s or more than 50 MB, is a hole.
 """
 

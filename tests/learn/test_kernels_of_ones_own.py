@@ -58,7 +58,7 @@ def test_synthetic_records_follow_the_table(release: scumble.Release, known: Any
 
 def test_modes_are_found_and_none_invented(release: scumble.Release, known: Any) -> None:
     """The kernel decides what a mode is: where columns are averaged, a place of one group in one column and of the
-    other group in the other is one, too, though lower. Each that is found is one of the exact density."""
+    other group in the other is also one, though lower. Each that is found is one of the exact density."""
     X, centres, kernel = known
     model = PrivateModes.from_release(release, bounds=BOUNDS, starts=16)
     apart = np.linalg.norm(model.modes_[:2, None] - centres[None], axis=-1)

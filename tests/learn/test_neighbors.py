@@ -76,7 +76,7 @@ def test_a_crowd_too_small_to_tell_is_refused(table: np.ndarray) -> None:
 
 
 def test_the_nearest_of_fifty_groups(rng: np.random.Generator) -> None:
-    """With all defaults, in eight columns: right in 99 % of the benchmark's clear cases, so that 95 % leaves room."""
+    """With all defaults, in eight columns: right in 99 % of the benchmark's clear cases, so 95 % leaves room."""
     centres = rng.uniform(0.1, 0.9, (50, 8))
     tables = [centre + rng.normal(0.0, 0.05, (2000, 8)) for centre in centres]
     models = [PrivateNeighbors(bounds=(0, 1), random_state=3).fit(X) for X in tables]

@@ -61,7 +61,7 @@ def test_the_answer_is_the_companions_truth_and_what_the_rows_say_beyond_it() ->
 
 
 def test_a_companion_that_is_wrong_does_no_harm_to_the_mean() -> None:
-    """Whatever the companion is, what it adds is what its rows take off, but for hashing's luck with it."""
+    """Whatever the companion is, what it adds is what its rows take off, but for the hashing error of it."""
     X = table()
     release, Q = released(X, epsilon=100.0, rows=512), X[:200]
     wrong = refine(release, (4.0, 5.0))  # all points in a far corner

@@ -43,7 +43,7 @@ def test_it_finds_the_plane(plane) -> None:
 
 
 def test_the_surrogate_finds_it_roughly(plane) -> None:
-    """It reads one counter a row: with five times the rows, 0.91 ± 0.08 where the closed form has 0.99."""
+    """It reads one counter per row: with five times the rows, 0.91 ± 0.08 where the closed form has 0.99."""
     assert fitted(*plane, method="surrogate", rows=10_000).score(*plane) > 0.3
 
 

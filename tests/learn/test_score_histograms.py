@@ -94,7 +94,7 @@ def exact_fit(zero: np.ndarray, one: np.ndarray, variance: float) -> tuple[float
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
 def test_slope_and_shift_are_the_very_best_of_the_list(epsilon: float) -> None:
-    """Histograms of all sizes, so that the price of going away from (1, 0) decides now more, now less."""
+    """Histograms of all sizes, so the price of going away from (1, 0) decides now more, now less."""
     rng = np.random.default_rng(8)
     cells = np.arange(25)
     for size in (30, 100, 300, 1000):

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.paper import data, made_up
+from benchmarks.paper import data, synthetic
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """SCUMBLE_DATA, empty; the cache, too."""
+    """SCUMBLE_DATA, empty; and the cache."""
     monkeypatch.setenv("SCUMBLE_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(data, "CACHE", tmp_path / "cache")
     (tmp_path / "data").mkdir()
@@ -115,7 +115,7 @@ def test_the_checksum_is_of_numbers_not_of_files() -> None:
 
 @pytest.fixture
 def tables(folder: Path):
-    made_up.write(folder)
+    synthetic.write(folder)
     yield folder
     for prepared in (data.classification, data.regression, data.wang):
         prepared.cache_clear()

@@ -1,4 +1,4 @@
-"""The experiments on densities, on made-up records: what they promise about their own figures."""
+"""The experiments on densities, on synthetic records: what they promise about their own figures."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_own_count_is_far_better_than_that_of_all_counters():
 
 
 def test_the_floor_takes_half_a_count_off_every_counter():
-    """1,024 counters a row; at ε = 1e6 the noise itself shifts their sum, the mean of 256 rows, by less than 1e-2."""
+    """1,024 counters per row; at ε = 1e6 the noise itself shifts their sum, the mean of 256 rows, by less than 1e-2."""
     row = ablations_density.run(Task("ablations_density", "hills-1d", "noise", 1e6, 0, (("rows", 256),)))
     assert row["count_shift_floor_of_laplace"] == pytest.approx(-512, abs=5)
     assert row["count_shift_discrete_laplace"] == pytest.approx(0, abs=5)

@@ -251,7 +251,7 @@ def test_hermite_terms_add_up_to_the_gaussian():
 
 
 def test_modulo_keeps_codes_and_universal_scatters_them():
-    """Far fewer strangers under p = 1 and modulo: a record far from all others meets nobody."""
+    """Far fewer collisions under p = 1 and modulo: a record far from all others meets nobody."""
     X = np.append(np.full(2000, 10.0), 90.0)[:, None]
     kernel = scumble.EuclideanKernel(5.0)
     values = {r: exact_table(X, kernel, 256, 64, 1, rehash=r).read(X[-1:]).mean() for r in ("modulo", "universal")}

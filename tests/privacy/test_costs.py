@@ -222,7 +222,7 @@ def test_what_a_sum_of_rho_means_is_asked_on_the_safe_side(monkeypatch: pytest.M
     ((rho, delta),) = asked
     assert third < rho < third * (1 + Fraction(1, 2**50)) and failure * (1 - Fraction(1, 2**50)) < delta < failure
     asked.clear()
-    total_of(Fraction(2, 3), failure, None, "zcdp")  # 2/3 is below its float, too
+    total_of(Fraction(2, 3), failure, None, "zcdp")  # 2/3 is also below its float
     ((epsilon, delta),) = asked
     assert Fraction(2, 3) * (1 - Fraction(1, 2**50)) < epsilon < Fraction(2, 3) and delta < failure
 

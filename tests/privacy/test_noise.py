@@ -198,7 +198,7 @@ def test_the_highest_bit_is_the_sign(width: int) -> None:
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2**32), Fraction(1, 7), Fraction(1), Fraction(10**6), Fraction(2**48)])
 def test_the_shift_is_enclosed_ever_more_narrowly(scale: Fraction) -> None:
-    """c = ln(2/(1 + q)), so that P(k = 0) = (1 − q)/(1 + q)."""
+    """c = ln(2/(1 + q)), so P(k = 0) = (1 − q)/(1 + q)."""
     low, high = noise._shift(scale, 40)
     closer, above = noise._shift(scale, 80)
     assert low < closer < above < high and high - low < Fraction(1, 10**37) and above - closer < Fraction(1, 10**77)

@@ -1,6 +1,6 @@
 """Gaussian naive Bayes from noisy moments (after Vaidya et al. 2013).
 
-A record is in one class only, so that each class has the whole budget: a third for its count, a third for the sums of
+A record is in one class only, so each class has the whole budget: a third for its count, a third for the sums of
 its d columns, a third for the sums of their squares. With columns within [−1, 1] a record moves the sums by at most d
 together, and the squares too: Laplace noise of scale 3/ε on the count and 3d/ε on each sum.
 """

@@ -1,7 +1,7 @@
 """Classification as the paper has it: one sketch a class, and the class with the larger answer of Algorithm 2.
 
 The kernel has the paper's bandwidth, in the unit cube. Of the sizes that the paper recommends, 100 to 1,000, the
-smallest (and 128 buckets, a power of two): noise grows with the rows, and that of the count with the buckets, too.
+smallest (and 128 buckets, a power of two): noise grows with the rows, and that of the count also with the buckets.
 """
 
 from __future__ import annotations

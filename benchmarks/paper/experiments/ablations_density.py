@@ -171,10 +171,10 @@ def theorem_3(task: Task, data: DensitySet, seed: int) -> dict[str, float]:
 
 
 def _unbiased(table: Table, Q: np.ndarray) -> np.ndarray:
-    """Kernel sums freed of the strangers that a rehash brings: each row's S/W is taken off."""
+    """Kernel sums freed of the collisions that a rehash brings: each row's S/W is taken off."""
     buckets = table.counts.shape[1]
-    strangers = table.counts.sum(axis=1) / buckets
-    return (table.read(Q) - strangers[:, None]).mean(axis=0) / (1.0 - 1.0 / buckets)
+    collisions = table.counts.sum(axis=1) / buckets
+    return (table.read(Q) - collisions[:, None]).mean(axis=0) / (1.0 - 1.0 / buckets)
 
 
 @remember(4)

@@ -64,7 +64,7 @@ def errors(estimate: np.ndarray, exact: np.ndarray) -> dict[str, float]:
 
 
 def released(dataset: str, method: Method, epsilon: float, setting: Setting, seed: int) -> Any:
-    """In two steps, so that a summary can serve several budgets."""
+    """In two steps, so a summary can serve several budgets."""
     data = density_set(dataset)
     summary = method.summarize(data.X, data.kernel, data.bounds, setting, seed)
     return method.publish(summary, epsilon, protocol.DELTA, np.random.default_rng([seed, 1]))

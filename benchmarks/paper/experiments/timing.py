@@ -30,7 +30,7 @@ NAME = "timing"
 EPSILON = 1.0
 RECORDS, QUICK_RECORDS = (1_000, 4_000, 16_000, 64_000), (1_000,)
 COLUMNS, QUICK_COLUMNS = (1, 2, 3, 4, 6, 8, 16, 32, 64, 128), (1, 3, 8)
-MADE_UP = "normal"
+SYNTHETIC = "normal"
 WARM_UP = 300
 
 
@@ -45,7 +45,7 @@ def tasks(quick: bool) -> Iterable[Task]:
             yield Task(NAME, growing, method.name, EPSILON, 0, (("records", n),))
         for d in QUICK_COLUMNS if quick else COLUMNS:
             n = 1_000 if quick else 10_000
-            yield Task(NAME, MADE_UP, method.name, EPSILON, 0, (("columns", d), ("records", n)))
+            yield Task(NAME, SYNTHETIC, method.name, EPSILON, 0, (("columns", d), ("records", n)))
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -83,17 +83,17 @@ def _release(method: Method, data: DensitySet, X: np.ndarray, setting: Setting) 
 
 
 def _setting(task: Task, method: Method, data: DensitySet) -> Setting:
-    if task.dataset not in PAPER:  # made up: no search
+    if task.dataset not in PAPER:  # synthetic: no search
         settings = method.settings(*data.X.shape, EPSILON)
         return settings[len(settings) // 2]
     return best_setting(task.dataset, method, EPSILON)
 
 
 def _data(task: Task) -> DensitySet:
-    if task.dataset == MADE_UP:
+    if task.dataset == SYNTHETIC:
         d, n = int(str(task.option("columns"))), int(str(task.option("records")))
         X = np.clip(np.random.default_rng(d).normal(size=(n + 2000, d)), -4.0, 4.0)
-        return DensitySet(MADE_UP, X[2000:], X[:2000], EuclideanKernel(float(np.sqrt(d))), (-4.0, 4.0))
+        return DensitySet(SYNTHETIC, X[2000:], X[:2000], EuclideanKernel(float(np.sqrt(d))), (-4.0, 4.0))
     data = density_set(task.dataset)
     n = int(str(task.option("records", len(data.X))))
     return DensitySet(data.name, data.X[:n], data.Q, data.kernel, data.bounds)

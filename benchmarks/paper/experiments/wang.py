@@ -42,7 +42,7 @@ PUBLISHED = {
     ("airfoil", "least squares", 10.0): 0.0533,
 }
 """Mean squared errors in the author's results. For the other methods he gives plots only, and of gas he uses all ten
-batches, so that no figure can be compared."""
+batches, so no figure can be compared."""
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
 FOLDS = 10
 

@@ -1,4 +1,4 @@
-"""Every method that releases a kernel density, one a file; `METHODS` lists them in the order of the report."""
+"""Every method that releases a kernel density, one per file; `METHODS` lists them in the order of the report."""
 
 from benchmarks.paper.functions import (
     bernstein,

@@ -8,7 +8,7 @@ from benchmarks.paper.functions.method import Bounds
 
 
 def sides(bounds: Bounds, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Low and high ends, one a column."""
+    """Low and high ends, one per column."""
     if bounds is None:
         raise ValueError("This method needs public bounds.")
     low, high = (np.broadcast_to(np.asarray(side, np.float64), (d,)) for side in bounds)

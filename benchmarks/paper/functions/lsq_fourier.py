@@ -4,7 +4,7 @@ k(x, q) = E[cos ω·(x − q)] for a random frequency ω. Released are Σ cos ω
 Laplace noise. Since |cos| + |sin| ≤ √2, the L1 sensitivity is √2 I. (The authors take one cosine of random phase, √2
 cos(ω·x + β): the same sensitivity and noise, but the phase adds to the error.)
 
-The frequencies of our own kernel: a hash cuts the line a·x into steps of w, so that k = E[Λ(a·(x − q)/w)] with the
+The frequencies of our own kernel: a hash cuts the line a·x into steps of w, so k = E[Λ(a·(x − q)/w)] with the
 triangle Λ(u) = max(0, 1 − |u|), whose Fourier transform is Fejér's law (1 − cos s)/(π s²). Hence ω = a s/w, and a sum
 of `power` such terms for a power.
 """

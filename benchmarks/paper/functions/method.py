@@ -1,4 +1,4 @@
-"""What every method of function release offers, so that one experiment can run them all.
+"""What every method of function release offers, so one experiment can run them all.
 
 A release has two steps. `summarize` reads the records: exact, secret, and often the same for every budget. `publish`
 adds the noise; what it returns answers any query, and is all that an analyst gets. The experiments keep summaries

@@ -8,7 +8,7 @@ With C = k and φ = 0 it is the mechanism of Hall, Rinaldo & Wasserman (2013), a
 σ² = 2 log(2/δ) Δ²/ε², which holds up to ε = 1; the analytic σ used here is right for every ε, and smaller.
 
 Function, eigenvectors and supremum are those of a lattice; a record between two nodes counts at both, as for the
-Fourier series, so that the supremum over the nodes is exact.
+Fourier series, so the supremum over the nodes is exact.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Pfda(Method):
 def eigen(kernel: EuclideanKernel, line: Line, covariance: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors of C on the nodes, and the squared coefficients of a record at each node.
 
-    A stationary covariance on even nodes is the same read backwards, so that its eigenvectors are even or odd: two
+    A stationary covariance on even nodes is the same read backwards, so its eigenvectors are even or odd: two
     problems of half the size.
     """
     half = line.nodes // 2

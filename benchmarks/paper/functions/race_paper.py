@@ -3,7 +3,7 @@
 Independent rows, the floor of continuous Laplace noise of scale R/ε, the count from all counters. W = 1024, the size
 of the paper's arrays; R is the best of several in hindsight (the paper: 100 to 1,000). A code is its bucket: the range
 of codes fits into W. The floor of continuous noise is for the record: not a way to make a release. It also takes half a
-count off every counter, so that the count of Algorithm 2 is too small by W/2 = 512 records.
+count off every counter, so the count of Algorithm 2 is too small by W/2 = 512 records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Trigonometric polynomials (Wang, Fan, Zhang & Wang, NIPS 2013: an efficient algorithm for smooth queries).
 
 Records in [−1, 1]ᵈ become angles, x = cos θ. Released are the tᵈ sums Σₓ Πⱼ cos(rⱼ θⱼ), each with Laplace noise of
-scale tᵈ/ε (a corner of the box has every cosine at ±1, so that the L1 sensitivity is exactly tᵈ). A smooth query is a
+scale tᵈ/ε (a corner of the box has every cosine at ±1, so the L1 sensitivity is exactly tᵈ). A smooth query is a
 combination of these cosines; here the kernel at q is replaced by the polynomial that agrees with it at the tᵈ Chebyshev
 nodes, which makes the answer a weighted sum of kernel values at the nodes.
 """

@@ -4,7 +4,7 @@ Minimise ½|y − Xθ|² + ½Λ|θ|² + bᵀθ, b ~ N(0, σ²I) (Kifer, Smith & 
 record's gradient is g·x with |g| ≤ 2. One record more or less changes the density of θ
 
 - by its Jacobian, a factor of at most 1 + 1/Λ; Λ = 2/ε keeps its logarithm below ε/2;
-- by the noise: the loss is at most 2|b·x|/σ² + 2/σ² and b·x is normal, so that with r = σ/2 it exceeds the rest ε' of
+- by the noise: the loss is at most 2|b·x|/σ² + 2/σ² and b·x is normal, so with r = σ/2 it exceeds the rest ε' of
   the budget with probability at most 2Φ(1/(2r) − ε'r). This is set to δ.
 
 The paper's own constant, σ = 2√(8 ln(2/δ) + 4ε)/ε, bounds the same tail a little more loosely. The published code of

@@ -1,7 +1,7 @@
 """Regression as the paper has it: signed projections of z and −z, and a search for the least answer.
 
 z = [x, 1, y]; asked at [θ, −1], the sketch answers with a surrogate of the squared residual. Every record is inserted
-twice, so that the honest noise is twice that of Algorithm 1. The paper names neither rows nor planes nor the search. Of
+twice, so the honest noise is twice that of Algorithm 1. The paper names neither rows nor planes nor the search. Of
 100 and 1,000 rows, the ends of the range that it recommends, 100 are better with honest noise and 1,000 without; four
 planes and a search that starts near zero were the best of a few, tried on other splits.
 """

@@ -25,14 +25,14 @@ def preparation(rows: Rows, dataset: str) -> dict[str, Cell]:
 
 
 def text(rows: Rows) -> str:
-    datasets = [name for name in rows.datasets(NAME) if name != experiment.MADE_UP]
+    datasets = [name for name in rows.datasets(NAME) if name != experiment.SYNTHETIC]
     if not datasets:
         return ""
     parts = ["## Time\n", lecture(experiment)]
     for dataset in datasets:
         parts += [f"### On {dataset}\n", _table(rows, dataset)]
     parts += [_growth(rows, dataset, "records") for dataset in datasets]
-    parts.append(_growth(rows, experiment.MADE_UP, "columns"))
+    parts.append(_growth(rows, experiment.SYNTHETIC, "columns"))
     return "\n".join(part for part in parts if part)
 
 

@@ -10,6 +10,25 @@ three at the release path of a real sketch, and ``scumble audit`` does so from t
 
 An audit can convict and cannot acquit: that ε is *at most* what is claimed is for the proofs beside the code to show.
 
+The layers::
+
+    epsilon.py        layer 1: ε from below
+    events.py         what to look for in two piles of releases
+    bounds.py         from counted events to a statement about ε
+    canaries.py       ε from below, from one release alone
+    law.py            layer 2: the noise's law
+    sensitivity.py    layer 3: how far neighbouring tables move the exact counters
+
+What is audited, and how it is told::
+
+    mechanisms.py     the release path of a real sketch, with any kernel
+    samples.py        many releases of one table, side by side
+    replay.py         record and play back: is what is published a function of its noisy outputs?
+    greybox/          every path that ends in a release, on neighbouring tables
+    mutants.py        mechanisms that are wrong in known ways, which the auditor must catch
+    report.py         what an audit found
+    verb.py           `scumble audit`
+
 >>> from scumble.privacy import calibrate
 >>> honest = calibrate(1, epsilon=2, count_share=0)
 >>> def mechanism(table):

@@ -1,6 +1,6 @@
 """ε from below, from one release alone: canaries (Steinke, Nasr & Jagielski 2023).
 
-**Idea.** Make up m records that look like nobody, and toss a coin for each: in, or out. Release the table once. Then
+**Idea.** Invent m records that look like nobody, and toss a coin for each: in, or out. Release the table once. Then
 guess from the release which canaries are in, and pass over those that it says nothing about. If the release is
 ε-private, each guess is right with probability at most e^ε/(1 + e^ε), *whatever the other guesses were*: m neighbouring
 pairs are tested by one release.
@@ -33,7 +33,7 @@ def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: floa
     True
     """
     if not 0 <= right <= guesses <= canaries:
-        raise parameter("right", "from 0 to the number of guesses, and these at most one a canary", right)
+        raise parameter("right", "from 0 to the number of guesses, and these at most one per canary", right)
     q = 1.0 / (1.0 + math.exp(-epsilon))
     beta = float(binom.sf(right - 1, guesses, q))
     if delta == 0.0 or right == 0:

@@ -89,7 +89,7 @@ def audit_kernel(
     }
     maker = TableMaker(kernel, seed)
     promise = f"ε = {epsilon:g}, δ = {delta:g}, {neighbors}"
-    people = f", {records_per_person} records a person" if records_per_person > 1 else ""
+    people = f", {records_per_person} records per person" if records_per_person > 1 else ""
     found = [
         *small_findings(maker, budget, releases, false_alarm / 2),
         *_full_size(maker, budget, false_alarm / 2),

@@ -7,7 +7,18 @@ A verb is a module of this package with the same name. It has
 ``run(args)``           the act; what it returns is the exit code, None is 0.
 
 To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so
-``scumble --help`` is quick.
+``scumble --help`` is quick. What the verbs share::
+
+    arguments.py    options, by topic
+    config.py       options in a TOML file
+    kernels.py      from options to a kernel
+    preparing.py    from options to a pass that is ready to run
+    handover.py     from counters to a release on disk: at every moment, one of them exists whole
+    guard.py        before a verb begins: no output is an input
+    coredumps.py    no exact counters in core files
+    output.py       where results go
+    progress.py     how far a pass is, on a terminal
+    streams.py      standard streams that are closed, full or broken
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged or not to be
 written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.

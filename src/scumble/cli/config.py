@@ -71,7 +71,7 @@ def _value(path: str, name: str, value: Any, action: argparse.Action) -> Any:
     if name in ("bounds", "range") and isinstance(value, dict):
         pairs = {key: tuple(side) for key, side in value.items() if isinstance(side, list) and len(side) == 2}
         if len(pairs) < len(value):
-            raise ParameterError(f"{path}: {name} must give two numbers a column, such as age = [0, 100].")
+            raise ParameterError(f"{path}: {name} must give two numbers per column, such as age = [0, 100].")
         return pairs
     if name in ("scale", "at") and isinstance(value, dict):
         return value

@@ -6,7 +6,7 @@ The order, for every verb that draws noise (``pledges.proof.md`` has the argumen
     2  sign        the secret file, locked, says which draft the release will be    one process, one draft
     3  draw        the ledger is charged, then noise is drawn                       the budget is spent here
     4  fill        the release, whole, to the disk                                  from here on it exists
-    5  use up      the note takes the secret file's name: the counters are gone
+    5  empty       the note takes the secret file's name: the counters are gone
     6  name        the release takes its name
 
 From 2 to 6 signals wait. What is killed is found by the next run: before 4 the counters are whole and the pledge is
@@ -209,8 +209,8 @@ class Part:
         try:
             if os.fstat(self._lock).st_nlink > 1:
                 raise PrivacyError(
-                    f"{path!r} has several names (hard links): a release would use up one of them, and the others keep "
-                    "its counters. Hint: remove the other names first."
+                    f"{path!r} has several names (hard links): a release would empty one of them, and the others "
+                    "would keep its counters. Hint: remove the other names first."
                 )
             self.container = files.read(self.path, expect="secret")
         except BaseException:
@@ -232,12 +232,12 @@ class Part:
             os.close(descriptor)  # it is another file by now: look again
             if got is False:
                 raise BudgetError(
-                    f"{self.path!r} is being released by another process. A sketch is released once. "
+                    f"{self.path!r} is being released by another process. A sketch can be released only once. "
                     "Hint: query that release; that is free."
                 )
             if got is None:
                 raise FileError(
-                    f"Cannot lock {self.path!r}: its disk knows no locks, so that it could be released twice. "
+                    f"Cannot lock {self.path!r}: its disk does not support locks, so it could be released twice. "
                     "Hint: copy it to a local disk, and remove it here."
                 )
 
@@ -294,7 +294,8 @@ class Part:
         if found is not None and self.container.metadata["pledge"].get("asked") != asked:
             raise BudgetError(
                 f"The part was released before, as {found.identity!r}, by a run that was killed; the release is whole "
-                f"in {found.path!r}. A sketch is released once. Hint: ask for the budget of that run to take it."
+                f"in {found.path!r}. A sketch can be released only once. "
+                "Hint: ask for the budget of that run to take it."
             )
         return found
 

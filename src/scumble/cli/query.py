@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
             for name, release in releases:
                 writer.write(_answers(batch, points, name, release, args.confidence))
         if empty:
-            raise DataError(f"{args.points} has no points. Hint: one point a row, under the names of the columns.")
+            raise DataError(f"{args.points} has no points. Hint: one point per row, under the names of the columns.")
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
 

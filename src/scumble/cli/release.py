@@ -71,5 +71,5 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
-        gone = "" if args.keep_secret else f" {args.secret} is used up: its exact counters are gone."
+        gone = "" if args.keep_secret else f" {args.secret} has been emptied: its exact counters are gone."
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}.{gone}")

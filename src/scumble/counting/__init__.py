@@ -1,8 +1,23 @@
 """The hot loop: from records to counters, one engine per file.
 
-``reference`` is slow, obvious NumPy, the oracle that tests compare every other engine with; ``cpu`` is compiled and
-uses all cores; ``gpu`` is for CUDA devices. All offer the functions of :class:`Engine`, on the same :class:`Hasher`,
-and give the same counters. ``families`` knows which compiled loop serves which kernel.
+The files::
+
+    engines.py          what every engine offers; `MODULES`, the engines
+    reference.py        the oracle: slow, obvious NumPy
+    cpu.py              the compiled engine, on all cores
+    exact.py            its loops in double precision, for any kernel
+    quick.py            its loops in single precision, for large batches
+    guard.py            how far single precision can be trusted
+    repeats.py          records that occur several times are hashed once
+    gpu.py              the engine for CUDA devices
+    cuda/               its programs
+    device.py           tables that already lie on a GPU
+    hasher.py           all hash functions of a sketch, as plain arrays
+    families.py         which compiled loop serves which kernel
+    headroom.py         counters do not wrap
+    architectures.py    what differs between processors
+
+All engines work on the same :class:`Hasher` and give the same counters (sensitivity.proof.md).
 """
 
 from scumble.counting.engines import ENGINES, Engine, engine

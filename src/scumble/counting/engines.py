@@ -70,7 +70,7 @@ class Engine(Protocol):
         gain: float,
         blocks: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """The mean over rows of (counter − shift) · gain and its variance from the blocks' spread, one of each a query.
+        """Per query, the mean over rows of (counter − shift) · gain, and its variance from the blocks' spread.
 
         None where the engine has no shorter way to them than by `sums`.
         """

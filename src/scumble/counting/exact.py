@@ -185,7 +185,7 @@ _COMPILED = {
 
 @cache
 def _add_python(code: Callable[..., Any]) -> Callable[..., None]:
-    """A loop around a user's own hash, compiled once a process."""
+    """A loop around a user's own hash, compiled once per process."""
     compiled = njit(code, nogil=True)
 
     @njit(nogil=True)

@@ -70,7 +70,7 @@ def reason_against(hasher: Hasher, room: int = SHARED_BYTES) -> str | None:
         return f"products over more than {LARGEST_RECORD} columns are not covered"
     if (shape.columns > LARGEST_RECORD and long.shared(shape) <= room) or cuda.program(shape, room):
         return None
-    return f"{hasher.buckets} buckets and {shape.hashes} hashes a row do not fit into shared memory"
+    return f"{hasher.buckets} buckets and {shape.hashes} hashes per row do not fit into shared memory"
 
 
 class Device(Protocol):
@@ -302,7 +302,7 @@ class CudaDevice:
         return kept[self._device.id, name]
 
     def _kernel(self, name: str, shape: Shape, division: Division | None, text: Callable[[], str]) -> Any:
-        """Compiled once a process and shape; CuPy also keeps it on disk."""
+        """Compiled once per process and shape; CuPy also keeps it on disk."""
         key = (name, shape, division)
         if key not in self._kernels:
             kernel = self._kernels[key] = self._cupy.RawKernel(text(), name, options=("--std=c++17",))

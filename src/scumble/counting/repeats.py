@@ -13,7 +13,7 @@ from scumble.counting.exact import loop
 from scumble.counting.quick import inlined
 
 WORTH = 256
-"""Hashes a record from which on looking for repeats costs little."""
+"""Hashes per record from which on looking for repeats costs little."""
 SAMPLE, FEWEST = 4096, 0.01
 """If fewer than this share of the first records are repeats, the others are not looked at."""
 BLOCK = 1024

@@ -10,7 +10,8 @@ The design decides how the rows are related:
 ``orthogonal``
     Gaussian directions are orthogonal within blocks of d rows, each still exactly N(0, I); the offsets are Sobol.
 
-The seed is public, fixed before the first record, and has nothing to do with the noise.
+The seed is public, fixed before the first record, and has nothing to do with the noise. ``random.py`` makes uniform,
+normal and Cauchy numbers that never change, ``sobol.py`` scrambled Sobol points.
 """
 
 from __future__ import annotations

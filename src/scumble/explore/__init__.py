@@ -1,8 +1,16 @@
 """A web page for a release: look at it, ask it, hand it on.
 
-``exhibit`` is what is shown and answers questions, ``ranges`` finds what to draw, ``payload`` is what the page computes
-with, ``pages`` puts the page together, ``server`` serves it with an API that ``openapi`` describes. The page itself is
-built from ``web/`` and lies in ``page/``.
+The files::
+
+    exhibit.py      what is shown, and what answers questions
+    ranges.py       what part of each column to draw
+    payload.py      what the page computes with
+    points.py       points as JSON brings them
+    pages.py        the page, put together as one file
+    server.py       the page and the API over HTTP
+    openapi.py      the API, described for programs
+
+The page itself is built from ``web/`` into ``page/``.
 
 >>> import numpy as np, scumble
 >>> from scumble.explore import Exhibit, page

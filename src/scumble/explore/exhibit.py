@@ -192,7 +192,7 @@ class Exhibit:
         model = self.classifier or _nameless(self.model)
         if model is None or not hasattr(model, "predict"):
             raise DataError(
-                "Nothing to predict: this file holds densities alone. Hint: bundles of classes and fitted models do."
+                "Nothing to predict: this file holds densities alone. Hint: bundles and fitted models predict."
             )
         X = np.asarray(self._table(asked, numbers=True), dtype=np.float64)
         out: dict[str, Any] = {"prediction": model.predict(X).tolist()}

@@ -4,7 +4,13 @@ A grid is a sketch like any other: a record adds one to exactly one counter, so 
 addition. Only the query differs. It reads every counter, weighted by the kernel, f(q) = Σ over cells S[c] k(q, c),
 and one FFT does that for all queries. No hashing error is left, and far less noise.
 
-``cells`` counts, ``field`` answers, ``shape`` chooses how many cells, ``profile`` is the kernel as they see it.
+The files::
+
+    cells.py        the cells, and counting records in them
+    field.py        queries: every counter, weighted by the kernel
+    far.py          the same for queries outside the grid
+    profile.py      the kernel as a function of x − y
+    shape.py        how many cells, from public facts alone
 """
 
 from scumble.grid.cells import Grid

@@ -96,7 +96,7 @@ def _candidates(
 def _cells(low: float, high: float, step: float) -> int:
     """Cells along one axis: their step as near to the wish as bounds and whole numbers allow."""
     span = high - low
-    if low.is_integer() and high.is_integer() and step >= 1e-3:  # so that `aligned` finds a whole step, or 1/whole
+    if low.is_integer() and high.is_integer() and step >= 1e-3:  # then `aligned` finds a whole step, or 1/whole
         return ceil((span + 1.0) / round(step)) if step >= 0.7 else int(span * round(1.0 / step)) + 1
     return max(1, round(span / step))
 

@@ -116,5 +116,5 @@ def _checked_origin(origin: Any) -> float | tuple[float, ...] | None:
     except (TypeError, ValueError):  # NumPy's words would quote it
         values = np.array(np.nan)
     if values.ndim > 1 or not np.isfinite(values).all():
-        raise parameter("origin", "a finite number, or one a column", origin)
+        raise parameter("origin", "a finite number, or one per column", origin)
     return float(values) if values.ndim == 0 else tuple(values.tolist())

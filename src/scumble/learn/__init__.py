@@ -3,6 +3,33 @@
 An estimator's `fit` makes a release (its only contact with the data) and learns the rest from it. `from_release` starts
 from a released file instead, on a machine without the data. `save` and `load` keep fitted estimators in the container
 of releases.
+
+The estimators::
+
+    kde.py              PrivateKDE: densities
+    modes.py            PrivateModes: where records are densest
+    outliers.py         PrivateOutlierDetector: records with hardly any like them
+    diversity.py        DiversitySampler: keeps what is rare, thins what is common
+    neighbors.py        PrivateNeighbors: how many records are within a radius
+    classifier.py       PrivateKDEClassifier: one sketch per class
+    linear.py           PrivateLinearClassifier: the margin loss
+    regression.py       PrivateLinearRegression: from one sketch of signs
+
+What they share::
+
+    base.py             what an estimator is, and how to write one
+    estimators.py       the list of all of them
+    reading.py          records and targets, as scumble's tables read them
+    targets.py          labels and targets: what about them is public
+    models.py           fitted estimators in files
+    sampling.py         `sample`: synthetic records from a release
+    refining.py         `refine`: sharper answers from hashed rows
+    erm.py              `minimize`: any loss that is a collision probability
+    kernel_choice.py    `choose_kernel`: the best of a public list
+    ferns.py            rows as naive-Bayes experts
+    calibration.py      from scores to probabilities
+    quantiles.py        thresholds below which a share of the records falls
+    moments.py          moments from sketches of signs
 """
 
 from __future__ import annotations

@@ -245,7 +245,7 @@ class PrivateEstimator(BaseEstimator):
         if self.kernel is None or self._always_needs_bounds:
             raise PrivacyError(
                 f"{type(self).__name__} needs the columns' public bounds, and reading them off the data would leak. "
-                "Hint: pass bounds=(low, high), each a number or one a column, from what is known without the data; "
+                "Hint: pass bounds=(low, high), each a number or one per column, from what is known without the data; "
                 "if the data's own bounds are public already, say public=('bounds',)."
             )
         return None

@@ -228,7 +228,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         if len(self.classes_) < 2:
             raise ParameterError(
                 f"`classes` must be at least two classes, got {len(self.classes_)} class. "
-                "Hint: name all classes that there could be, those absent from this table too."
+                "Hint: name all classes that could occur, including those absent from this table."
             )
         return labelled(self, X, y)
 
@@ -373,7 +373,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         model._take(next(iter(first.values())))
         model.classes_ = np.unique(np.asarray(first.classes))
         if len(model.classes_) < 2:
-            raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release a class.")
+            raise ParameterError("The bundle has one class only; a classifier needs two. Hint: one release per class.")
         # A bundle keeps the order it was given; `classes_` is sorted, and the releases follow it, as after a fit.
         model.releases_ = [Bundle({plain(c): bundle[plain(c)] for c in model.classes_}) for bundle in bundles]
         model.identity_ = next(iter(first.values())).identity

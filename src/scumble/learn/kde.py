@@ -285,5 +285,5 @@ def integral(kernel: Kernel, dimensions: int, names: Sequence[str] | None = None
         inside = quad(shell, 0.0, 1.0)[0] + quad(lambda u: shell(1.0 / u) / u**2, 0.0, 1.0)[0]
         value *= surface * inside * factor.bandwidth**d * float(np.prod(factor._scales(names, which)))
     if len(seen) < dimensions:
-        raise ParameterError("The kernel does not read all columns, so that its integral is not finite.")
+        raise ParameterError("The kernel does not read all columns, so its integral is not finite.")
     return float(value)

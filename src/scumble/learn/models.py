@@ -145,7 +145,7 @@ def _class_of(name: Any) -> type[Estimator]:
 
     if not isinstance(name, str) or name not in HOMES:
         raise ForeignFileError(f"The estimator {name!r} is not known here. Hint: pip install --upgrade scumble.")
-    kind: type[PrivateEstimator] = getattr(learn, name)
+    kind: type[Estimator] = getattr(learn, name)
     return kind
 
 

@@ -203,18 +203,18 @@ class PrivateModes(PrivateEstimator):
         as an allowance.
         """
         assert self.bounds_ is not None
-        luck = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_, *self.bounds_))))
+        allowance = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_, *self.bounds_))))
         points = points[np.isfinite(points).all(axis=1)]
         sums, errors, noises = self._with_errors(points)
         order = np.argsort(-sums)
         points, sums, errors, noises = points[order], sums[order], errors[order], noises[order]
         kept: list[int] = []
         between = np.linspace(0.0, 1.0, SEGMENT + 2)[1:-1, None]
-        for i in np.flatnonzero(sums > self.significance * errors + luck * noises):
+        for i in np.flatnonzero(sums > self.significance * errors + allowance * noises):
             if kept:
                 way = points[i] + between[:, None] * (points[kept] - points[i])  # (points, kept, d)
                 there, error, _ = self._with_errors(way.reshape(-1, points.shape[1]))
-                deep = sums[i] - there > self.significance * np.hypot(errors[i], error) + luck * noises[i]
+                deep = sums[i] - there > self.significance * np.hypot(errors[i], error) + allowance * noises[i]
                 if not deep.reshape(SEGMENT, len(kept)).any(axis=0).all():
                     continue
             kept.append(int(i))

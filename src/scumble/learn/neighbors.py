@@ -195,7 +195,7 @@ class PrivateNeighbors(PrivateEstimator):
         if not self.release_.spec.layout.reads_any_kernel:
             raise ParameterError(
                 f"Hashed rows know the radius of their kernel only, {self.radius_:.6g}, not {radius:g}. "
-                "Hint: fit with radius=..., or with bounds in up to three columns, so that a grid can serve."
+                "Hint: fit with radius=..., or with bounds in up to three columns, so a grid can serve."
             )
         return _regarded(self.release_, _with_radius(self.release_.kernel, radius))
 
@@ -256,7 +256,7 @@ def nearest_groups(groups: Any, Q: Any, k: int = 1) -> tuple[np.ndarray, np.ndar
         raise parameter("k", f"from 1 to the number of groups, {len(releases)}", k)
     kernels = {release.kernel for release in releases}
     if len(kernels) > 1:
-        raise DataError("The groups' releases have different kernels, so that their densities do not compare.")
+        raise DataError("The groups' releases have different kernels, so their densities cannot be compared.")
     densities = np.column_stack([one.kernel_sum(Q) / max(one.count, 1.0) for one in releases])
     order = np.argsort(-densities, axis=1, kind="stable")[:, :k]
     return np.array(names)[order], np.take_along_axis(densities, order, axis=1)

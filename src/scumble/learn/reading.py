@@ -24,7 +24,9 @@ class BadCells(DataError, TypeError):
     """Cells that are not finite numbers: scikit-learn expects a ValueError for some and a TypeError for others."""
 
     def __init__(self, bad: np.ndarray, names: Any) -> None:
-        hint = "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: mend them."
+        hint = (  # "argument must be … string … number": scikit-learn looks for these words
+            "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: correct them."
+        )
         super().__init__(invalid_message(bad, names, hint=hint))
 
 

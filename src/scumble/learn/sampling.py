@@ -99,6 +99,6 @@ def bounds_of(release: Release, bounds: Any) -> Sides:
     if bounds is None:
         raise ParameterError(
             "A release of hashed rows has no bounds to draw within. Hint: pass bounds=(low, high), each a number or "
-            "one a column, from what is known without the data."
+            "one per column, from what is known without the data."
         )
     return sides(bounds, release.dimensions)

@@ -1,1 +1,9 @@
-"""What scumble needs of the machine under it: places on a disk, signals that interrupt, a compiler for loops."""
+"""What scumble needs of the machine under it: places on a disk, signals that interrupt, a compiler for loops.
+
+The files::
+
+    places.py       a place on disk: reserved first, filled later, named at the end
+    mark.py         which file an open file is, whatever it is called
+    interrupts.py   signals that ask a program to stop, and when they may
+    compiling.py    loops compiled on first use, and kept on disk
+"""

@@ -96,11 +96,11 @@ class _Forgiving:
 
 
 def _tell() -> None:
-    """Once a process."""
+    """Once per process."""
     global _told
     if not _told:
         _told = True
         logging.getLogger("scumble").warning(
-            "scumble: no folder to keep compiled loops in, so that each run compiles anew. "
+            "scumble: no folder to keep compiled loops in, so each run compiles them anew. "
             "Hint: let NUMBA_CACHE_DIR name a folder that only you can write to."
         )

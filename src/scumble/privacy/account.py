@@ -30,7 +30,7 @@ class Account:
         """The account that a person named in keywords; None without a ledger."""
         if ledger is None:
             if dataset is not None or part is not None:
-                raise ParameterError("`dataset` and `part` name an account in a ledger. Hint: pass ledger=... too.")
+                raise ParameterError("`dataset` and `part` name an account in a ledger. Hint: also pass ledger=....")
             return None
         if not isinstance(dataset, str):
             raise parameter("dataset", "the name of a dataset in the ledger", dataset)

@@ -5,7 +5,7 @@ curve is known in closed form (Balle & Wang 2018). Our noise is *discrete*, and 
 little, sometimes to the worse. So σ starts from the closed form, and is then enlarged, if need be,
 until one of three upper bounds on the discrete curve proves the request:
 
-1. `lattice_delta`   sums the discrete law itself; tight, for one record a person and moderate σ;
+1. `lattice_delta`   sums the discrete law itself; tight, for one record per person and moderate σ;
 2. `smoothing_delta` compares with a continuous law of slightly smaller variance; any σ above 2 or so;
 3. `zcdp_delta`      goes through zero-concentrated privacy; any σ, some percent loose.
 

@@ -142,7 +142,7 @@ def _settle_journal(path: str, descriptor: int, sound: Callable[[sqlite3.Connect
         if kept is not None and kept not in (now, now - 1):
             raise CorruptFileError(
                 f"Ledger {path!r} is damaged, and {os.path.basename(journal)!r} beside it is of an older state. "
-                "Hint: bring the ledger back from a backup."
+                "Hint: restore the ledger from a backup."
             ) from None
         return
     os.unlink(journal)

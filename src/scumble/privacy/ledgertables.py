@@ -153,7 +153,7 @@ def read(connection: sqlite3.Connection, path: str) -> dict[str, Balance]:
             raise ValueError("a charge without a dataset")
         return accounts
     except (ValueError, TypeError, ZeroDivisionError):
-        raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: bring it back from a backup.") from None
+        raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: restore it from a backup.") from None
 
 
 def check(connection: sqlite3.Connection, path: str) -> None:
@@ -166,7 +166,7 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     if found != _SCHEMA:
         raise CorruptFileError(f"Ledger {path!r} has been altered: its tables are not as scumble makes them.")
     if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-        raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: bring it back from a backup.")
+        raise CorruptFileError(f"Ledger {path!r} is damaged. Hint: restore it from a backup.")
 
 
 # ---- what went wrong ----
@@ -191,4 +191,4 @@ def problem(error: sqlite3.Error, path: str, timeout: float) -> FileError:
         return ForeignFileError(
             f"Cannot use {path!r} as a ledger: scumble did not make it, or its beginning is damaged."
         )
-    return CorruptFileError(f"Ledger {path!r} is damaged ({_reason(error)}). Hint: bring it back from a backup.")
+    return CorruptFileError(f"Ledger {path!r} is damaged ({_reason(error)}). Hint: restore it from a backup.")

@@ -184,7 +184,7 @@ class HashedReader(Reader):
         return tuple(np.concatenate([pair[k] for pair in found] or [np.empty(0)]) for k in range(2))  # type: ignore[return-value]
 
     def lone_sums(self, parts: Sequence[Records]) -> np.ndarray:
-        """Added up in whole numbers before the one division, so that no order of adding shows."""
+        """Added up in whole numbers before the one division, so no order of adding shows."""
         rows = len(self.counts)
         totals = engine("cpu").sums(self.hasher, parts, self.counts, np.zeros(rows, np.int64))[0]
         return (totals - self.shift.sum()) * (self.gain / rows)

@@ -132,9 +132,9 @@ class Layout(ABC):
     hashed: ClassVar[bool] = False
     """Whether it has hash functions, `hasher`: what ferns, moments and refined answers are read from."""
     has_places: ClassVar[bool] = False
-    """Whether each counter stands for a place, so that its reader knows `places`."""
+    """Whether each counter stands for a place, so its reader knows `places`."""
     reads_any_kernel: ClassVar[bool] = False
-    """Whether the kernel comes in with the query, so that another one may read the same counters."""
+    """Whether the kernel comes in with the query, so another one may read the same counters."""
 
     def __init__(self, spec: Parameters) -> None:
         self.spec = spec

@@ -1,1 +1,11 @@
-"""The one gate where counters meet noise: who may release, when it is paid for, and what leaves."""
+"""The one gate where counters meet noise: who may release, when it is paid for, and what leaves.
+
+The files::
+
+    gate.py         look at everything, charge, draw, add: the gate (gate.proof.md)
+    secret.py       exact counters under lock, and all that decides whether they may be released
+    spending.py     who may release, and when: once, or as often as an account allows
+    share.py        one custodian's share of a release, and how shares are combined
+    selection.py    the best of a public list, chosen privately
+    pledges.py      what a secret file says about the release that is being made of it (pledges.proof.md)
+"""

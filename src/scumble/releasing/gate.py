@@ -32,7 +32,7 @@ from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_c
 from scumble.releasing.secret import NoiseFirst, Secret, held
 from scumble.releasing.spending import Prepaid, derived, publish_once, require_public_count, spend
 
-RELEASED = "This sketch has been released, and a sketch is released once."
+RELEASED = "This sketch has been released, and a sketch can be released only once."
 
 
 class Published(NamedTuple):
@@ -183,7 +183,7 @@ def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
 
 def _another_has(home: str) -> BudgetError:
     return BudgetError(
-        f"Another process uses the file {home!r} just now, in which this sketch is kept, and its noise is released "
+        f"Another process is using the file {home!r}, in which this sketch is kept, and its noise can be released only "
         "once. Hint: wait for it."
     )
 

@@ -135,7 +135,7 @@ class Secret:
         """Refuse where there are no exact counters."""
         if self.noise is not None:
             raise PrivacyError(
-                "This sketch began with noise, so that exact answers do not exist. Hint: call release() and query that."
+                "This sketch began with noise, so exact answers do not exist. Hint: call release() and query that."
             )
 
     @contextmanager
@@ -145,7 +145,7 @@ class Secret:
             self.require_open(verb)
             if self.noise is not None and self.noise.finished:
                 raise BudgetError(f"Cannot {verb}: this sketch has been released. Hint: start a new sketch.")
-            self.closed = f"Its last {verb} was interrupted, so that some rows have counted more records than others."
+            self.closed = f"Its last {verb} was interrupted, so some rows have counted more records than others."
             self.touched = True
             yield self.counts
             self.closed = ""
@@ -221,7 +221,7 @@ def require_unreleased(container: Container) -> None:
     if "released" in container.metadata:
         raise BudgetError(
             f"The part was released before, as {container.metadata['released']!r}, and its counters are gone. "
-            "A sketch is released once. Hint: query the release you have; that is free."
+            "A sketch can be released only once. Hint: query the release you have; that is free."
         )
     require_free(container.metadata)
 

@@ -119,11 +119,11 @@ class Share:
             return
         file = places.Owned(self._path)
         if not file.take():
-            raise MergeError(f"Another process adds up the share {self._path!r} just now. Hint: wait for it.")
+            raise MergeError(f"Another process is adding up the share {self._path!r}. Hint: wait for it.")
         try:
             there = load_share(self._path)
             if there._identity != self._identity:
-                raise MergeError(f"The file {self._path!r} holds another share by now. Hint: load that.")
+                raise MergeError(f"The file {self._path!r} now holds another share. Hint: load that.")
             self._sum = self._sum or there._sum
             yield
         finally:

@@ -97,9 +97,9 @@ def require_public_count(claim: PrivacyClaim, secrets: Sequence[Spender]) -> Non
         why = f"this process has left out records with {_FILTERED_BY_HAND[0]}, because of whose they are"
     if why:
         raise PrivacyError(
-            f"Cannot release with neighbors='replace': {why}, so that their number, which 'replace' makes public, "
+            f"Cannot release with neighbors='replace': {why}, so their number, which 'replace' makes public, "
             "depends on what they say. "
-            "Hint: use neighbors='add-remove', or mend the records and build with invalid='error'."
+            "Hint: use neighbors='add-remove', or correct the records and build with invalid='error'."
         )
 
 
@@ -144,7 +144,7 @@ def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prep
         if not all(_add_up(before, account) for one in lineage for before in _SPENT.get(one, ())):
             raise BudgetError(
                 "Cannot release: records of this sketch were released before, alone or as part of a merged one. "
-                "A sketch is released once, or more often from one dataset of a ledger (and from one part of it). "
+                "A sketch can be released only once, or more often from one dataset (and one part of it) of a ledger. "
                 "Hint: query the release you have; that is free."
             )
         for one in lineage:

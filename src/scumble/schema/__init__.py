@@ -1,4 +1,4 @@
-"""What a table can hold, said beforehand: columns, levels, conditions. Public, and free of data.
+"""What a table can hold, declared in advance: columns, levels, conditions. Public, and free of data.
 
 >>> schema = Schema(age=Number(0, 99, whole=True), town=Category(["Ulm", "Bonn"]))
 >>> schema.encode({"age": [41], "town": ["Bonn"]}).codes.tolist()
@@ -6,10 +6,23 @@
 >>> condition(schema, "age >= 65 and town == 'Ulm'").terms[0]["town"].tolist()
 [1.0, 0.0, 0.0, 0.0]
 
-``column.py`` says what a column is; ``number.py``, ``date.py``, ``category.py`` and ``boolean.py`` are its kinds;
-``line.py``, ``edges.py`` and ``cuts.py`` cut a line into cells, ``clock.py`` makes a line of times. ``schema.py`` is
-the schema, ``toml.py`` its file and ``draft.py`` a file to be filled in. ``grammar.py`` reads conditions,
-``conditions.py`` brings them to their one form.
+The files::
+
+    schema.py        the schema: names, and what each column can hold
+    column.py        what a column is
+    number.py        a column of numbers
+    date.py          a column of dates or times
+    category.py      a column of words out of a public vocabulary
+    boolean.py       a column of yes and no
+    line.py          a line of integers under every ordered column
+    edges.py         where cells begin
+    cuts.py          a line cut into cells, and how values lie within one
+    search.py        which cell a value falls into
+    clock.py         dates and times as ticks
+    grammar.py       conditions as people write them
+    conditions.py    conditions in their one form
+    toml.py          a schema's file
+    draft.py         a file to be filled in
 """
 
 from scumble.schema.boolean import Boolean

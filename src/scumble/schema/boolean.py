@@ -61,7 +61,7 @@ class Boolean(Column):
 
     @property
     def representative(self) -> np.ndarray:
-        """0 and 1, so that the mean is the share of the true ones; NaN for missing cells."""
+        """0 and 1, so the mean is the share of the true ones; NaN for missing cells."""
         return np.array([0.0, 1.0, np.nan][: self.size])
 
     def words(self) -> str:

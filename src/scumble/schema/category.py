@@ -177,7 +177,7 @@ def _vocabulary(given: Any) -> tuple[str | int | float | bool, ...]:
 
 def _blank() -> ParameterError:
     return ParameterError(
-        "`values` is still blank. Hint: put there the words that the column can hold, known beforehand, such as "
+        "`values` is still blank. Hint: put there the words that the column can hold, known in advance, such as "
         '["Female", "Male"]: never a list made from the table. Unforeseen ones are counted together.'
     )
 

@@ -60,7 +60,7 @@ class Column(ABC):
     kind: ClassVar[str]
     """What the column is called in files."""
     role: ClassVar[str]
-    """What a source reads it as, so that text files give numbers as numbers."""
+    """What a source reads it as, so text files give numbers as numbers."""
     ordered: ClassVar[bool]
     """Whether values can be compared by size."""
     registry: ClassVar[dict[str, type[Column]]] = {}

@@ -44,7 +44,7 @@ class Condition:
     terms: tuple[Mapping[str, np.ndarray], ...]
     """Weights by column, for each of the disjoint products; a column that is not there is free."""
     partly: tuple[str, ...]
-    """The columns of which a range cuts through a cell, so that values are taken to lie evenly in it."""
+    """The columns of which a range cuts through a cell, so values are taken to lie evenly in it."""
 
     @property
     def exact(self) -> bool:

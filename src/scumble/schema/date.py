@@ -216,7 +216,7 @@ def _checked(name: str, given: Any) -> str:
     if given is None or (isinstance(given, str) and given == BLANK):
         what = "earliest" if name == "low" else "latest"
         raise ParameterError(
-            f"`{name}` is still blank. Hint: put there the {what} date that the column can hold, known beforehand: "
+            f"`{name}` is still blank. Hint: put there the {what} date that the column can hold, known in advance: "
             "never one looked up in the table."
         )
     found = clock.seconds_of(given)

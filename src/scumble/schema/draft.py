@@ -17,7 +17,7 @@ from scumble.schema.column import BLANK
 from scumble.schema.schema import check_name
 from scumble.schema.toml import HEADER, key_of
 
-_FILL = f"# Wherever it says {BLANK!r}, put in what is known beforehand: never a value looked up in the table.\n"
+_FILL = f"# Wherever it says {BLANK!r}, put in what is known in advance: never a value looked up in the table.\n"
 _NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
 _MORE = '# also: scale = "log", cells = 100, edges = [...], outside = "drop", missing = true'
 

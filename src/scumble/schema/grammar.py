@@ -221,7 +221,7 @@ class _Reader:
         return Not(atom) if operator == "!=" else atom
 
     def _is_name(self, word: _Word, beside: _Word) -> bool:
-        """Whether it is a column; a quoted one, too, if nothing else can be."""
+        """Whether it is a column; also a quoted one, if nothing else can be."""
         return word.kind == "name" or (word.kind == "text" and beside.kind != "name" and word.value in self._columns)
 
     def _among(self, column: str, node: ast.expr) -> Atom:

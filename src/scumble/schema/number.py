@@ -44,7 +44,7 @@ MOST, LEAST = 1e300, 1e-200
 class Number(Column):
     """Numbers between public bounds, counted in cells.
 
-    The bounds, like all of a schema, are public: what is known beforehand (an age is at most 120), never the smallest
+    The bounds, like all of a schema, are public: what is known in advance (an age is at most 120), never the smallest
     and the largest number of the table. Cells are as fine as single numbers can be told apart later; how many are
     worth their noise in cross-tables is for the plan to choose.
 

@@ -19,7 +19,7 @@ from scumble.tables import Table, invalid_message
 MOST_COLUMNS = 10_000
 MOST_NAME = 1_000
 _HINT = (
-    "Hint: mend them, declare the column with missing=True (a category also with other=True), or leave such records "
+    "Hint: correct them, declare the column with missing=True (a category also with other=True), or leave such records "
     "out with invalid='drop'."
 )
 
@@ -117,7 +117,7 @@ class Schema(Mapping[str, Column]):
 
     @property
     def roles(self) -> dict[str, str]:
-        """What a source should read each column as, so that a text file gives numbers as numbers."""
+        """What a source should read each column as, so a text file gives numbers as numbers."""
         return {name: column.role for name, column in self.items()}
 
     def card(self) -> str:

@@ -22,7 +22,7 @@ def cells_of(inner: np.ndarray, places: np.ndarray) -> np.ndarray:
     if len(places) < FEW:
         return np.searchsorted(inner, places, side="right").astype(np.int32)
     levels = len(inner).bit_length()
-    # Padded to 2^levels - 1 edges, so that every search takes the same steps.
+    # Padded to 2^levels - 1 edges, so every search takes the same steps.
     padded = np.full((1 << levels) - 1, np.iinfo(np.int64).max)
     padded[: len(inner)] = inner
     found = np.empty(len(places), np.int32)

@@ -31,7 +31,7 @@ MOST_BYTES = 2**22
 
 HEADER = (
     "# A scumble schema: public knowledge about a table, never read off its records.\n"
-    "# Bounds and vocabularies are what is known beforehand. Everybody who gets a release can read them.\n"
+    "# Bounds and vocabularies are what is known in advance. Everybody who gets a release can read them.\n"
 )
 
 
@@ -106,9 +106,9 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
 
 _WANTED = {
     "kind": 'what it holds: "number", "date", "category" or "boolean"',
-    "low": "the smallest value that it can have, known beforehand and not looked up in the table",
-    "high": "the largest value that it can have, known beforehand and not looked up in the table",
-    "values": 'the words that it can hold, known beforehand, such as ["Female", "Male"]',
+    "low": "the smallest value that it can have, known in advance and not looked up in the table",
+    "high": "the largest value that it can have, known in advance and not looked up in the table",
+    "values": 'the words that it can hold, known in advance, such as ["Female", "Male"]',
 }
 
 

@@ -1,1 +1,8 @@
-"""What people see: cards in notebooks and terminals, plots, pictures of fitted models."""
+"""What people see: cards in notebooks and terminals, plots, pictures of fitted models.
+
+The files::
+
+    cards.py        the privacy card of a release, a bundle, a model
+    plots.py        pictures of releases and plans; the only file that imports matplotlib
+    pictures.py     pictures of fitted estimators
+"""

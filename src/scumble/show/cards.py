@@ -123,7 +123,7 @@ def estimator_html(model: Any) -> str:
     ]
     if "classes_" in vars(model):
         rows.append(("Classes", ", ".join(map(str, model.classes_))))
-    return html(f"{type(model).__name__}: fitted, and holds no record", rows)
+    return html(f"{type(model).__name__}: fitted; it holds no record", rows)
 
 
 def lines(found: Shown | ShownByClass) -> list[tuple[str, str]]:
@@ -149,7 +149,7 @@ def lines(found: Shown | ShownByClass) -> list[tuple[str, str]]:
     )
     expected = data["expected_error"]
     queries = (
-        f"a kernel sum comes out with a standard error of about {expected['kernel_sum']:,.3g} records; "
+        f"a kernel sum has a standard error of about {expected['kernel_sum']:,.3g} records; "
         f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar."
     )
     return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]

@@ -6,8 +6,28 @@
     source.pieces(roles)            batches with their positions, each a few MB
     source.fingerprint()            shows whether a source is still the same
 
-``roles.py`` says what each column is read as, ``paths.py`` finds files, ``delimited.py``, ``parquet.py``, ``arrow.py``,
-``jsonlines.py`` and ``database.py`` read, ``onepass.py`` counts, ``checkpoint.py`` keeps.
+The files, in the order in which a build meets them::
+
+    building.py     `build` and `build_by`: from a source to a release
+    settings.py     what a build is told: size, groups, running
+    apart.py        an output is never an input
+    opening.py      from what the user wrote to a source
+    source.py       what a source is
+    paths.py        names, folders, patterns and partitions to files; endings to formats
+    filesource.py   files of one format as one source; `READERS`, the formats
+    formats.py      what a file format offers; standard input
+    delimited.py    CSV
+    parquet.py      Parquet
+    arrow.py        Arrow files and streams, Feather
+    jsonlines.py    JSON lines
+    text.py         text of any encoding as UTF-8
+    database.py     SQLite and PostgreSQL
+    memory.py       tables in memory
+    onepass.py      one pass: read, count, keep checkpoints, report progress
+    readahead.py    a thread that reads while another counts
+    tally.py        what a pass fills: one sketch, or one per class
+    people.py       at most m records of each person (people.proof.md)
+    checkpoint.py   counters and position in one secret file
 """
 
 from scumble.sources.building import Build, build, build_by

@@ -69,8 +69,8 @@ class Checkpoint:
 
     def _taken_by_another(self) -> BudgetError:
         return BudgetError(
-            f"Another process goes on from the checkpoint {self.path!r}, and its counters are released once. "
-            "Hint: wait for it, or give this build a checkpoint of its own."
+            f"Another process is resuming from the checkpoint {self.path!r}, and its counters can be released only "
+            "once. Hint: wait for it, or give this build a checkpoint of its own."
         )
 
     def resume(self, tally: Tally) -> Position:

@@ -179,7 +179,7 @@ class DatabaseSource(Source):
     def fingerprint(self) -> dict[str, Any]:
         if self._file is None:
             raise ParameterError(
-                "A PostgreSQL database may give its rows in another order each time, so that it has no checkpoint. "
+                "A PostgreSQL database may give its rows in another order each time, so it has no checkpoint. "
                 "Hint: leave out --checkpoint, or export the rows to Parquet first."
             )
         files = []

@@ -181,7 +181,7 @@ class Delimited(Format):
         where = f", line {line:,}," if line else ""
         return DataError(
             f"{file.name}{where} has {cells} cells where the header has {len(self._header(file))}. "
-            "Hint: mend the line, or leave such lines out with --invalid drop (invalid='drop')."
+            "Hint: correct the line, or leave such lines out with --invalid drop (invalid='drop')."
         )
 
     def _line(self, file: File, found: Any) -> int | None:

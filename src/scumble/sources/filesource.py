@@ -97,7 +97,7 @@ class FileSource(Source):
 
     def fingerprint(self) -> dict[str, Any]:
         if self._files[0].path == "-":
-            raise ParameterError("Standard input cannot be read again, so that it has no checkpoint. Hint: use a file.")
+            raise ParameterError("Standard input cannot be read again, so it has no checkpoint. Hint: use a file.")
         return {
             "kind": self._files[0].format,
             "files": [seen[0] for seen in self._before_reading],

@@ -148,7 +148,7 @@ def _blocks(stream: Stream, file: File, format: Format) -> Iterator[tuple[bytes,
         else:
             rest += data
         if len(rest) > 16 * BLOCK:
-            raise DataError(f"{file.name} has a line of more than 64 MiB. Hint: JSON lines hold one object a line.")
+            raise DataError(f"{file.name} has a line of more than 64 MiB. Hint: JSON lines hold one object per line.")
 
 
 def _plain(block: bytes) -> bool:
@@ -196,7 +196,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 def _no_object(file: File, row: int) -> DataError:
     return DataError(
         f"{file.name}, line {row + 1:,}, is not a JSON object. "
-        'Hint: JSON lines hold one object a line, such as {"age": 41}.'
+        'Hint: JSON lines hold one object per line, such as {"age": 41}.'
     )
 
 

@@ -102,7 +102,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     first = min(int(np.argmax(mask)) for mask in bad.values())
     told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
-    hint = "mend them, or leave such rows out with --invalid drop (invalid='drop')"
+    hint = "correct them, or leave such rows out with --invalid drop (invalid='drop')"
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
     if whole:
         hint = f"is {whole[0]!r} a column of text? Leave it out of --columns (columns=), or make it one of --categories"

@@ -99,7 +99,7 @@ class PersonLimit:
             if len(self._counts) < self._most_places:
                 self._grow()
                 continue
-            if 4 * (self._persons + self._strangers(hashes)) <= 3 * len(self._counts):
+            if 4 * (self._persons + self._new_persons(hashes)) <= 3 * len(self._counts):
                 break
             raise DataError(
                 f"There are more persons than the limit has room for ({3 * len(self._counts) // 4:,}). "
@@ -110,7 +110,7 @@ class PersonLimit:
         kept: np.ndarray = _pass(self._counts, places, which, self.records_per_person)
         return kept
 
-    def _strangers(self, hashes: np.ndarray) -> int:
+    def _new_persons(self, hashes: np.ndarray) -> int:
         return int((_find(self._hashes, self._counts, hashes, False)[0] < 0).sum())
 
     def _grow(self) -> None:

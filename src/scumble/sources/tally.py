@@ -48,8 +48,8 @@ class Tally:
         self._hashes = None if classes is None else class_numbers(classes)
         self.rows = 0
         """Rows read: for the curator only."""
-        self.strangers = 0
-        """Rows dropped because their class is none of `classes`."""
+        self.unknown = 0
+        """Rows dropped because their class is none of `classes`, or their person is not named."""
         self.over = 0
         """Records dropped because their person has had enough."""
         self.skipped: dict[int, int] = {}
@@ -58,7 +58,7 @@ class Tally:
     @property
     def dropped_rows(self) -> int:
         """Rows dropped so far: for the curator only."""
-        return self.strangers + sum(sketch.dropped for sketch in self.sketches)
+        return self.unknown + sum(sketch.dropped for sketch in self.sketches)
 
     @property
     def dropped(self) -> int:
@@ -71,7 +71,7 @@ class Tally:
             raise ValueError("sketches")
         for mine, found in zip(self.sketches, sketches, strict=True):
             mine.spec.require_equal(found.spec)
-        self.sketches, self.rows, self.strangers, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
+        self.sketches, self.rows, self.unknown, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
 
     def begin(self) -> None:
         """Before the first record: draw the noise, if it comes first and is not in already."""
@@ -99,9 +99,9 @@ class Tally:
                 cells = "1 cell" if count == 1 else f"{count:,} cells"
                 raise DataError(
                     f"Whose records these are is unknown: {cells} of column {person!r} missing. "
-                    "Hint: mend them, or leave such rows out with --invalid drop (invalid='drop')."
+                    "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
                 )
-            self.strangers += count
+            self.unknown += count
             batch = batch.filter(pa.array(~missing))
         kept = people.pass_on(batch.column(where))
         self.over += int((~kept).sum())
@@ -115,7 +115,7 @@ class Tally:
         if not known.all():
             if self.options.get("invalid", "error") == "error":
                 raise UnknownClass(self.label, int((~known).sum()), int(np.argmin(known)))
-            self.strangers += int((~known).sum())
+            self.unknown += int((~known).sum())
         rest = batch.remove_column(where)
         for sketch, number in zip(self.sketches, hashes, strict=True):
             sketch.update(rest.filter(pa.array(found == number)))

@@ -7,8 +7,14 @@
 >>> np.isnan(table.categories([1])).tolist()
 [[False], [True]]
 
-``table.py`` is the table, ``containers.py`` knows pandas, polars, Arrow and the rest, ``hashing.py`` turns
-values into numbers for ever, ``cells.py`` reads one column, ``tokens.py`` reads sets.
+The files::
+
+    table.py        a table of any make behind one small interface
+    containers.py   columns and names out of pandas, polars, Arrow and the rest
+    cells.py        one column, read as numbers or as categories
+    tokens.py       sets of tokens, one per record
+    hashing.py      a number for every category, the same for ever
+    roles.py        what each column is read as, as the kernel says
 """
 
 from scumble.tables.hashing import stable_hash

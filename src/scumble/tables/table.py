@@ -167,7 +167,7 @@ def invalid_message(
     names: Sequence[str] | None,
     first_row: int = 0,
     *,
-    hint: str = "Hint: mend them, or pass invalid='drop'.",
+    hint: str = "Hint: correct them, or pass invalid='drop'.",
 ) -> str:
     """Says where bad cells are, for the curator: which columns, how many cells, never what they hold.
 

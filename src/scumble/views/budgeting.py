@@ -88,7 +88,7 @@ class Budget:
         array([0.28571429, 0.71428571])
         """
         sizes = np.asarray(cells, float) ** (1 / 3 if self.law == "laplace" else 1 / 2)
-        return total * sizes / sizes.sum()
+        return np.asarray(total * sizes / sizes.sum())
 
 
 @dataclass(frozen=True)

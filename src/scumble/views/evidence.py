@@ -120,4 +120,4 @@ def simplex(values: Floats) -> Floats:
     """The nearest distribution (Euclidean): subtract what makes the positive parts sum to one (Held et al. 1974)."""
     falling = np.sort(values)[::-1]
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
-    return np.maximum(values - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+    return np.asarray(np.maximum(values - excess[np.flatnonzero(falling > excess)[-1]], 0.0))

@@ -1,8 +1,8 @@
 """The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
 
 :mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
-``sketches.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes up tables,
-``running.py`` runs a path under watch, and ``coverage.py`` finds paths that nobody has registered.
+``sketches.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes
+synthetic tables, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that nobody has registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)

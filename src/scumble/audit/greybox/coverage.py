@@ -61,7 +61,7 @@ NO_MATTER = {
     "seed": "public",
     "timeout": "how long a ledger waits",
     "part": "a name in the ledger",
-    "allow_empty": "on in every path here, so that the empty table is a neighbour like any other",
+    "allow_empty": "on in every path here, so the empty table is a neighbour like any other",
     "y": "ignored where it may be left out",
 }
 """Options that cannot move a release, and why."""

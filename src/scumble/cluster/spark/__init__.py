@@ -12,6 +12,10 @@
 Each partition is counted where it is, with the same engine as on one machine (``task.py``). The partial sketches travel
 in pieces (``wire.py``) through Spark's own shuffle and are added up by a tree (``tree.py``); the driver gets one
 sketch, and noise is drawn there, once. ``engine.py`` alone imports PySpark.
+
+``building.py`` has `sketch`, `build` and `build_by`, and ``counting.py`` the driver's side of their pass; ``sql.py``
+has the functions for SQL, ``streaming.py`` the `Stream`, ``reading.py`` what the command line reads, ``progress.py``
+how far a job is.
 """
 
 from scumble.cluster.spark.building import build, build_by, sketch

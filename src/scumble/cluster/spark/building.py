@@ -67,7 +67,7 @@ def build(
     Spark itself does again what was lost: there is no `checkpoint`.
     """
     if "label" in options or "classes" in options:
-        raise ParameterError("`build` makes one release. Hint: `scumble.cluster.spark.build_by` makes one a key.")
+        raise ParameterError("`build` makes one release. Hint: `scumble.cluster.spark.build_by` makes one per key.")
     job = ClusterBuild(df, kernel, columns, **options)
     job.count(progress)  # type: ignore[arg-type]
     release = job.release()

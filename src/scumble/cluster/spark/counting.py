@@ -80,4 +80,4 @@ def _take(sums: wire.Sums, tally: Tally) -> None:
     if tally.classes is None:
         tally.sketches[0].dropped += int(dropped)
     else:
-        tally.strangers += int(dropped)
+        tally.unknown += int(dropped)

@@ -101,7 +101,7 @@ def require_same_again(df: Any) -> None:
     plan = getattr(df, "_jdf", None)  # Spark Connect keeps its plans to itself
     if plan is not None and not plan.queryExecution().optimizedPlan().deterministic():
         raise ParameterError(
-            "`df` is made with rand(), uuid() or the like, so that a task which is run again would count other "
+            "`df` is made with rand(), uuid() or the like: a task that is run again would count other "
             "records than the first time. Hint: df.checkpoint() first, or write it to a table and read that."
         )
 

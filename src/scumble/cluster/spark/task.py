@@ -1,6 +1,6 @@
 """What one task does: count its partition, with the engine of one machine, and hand on a partial sketch.
 
-The task is told the public parameters and the seed, a few hundred bytes; it makes the hash functions itself, once a
+The task is told the public parameters and the seed, a few hundred bytes; it makes the hash functions itself, once per
 worker process. It opens the sketch of a class when the first record of that class comes. If there is no room for
 one more, it hands on all that are open and starts again: where classes are many, rows come sorted by class.
 """
@@ -126,7 +126,7 @@ class _Counting:
                 cells = "1 cell" if count == 1 else f"{count:,} cells"
                 raise DataError(
                     f"Whose records these are is unknown: {cells} of column {person!r} missing. "
-                    "Hint: mend them, or leave such rows out with --invalid drop (invalid='drop')."
+                    "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
                 )
             self.dropped += int(count)
             table = table.filter(pc.invert(missing))
@@ -139,14 +139,14 @@ class _Counting:
         known = np.asarray(self._order.classes)[order]
         place = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
         found = np.where(known[place] == hashes, order[place], -1)
-        strangers = int((found < 0).sum())
-        if strangers and self._order.invalid == "error":
-            cells = "1 cell is" if strangers == 1 else f"{strangers:,} cells are"
+        unknown = int((found < 0).sum())
+        if unknown and self._order.invalid == "error":
+            cells = "1 cell is" if unknown == 1 else f"{unknown:,} cells are"
             raise DataError(
                 f"{cells} none of the classes, in column {label!r}. "
                 "Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
             )
-        self.dropped += strangers
+        self.dropped += unknown
         return found
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 SCHEMA = "part int, piece int, share int, body binary"
 PIECE = 1 << 17
-"""Counters a piece: 1 MiB."""
+"""Counters per piece: 1 MiB."""
 ABOUT, REFUSAL = -1, -2
 
 _FIELDS = pa.schema([("part", pa.int32()), ("piece", pa.int32()), ("share", pa.int32()), ("body", pa.binary())])

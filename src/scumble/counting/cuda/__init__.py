@@ -1,11 +1,14 @@
 """The programs that count on a CUDA device, each written for one shape of sketch and compiled at run time.
 
-``steps``   one projection per row, up to four columns: the steps themselves are counted, and hashed at the end;
-``halves``  up to 32 columns: projected on the tensor cores, close calls decided in double precision;
-``long``    more columns: projected by large matrix products, close calls as above;
-``fused``   all the rest that fits into registers: products of kernels, categories, wide tables.
+The programs, each beside its ``.cu``::
 
-All give counters bit-identical to the CPU's: a record's bucket is a function of that record alone.
+    steps.py     one projection per row, up to four columns: the steps themselves are counted, and hashed at the end
+    halves.py    up to 32 columns: projected on the tensor cores, close calls decided in double precision
+    long.py      more columns: projected by large matrix products, close calls as above
+    fused.py     all the rest that fits into registers: products of kernels, categories, wide tables
+
+``shape.py`` says what a program depends on, and divides its work. All give counters bit-identical to the CPU's: a
+record's bucket is a function of that record alone.
 
 Tables lie in shared memory while records stream past, and are added to the global ones at the end. A row's table needs
 no copies where few buckets take all: the hardware adds up the lanes of a warp that meet in one counter, and such

@@ -30,7 +30,7 @@ __device__ __forceinline__ void increment(u32 table, u32 bucket) {
     asm volatile("{ .reg .u32 a; mad.lo.u32 a, %1, 4, %0; red.shared.add.u32 [a], 1; }" :: "r"(table), "r"(bucket));
 }
 
-// The projection of a record without fused products, in the order of the columns: the reference's, bit by bit.
+// The projection of a record without fused products, in the order of the columns: bit-identical to the reference's.
 __device__ __forceinline__ double projection(const double* x, const double* p, int columns, int floor) {
     double t = floor ? p[0] : 0.0;
     #pragma unroll 8

@@ -1,7 +1,7 @@
 // Projections on the tensor cores, in two halves: every number is the sum of a half-precision number and a
 // half-precision remainder, 22 bits together, and their products are added up in single precision. What that leaves open
 // lies in a narrow band around the edges: see halves.py. A warp that meets such a close call decides it in double
-// precision, so that no edge moves.
+// precision, so no edge moves.
 //
 // The same goes for the hash: of the 64-bit sum m0 + sum of m v, only the high words of m are multiplied. What the low
 // words would carry is less than `reach`, and matters only if the high word is that close to the edge of a bucket.
@@ -64,7 +64,7 @@ __device__ __noinline__ void settle(u32 doubtful, long long record, int row, con
 
 // Records into halves, a tile a warp, in the order in which the lanes multiply them; and their lengths, infinite beyond
 // the last record, which leaves it in doubt. Where only signs count, records are brought to length 1 first; those whose
-// squares single precision does not hold are left in doubt, too.
+// squares single precision does not hold are also left in doubt.
 extern "C" __global__ void __launch_bounds__(256)
 split(const double* __restrict__ X, long long n, long long tiles, const double* __restrict__ scales,
       uint4* __restrict__ halved, float* __restrict__ lengths)

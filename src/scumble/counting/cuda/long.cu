@@ -1,4 +1,4 @@
-// Long records. First in halves, so that a matrix product can project them; then counted from the projections, a thread
+// Long records. First in halves, so a matrix product can project them; then counted from the projections, a thread
 // four records, a block one row. Close calls are decided in double precision, by the whole warp, a hash a lane.
 
 typedef unsigned short u16;
@@ -18,7 +18,7 @@ __device__ __forceinline__ float float_of(u16 half) {
 
 // One record a warp: (remainders, halves, halves), and its length; of length 1 where only signs count, or infinite, which
 // leaves it in doubt, where single precision does not hold its squares. The directions lie as (halves, remainders,
-// halves), so that small terms are added first.
+// halves), so small terms are added first.
 extern "C" __global__ void __launch_bounds__(256)
 split(const double* __restrict__ X, long long n, const double* __restrict__ scales, u16* __restrict__ out,
       float* __restrict__ length)

@@ -1,4 +1,4 @@
-// Mean over the rows and spread of the blocks' means, for one query a thread; the twin of rows.RowMoments.
+// Mean over the rows and spread of the blocks' means, for one query per thread; the twin of rows.RowMoments.
 extern "C" __global__ void lookup(const double* __restrict__ X, long long n, const double* __restrict__ parameters,
     const u64* __restrict__ start, const u64* __restrict__ multipliers, const double* __restrict__ values,
     const int* __restrict__ starts, int blocks, int rows, double* __restrict__ mean, double* __restrict__ spread)

@@ -26,7 +26,7 @@ class Factor:
     columns: int
     hashes: int
     size: int
-    """Numbers a hash has."""
+    """Numbers per hash."""
 
     @property
     def pairs(self) -> int:
@@ -82,9 +82,9 @@ class Division:
     group: int
     threads: int
     records: int
-    """Records a thread has at a time, or tiles of 16 records a warp."""
+    """Records per thread at a time, or tiles of 16 records per warp."""
     step: int
-    """Records a block takes at a time."""
+    """Records per block at a time."""
     resident: int
     """Blocks that share a processor."""
     shared: int

@@ -1,6 +1,7 @@
-"""The laws of noise, one file each: what a law is stands in `scumble.privacy.laws.law`.
+"""The laws of noise, one file each.
 
-A further law is a file here and its place in `LAWS`.
+``law.py`` says what a law is; ``discrete_laplace.py`` is the law of pure privacy, ``discrete_gaussian.py`` that of
+δ > 0. A further law is a file here and its place in `LAWS`.
 """
 
 from __future__ import annotations

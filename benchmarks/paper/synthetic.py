@@ -1,4 +1,4 @@
-"""Small made-up tables with the columns of the paper's ten: for `make paper-quick`, which needs no data.
+"""Small synthetic tables with the columns of the paper's ten: for `make paper-quick`, which needs no data.
 
 They show that everything runs, and nothing about how well.
 """
