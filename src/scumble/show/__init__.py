@@ -5,4 +5,5 @@ The files::
     cards.py        the privacy card of a release, a bundle, a model
     plots.py        pictures of releases and plans; the only file that imports matplotlib
     pictures.py     pictures of fitted estimators
+    shown.py        what cards and plots need to know of what they show
 """

@@ -1,4 +1,15 @@
 """Views of a table after the noise: what is measured, the model that agrees with all of it, answers with errors.
 
 Everything here is post-processing: functions of numbers that are public already. No noise is drawn and no record seen.
+
+The files::
+
+    budgeting.py    how the budget goes to views, and how fine they are
+    grouping.py     fine cells put together, by noisy single columns
+    evidence.py     the measured views, and the shapes within groups
+    mixture.py      the model: a mixture of products, with answers in closed form
+    fitting.py      the mixture that agrees with all views
+    estimates.py    a view's own cells and the model's answer, together
+    rehearsal.py    how far answers are off, in worlds like this one
+    intervals.py    answers with intervals
 """
