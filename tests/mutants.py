@@ -202,7 +202,7 @@ def install(module: types.ModuleType, source: bytes) -> None:
     """Make a loaded module behave as if `source` had been loaded in its place.
 
     Functions and methods get their new code, constants are bound anew, and the loops that either concerns, in whatever
-    module, are compiled anew. (Values that stand in the body of a class stay: no module here has any that matter.)
+    module, are compiled anew. Numbers and texts in the body of a class are bound anew on the class that there is.
     """
     path = str(module.__file__)
     old_functions = {f for f in gc.get_objects() if type(f) is types.FunctionType and f.__code__.co_filename == path}
@@ -236,7 +236,20 @@ def install(module: types.ModuleType, source: bytes) -> None:
         for other in list(sys.modules.values()):
             if getattr(other, "__dict__", {}).get(name) is old:
                 setattr(other, name, new)
+    for name, new in vars(fresh).items():
+        old = vars(module).get(name)
+        if isinstance(old, type) and isinstance(new, type) and old.__module__ == module.__name__:
+            _bind_anew(old, new)
     loops.forget_changed()
+
+
+def _bind_anew(old: type, new: type) -> None:
+    """The plain values in the body of a class, and the defaults of a named tuple."""
+    for attribute, value in vars(new).items():
+        if isinstance(value, (bool, int, float, str)) and not attribute.startswith("__"):
+            setattr(old, attribute, value)
+    if hasattr(old, "_field_defaults"):
+        old.__new__.__defaults__ = new.__new__.__defaults__
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[tuple[str, int], types.CodeType]]:

@@ -546,3 +546,43 @@ def test_claims_of_many_releases_against_brute_force() -> None:
         accountant = PLDAccountant().compose(SelfComposedDpEvent(GaussianDpEvent(one.scale / 10.0), k))  # √100 = 10
         exact = accountant.get_epsilon(ours.delta)
         assert exact <= ours.epsilon * (1 + 1e-3) and ours.epsilon <= exact * 1.01
+
+
+def test_a_share_is_in_one_file_and_in_one_hand(tmp_path: Path) -> None:
+    one, two = (sketch().update([[1.0]]).release_share(1.0, custodians=2) for _ in range(2))
+    home = tmp_path / "a.share"
+    one.save(home)
+    with pytest.raises(scumble.PrivacyError, match="a second file could go into a second sum"):
+        one.save(tmp_path / "b.share")
+    elsewhere = places.Owned(str(home))
+    assert elsewhere.take()
+    try:
+        with pytest.raises(scumble.MergeError, match="Another process"):
+            one.save(home)
+    finally:
+        elsewhere.let_go()
+    two._process = -1  # as after a fork
+    with pytest.raises(scumble.PrivacyError, match="forked"):
+        two.save(tmp_path / "b.share")
+    two._process = os.getpid()
+    two.save(tmp_path / "b.share")
+    os.replace(tmp_path / "b.share", home)
+    with pytest.raises(scumble.MergeError, match="another share"):
+        one.save(home)
+
+
+def test_noise_that_came_first_is_written_by_whoever_holds_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "half.secret"
+    made = noisy(home)
+    elsewhere = places.Owned(str(home))
+    assert elsewhere.take()
+    try:
+        with pytest.raises(scumble.BudgetError, match="Another process is using the file"):
+            made.save(home)
+    finally:
+        elsewhere.let_go()
+    monkeypatch.setattr(places.Owned, "write", lambda self, data: False)
+    with pytest.raises(scumble.BudgetError, match="Another process is using the file"):
+        made.save(home)

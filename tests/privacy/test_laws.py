@@ -120,7 +120,7 @@ def test_a_draw_is_reported_under_the_law_s_name(law: Law) -> None:
     with seam.watching(taker):  # type: ignore[arg-type]
         drawn = law.draw(Fraction(7, 3), (2, 5))
     assert drawn.shape == (2, 5) and drawn.dtype == np.int64
-    assert taker.draws == [Drawn(law.name, Fraction(7, 3))]
+    assert taker.draws == [Drawn(law.name, Fraction(7, 3))] and taker.draws[0].parts == 1
 
 
 @every_law
@@ -153,3 +153,11 @@ def test_a_law_that_does_not_split_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(type(LAPLACE), "shares", None)
     with pytest.raises(PrivacyError, match="Several custodians cannot draw discrete Laplace noise together"):
         calibrate_shares(6, custodians=5, epsilon=1)
+
+
+@pytest.mark.parametrize("delta", [0.001, 0.05])
+def test_one_coin_and_no_count_by_hand(delta: float) -> None:
+    """One row without a count is randomised response: δ(ε′) = p (1 − e^(ε′ − ε)) with p = 1/(1 + e^−ε)."""
+    claim = calibrate(1, epsilon=2, count_share=0).claim
+    chance = 1 / (1 + math.exp(-claim.epsilon))
+    assert claim.equivalent(delta) == pytest.approx(claim.epsilon + math.log1p(-delta / chance), rel=1e-5)

@@ -7,5 +7,6 @@ The files::
     spending.py     who may release, and when: once, or as often as an account allows
     share.py        one custodian's share of a release, and how shares are combined
     selection.py    the best of a public list, chosen privately
+    steps.py        rows that are published one after the other, each with noise of its own
     pledges.py      what a secret file says about the release that is being made of it (pledges.proof.md)
 """
