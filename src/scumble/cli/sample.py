@@ -8,6 +8,7 @@ EXAMPLE = """
 scumble sample people.scumble --n 1000 --bounds age=0:100,income=0:200000 --out synthetic.csv
 scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 --json
 """
+NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
