@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import os
@@ -20,7 +21,7 @@ import pytest
 
 import scumble
 from scumble.bundle import Bundle
-from scumble.cli import VERBS, main
+from scumble.cli import VERBS, home, main
 
 DESIGN = shlex.split(
     "build people.parquet --columns age,income --kernel euclidean --bandwidth 1 --power 2 "
@@ -307,3 +308,31 @@ def test_the_demo_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("commuters.parquet", "commuters.scumble", "map.png", "cut.png", "plan.png", "places.csv"):
         assert (Path("out") / name).stat().st_size > 50
     assert run("query out/commuters.scumble out/places.csv") == 0
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_that_hold_private_tables_leave_no_core_dumps(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each as its first example begins, and then stopped: every verb but those that say why they need not."""
+    module, done = importlib.import_module(home(verb)), []
+    monkeypatch.setattr("scumble.cli.coredumps.switch_off", lambda: done.append("off"))
+    monkeypatch.setattr(module, "run", lambda args: done.append("run"))
+    line = next(line for line in module.EXAMPLE.split("\n") if line.startswith(f"scumble {verb}"))
+    assert main(shlex.split(line)[1:]) == 0
+    assert done == (["off", "run"] if verb in ("build", "sketch", "merge", "release", "fit") else ["run"])
+
+
+def test_the_formats_that_are_offered_are_those_that_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    from scumble.sources.filesource import READERS
+    from scumble.sources.paths import FORMATS
+
+    assert set(FORMATS) == set(READERS)
+    assert main(["query", "--help"]) == 0
+    assert "--format {" + ",".join(FORMATS) + "}" in said(capsys)[0]
+
+
+def test_the_engines_that_are_offered_are_those_that_count(capsys: pytest.CaptureFixture[str]) -> None:
+    from scumble.counting.engines import ENGINES
+
+    assert main(["build", "--help"]) == 0
+    offered = re.search(r"--engine \{(.*?)\}", said(capsys)[0])
+    assert offered is not None and set(offered[1].split(",")) == {*ENGINES, "spark"} - {"reference"}

@@ -19,7 +19,15 @@ _ENTRY = re.compile(r"^(\*{0,2}\w[\w\s,*]*?) : (.*)$")
 
 
 class Markdown(griffe.Extension):
-    """Turns every docstring into Markdown as it is loaded."""
+    """Turns every docstring into Markdown as it is loaded, and gives the package the estimators' names.
+
+    The package's stub takes these from `scumble.learn.estimators` by a star, which griffe loses.
+    """
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        estimators = "learn.estimators"
+        for name in pkg[estimators].exports or ():
+            pkg.set_member(name, griffe.Alias(name, f"{pkg.path}.{estimators}.{name}"))
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:

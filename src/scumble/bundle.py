@@ -10,6 +10,7 @@ from scumble import files
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release
+from scumble.spec import Spec
 
 Label: TypeAlias = str | int | float | bool
 """What a class may be called: whatever JSON can hold and Python can tell apart."""
@@ -90,7 +91,7 @@ class Bundle(Mapping[Label, Release]):
         return tuple(self._releases)
 
     @property
-    def spec(self) -> Any:
+    def spec(self) -> Spec:
         """The public parameters that all releases share."""
         return next(iter(self._releases.values())).spec
 
@@ -159,7 +160,7 @@ class Bundle(Mapping[Label, Release]):
             raise CorruptFileError(f"The file lacks a part of a bundle: {problem}.") from problem
 
 
-def plain(name: Any) -> Label:
+def plain(name: object) -> Label:
     """A label as JSON can hold it: NumPy's scalars become Python's."""
     value = name.item() if hasattr(name, "item") else name
     if isinstance(value, str):

@@ -143,7 +143,7 @@ class Sketch(Answers):
 
     # ---- filling ----
 
-    def update(self, X: Any) -> Sketch:
+    def update(self, X: object) -> Sketch:
         """Count the records of a table: NumPy, pandas, polars, Arrow. Call it as often as you like.
 
         If the table is refused, none of its records is counted.
@@ -297,7 +297,7 @@ class Sketch(Answers):
             self._require_exact("count")
             return self.secret.total
 
-    def _estimate(self, Q: Any, method: str) -> Estimate:
+    def _estimate(self, Q: object, method: str) -> Estimate:
         with self.secret.lock:  # a release in another thread would take the counters away
             return super()._estimate(Q, method)
 
@@ -353,7 +353,7 @@ class Sketch(Answers):
 
     # ---- keeping the secret ----
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise PrivacyError(
             "A Sketch is not pickled or copied: it holds exact counters. "
             "Hint: `sketch.save('part.secret')` writes a secret file; `sketch.release(epsilon=...)` makes it public."
@@ -412,7 +412,7 @@ def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:
     return sketch
 
 
-def _buckets(value: Any) -> int | tuple[int, ...] | None:
+def _buckets(value: object) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     if isinstance(value, (tuple, list)):

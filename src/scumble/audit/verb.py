@@ -13,6 +13,7 @@ scumble audit --kernel hamming --epsilon 3 --neighbors replace --releases 500 --
 scumble audit --grey-box --path "Sketch.release, pure"
 scumble audit --canaries --epsilon 1
 """
+NOTHING_PRIVATE = "makes its tables up"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,9 @@ A verb is a module of this package with the same name. It has
 
 ``EXAMPLE``             command lines that run as they stand (tests run them all, beside people.csv and friends);
 ``arguments(parser)``   its options;
-``run(args)``           the act; what it returns is the exit code, None is 0.
+``run(args)``           the act; what it returns is the exit code, None is 0;
+``NOTHING_PRIVATE``     why it has no private table in its hands. A verb without it runs without core dumps, and the
+                        grey-box audit asks for paths through it.
 
 To add a verb, write its module and name it in `VERBS`. Nothing is imported before it is needed, so
 ``scumble --help`` is quick. What the verbs share::
@@ -141,7 +143,7 @@ def _run(verb: str, words: list[str]) -> int:
         args, parser = parse(verb, VERBS[verb], module, words)
         _quiet_warnings()
         guard(args, parser)
-        if verb in coredumps.SECRET_VERBS:
+        if not hasattr(module, "NOTHING_PRIVATE"):
             coredumps.switch_off()
         code = module.run(args)
         sys.stdout.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NoReturn
 
 from scumble.cli.streams import tell
@@ -18,7 +19,7 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def parse(verb: str, summary: str, module: Any, words: list[str]) -> tuple[argparse.Namespace, Parser]:
+def parse(verb: str, summary: str, module: ModuleType, words: list[str]) -> tuple[argparse.Namespace, Parser]:
     """The arguments of a verb, those of its configuration file included; and its parser."""
     parser = parser_of(verb, summary, module)
     args = parser.parse_args(words)
@@ -31,7 +32,7 @@ def parse(verb: str, summary: str, module: Any, words: list[str]) -> tuple[argpa
     return args, parser
 
 
-def parser_of(verb: str, summary: str, module: Any) -> Parser:
+def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
     """What a verb understands."""
     examples = "\n".join(f"  {line}" for line in module.EXAMPLE.strip().splitlines())
     parser = _Parser(

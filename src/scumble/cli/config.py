@@ -58,7 +58,7 @@ def read_config(path: str, known: dict[str, argparse.Action]) -> dict[str, Any]:
     return out
 
 
-def _value(path: str, name: str, value: Any, action: argparse.Action) -> Any:
+def _value(path: str, name: str, value: object, action: argparse.Action) -> Any:
     words = value if isinstance(value, list) else [value]
     if name in (*INPUTS, *OUTPUTS) and not all(isinstance(word, str) and word and "\0" not in word for word in words):
         raise ParameterError(f"{path}: {name} must be the name of a file.")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 
-SECRET_VERBS = frozenset({"build", "sketch", "merge", "release", "fit"})
-
 
 def switch_off() -> None:
     """For this process, for good. A program that uses the library decides for itself."""

@@ -10,6 +10,7 @@ from typing import Any
 EXAMPLE = """
 scumble demo --out demo-output
 """
+NOTHING_PRIVATE = "makes its town up"
 
 PEOPLE = 200_000
 COLUMNS = ("home_east", "home_north")

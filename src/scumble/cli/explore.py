@@ -7,6 +7,7 @@ import argparse
 EXAMPLE = """
 scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
 """
+NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

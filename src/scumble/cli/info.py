@@ -9,6 +9,7 @@ EXAMPLE = """
 scumble info people.scumble
 scumble info people.scumble --json
 """
+NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

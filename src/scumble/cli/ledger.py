@@ -12,6 +12,7 @@ scumble ledger town.ledger
 scumble ledger town.ledger --json
 scumble build people.csv --columns age --bandwidth 5 --epsilon 1 --ledger town.ledger --dataset visits --out p.scumble
 """
+NOTHING_PRIVATE = "writes what has been spent, which is public"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

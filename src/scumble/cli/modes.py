@@ -8,6 +8,7 @@ EXAMPLE = """
 scumble modes people.scumble --bounds age=0:100,income=0:200000 --out -
 scumble modes people.scumble --bounds age=0:100,income=0:200000 --method lp --json
 """
+NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import io
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from scumble.cli.streams import tell
 from scumble.errors import CorruptFileError, FileError, MissingFileError, ParameterError, PrivacyError
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
+
+if TYPE_CHECKING:
+    from scumble.bundle import Bundle
+    from scumble.release import Release
 
 TABLES = {
     ".csv": "csv",
@@ -36,12 +40,12 @@ def say(args: argparse.Namespace, message: str) -> None:
         tell(message)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """JSON on standard output."""
     print(json.dumps(plain(value), indent=2, ensure_ascii=False))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """NumPy's numbers as Python's, tuples as lists, infinities as None."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
@@ -134,7 +138,7 @@ class TableWriter:
 
         return ipc.new_file(self._sink, schema)
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
                 if self.kind == "csv" and self._writer is not None:
@@ -158,7 +162,7 @@ class TableWriter:
                 self._place.close()
 
 
-def load_release(path: str) -> Any:
+def load_release(path: str) -> Release | Bundle:
     """A release or a bundle, by what the file holds; "-" reads standard input."""
     from scumble import files
     from scumble.bundle import Bundle
@@ -175,7 +179,7 @@ def load_release(path: str) -> Any:
         raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
 
 
-def one_release(path: str, label: str | None) -> Any:
+def one_release(path: str, label: str | None) -> Release:
     """A release; of a bundle, the class that was asked for."""
     from scumble.bundle import Bundle
 

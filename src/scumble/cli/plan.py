@@ -10,6 +10,7 @@ scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1
 scumble plan --n 200000 --columns east,north --bandwidth 2 --bounds east=0:60,north=0:40 --epsilon 1 --json
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1 --plot plan.png
 """
+NOTHING_PRIVATE = "reads no table"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

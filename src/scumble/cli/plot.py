@@ -8,6 +8,7 @@ EXAMPLE = """
 scumble plot people.scumble --range age=0:100,income=0:120000 --units age=years --out people.png
 scumble plot people.scumble --range age=0:100 --at income=50000 --out ages.svg
 """
+NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ scumble fit people.csv --task regress --columns age --target income --bounds age
 scumble predict income.scumble points.csv --columns age --out -
 scumble predict income.scumble points.csv --columns age --out answers.parquet
 """  # noqa: E501  command lines that run as they stand
+NOTHING_PRIVATE = "reads a fitted model; the rows it answers for are the analyst's"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ class ProgressLine:
         self._on = not quiet and sys.stderr.isatty()
         self._last = 0.0
 
-    def __call__(self, state: Any) -> None:
+    def __call__(self, state: object) -> None:
         now = time.monotonic()
         if not self._on or now - self._last < 0.2:
             return

@@ -11,6 +11,7 @@ scumble query people.scumble points.csv --out -
 scumble query people.scumble points.csv --out answers.parquet --confidence 0.9
 scumble query people.scumble points.csv --json
 """
+NOTHING_PRIVATE = "reads a released file"
 ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
 

@@ -8,6 +8,7 @@ EXAMPLE = """
 scumble sample people.scumble --n 1000 --bounds age=0:100,income=0:200000 --out synthetic.csv
 scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 --json
 """
+NOTHING_PRIVATE = "reads a released file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +37,10 @@ def run(args: argparse.Namespace) -> None:
     found = load_release(args.release)
     names = column_names(found.spec)
     drawn = sample(found, args.n, args.seed, bounds=bounds_for(args.bounds, names, lambda _: True))
-    X, labels = drawn if isinstance(found, Bundle) else (drawn, None)
+    X = drawn[0] if isinstance(found, Bundle) else drawn
     columns = [pa.array(column) for column in X.T]
-    if labels is not None:
-        columns.append(pa.array(labels.tolist()))
+    if isinstance(found, Bundle):
+        columns.append(pa.array(drawn[1].tolist()))
         names = [*names, *free([found.label or "class"], names)]
     with TableWriter(args.out, args.json) as writer:
         writer.write(pa.RecordBatch.from_arrays(columns, names=names))

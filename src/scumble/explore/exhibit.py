@@ -176,7 +176,7 @@ class Exhibit:
         rule = "ferns" if self.shown.spec.layout.hashed else "map"
         return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
 
-    def density(self, asked: Any, *, label: Any = None, confidence: float = 0.95) -> dict[str, list[float]]:
+    def density(self, asked: object, *, label: object = None, confidence: float = 0.95) -> dict[str, list[float]]:
         """Kernel sums, densities and intervals at the points, as `scumble query` gives them."""
         release = self._release_of(label)
         table = self._table(asked)
@@ -187,7 +187,7 @@ class Exhibit:
             for name, values in zip(("kernel_sum", "density", "lower", "upper"), answers, strict=True)
         }
 
-    def predict(self, asked: Any) -> dict[str, Any]:
+    def predict(self, asked: object) -> dict[str, Any]:
         """A class or a number for each point, as `scumble predict` gives them; for classes also the probabilities."""
         model = self.classifier or _nameless(self.model)
         if model is None or not hasattr(model, "predict"):
@@ -200,7 +200,7 @@ class Exhibit:
             out |= {"classes": model.classes_.tolist(), "probability": model.predict_proba(X).tolist()}
         return out
 
-    def _release_of(self, label: Any) -> Release:
+    def _release_of(self, label: object) -> Release:
         found = self.releases
         if None in found:
             if label is not None:
@@ -282,7 +282,7 @@ class Exhibit:
         return content.classifier(self.classifier, known)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """JSON has no infinities: they become None."""
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in value.items()}
@@ -300,7 +300,7 @@ def _nameless(model: Any) -> Any:
     return plain
 
 
-def _shown(found: Any) -> Release | Bundle:
+def _shown(found: object) -> Release | Bundle:
     if isinstance(found, (Release, Bundle)):
         return found
     releases = vars(found).get("releases_") if hasattr(found, "privacy_") else None

@@ -12,7 +12,6 @@ import html
 import json
 import os
 from importlib import resources
-from typing import Any
 
 from scumble.explore.exhibit import Exhibit
 from scumble.machine.places import write_whole
@@ -60,7 +59,7 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
-def data(value: Any) -> str:
+def data(value: object) -> str:
     """JSON that cannot end the element it stands in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return (

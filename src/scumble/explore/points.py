@@ -12,7 +12,7 @@ MOST = 100_000
 """Points of one question."""
 
 
-def columns(points: Any, names: Sequence[str], roles: Sequence[str]) -> dict[str, list[Any]]:
+def columns(points: object, names: Sequence[str], roles: Sequence[str]) -> dict[str, list[Any]]:
     """The points' cells, column by column.
 
     >>> columns([[31, "Ulm"], {"town": "Bonn", "age": 45}], ["age", "town"], ["number", "category"])
@@ -32,7 +32,7 @@ def columns(points: Any, names: Sequence[str], roles: Sequence[str]) -> dict[str
     return out
 
 
-def _row(point: Any, names: Sequence[str], k: int) -> list[Any]:
+def _row(point: object, names: Sequence[str], k: int) -> list[Any]:
     if isinstance(point, dict):
         unknown = [name for name in point if name not in names]
         missing = [name for name in names if name not in point]
@@ -45,7 +45,7 @@ def _row(point: Any, names: Sequence[str], k: int) -> list[Any]:
     raise DataError(f"Point {k} must have {len(names)} values, one for each of {', '.join(names)}.")
 
 
-def _wanted(cell: Any, role: str) -> str | None:
+def _wanted(cell: object, role: str) -> str | None:
     """None if the cell will do, else what it must be."""
     number = isinstance(cell, (int, float)) and not isinstance(cell, bool) and abs(cell) < 1e300
     if role == "number":
@@ -58,6 +58,6 @@ def _wanted(cell: Any, role: str) -> str | None:
     return None
 
 
-def _short(cell: Any) -> str:
+def _short(cell: object) -> str:
     text = repr(cell)
     return text if len(text) <= 40 else f"{text[:40]}…"

@@ -106,7 +106,7 @@ class Server(ThreadingHTTPServer):
         finally:
             self._free.release()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A client that hangs up is no news."""
 
 
@@ -241,7 +241,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(400, f"{unknown[0]!r} is not known here. Known: {', '.join(sorted(known))}.")
         return found
 
-    def _json(self, status: int, value: Any) -> None:
+    def _json(self, status: int, value: object) -> None:
         body = json.dumps(value, ensure_ascii=False, allow_nan=False, default=str).encode("utf-8", "replace")
         self._send(status, body, "application/json; charset=utf-8")
 
@@ -270,7 +270,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._json(code, {"error": message or explain or "The request cannot be read."})
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Questions are nobody's business."""
 
 

@@ -192,7 +192,7 @@ class Kernel(ABC):
             return list(range(width))
         return [_position(column, width, names) for column in self.columns]
 
-    def __call__(self, X: Any, Y: Any) -> np.ndarray:
+    def __call__(self, X: object, Y: object) -> np.ndarray:
         """Exact collision probabilities k(x, y), (n, m): the ground truth of every estimate."""
         return self._evaluate(Table.of(X), Table.of(Y))
 

@@ -108,7 +108,7 @@ def within(codes: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.nda
     return np.fmin(np.fmax(codes, lowest), highest)
 
 
-def _checked_origin(origin: Any) -> float | tuple[float, ...] | None:
+def _checked_origin(origin: object) -> float | tuple[float, ...] | None:
     if origin is None:
         return None
     try:

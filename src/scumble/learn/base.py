@@ -36,7 +36,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -159,7 +159,7 @@ class PrivateEstimator(BaseEstimator):
 
     # ---- the three steps of `fit` ----
 
-    def _begin(self, X: Any, y: Any = None, *, numeric: bool = False) -> Any:
+    def _begin(self, X: object, y: object = None, *, numeric: bool = False) -> Any:
         """X (and y, if given) validated, within the public bounds; sets `n_features_in_`, `bounds_` and `clipped_`.
 
         A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
@@ -285,7 +285,7 @@ class PrivateEstimator(BaseEstimator):
 
     # ---- answering ----
 
-    def _read(self, X: Any, *, clip: bool = False) -> np.ndarray:
+    def _read(self, X: object, *, clip: bool = False) -> np.ndarray:
         """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
         check_is_fitted(self)
         X = records(self, X, reset=False)
@@ -294,7 +294,7 @@ class PrivateEstimator(BaseEstimator):
     # ---- from a release, to and from files ----
 
     @classmethod
-    def from_release(cls, release: Release | str | os.PathLike[str], **parameters: Any) -> Any:
+    def from_release(cls, release: Release | str | os.PathLike[str], **parameters: Any) -> Self:
         """A fitted estimator from a release (or the path of its file) alone: no data is needed, no budget is spent.
 
         `parameters` are the constructor's. Budget and kernel are the release's; `bounds` must be given where the
@@ -336,12 +336,12 @@ class PrivateEstimator(BaseEstimator):
             self.bounds_ = None
 
     @property
-    def privacy_(self) -> Any:
+    def privacy_(self) -> PrivacyClaim:
         """What one `fit` promises, all its releases together: a PrivacyClaim."""
         check_is_fitted(self)
         return self._claim()
 
-    def _claim(self) -> Any:
+    def _claim(self) -> PrivacyClaim:
         return self.release_.privacy
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -300,7 +300,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
 
     # ---- answering ----
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: object) -> np.ndarray:
         """Two classes: (n,) log-odds of the second one. More: (n, classes) scores, comparable within a row."""
         X = self._read(X, clip=True)
         if len(self.classes_) == 2:
@@ -308,7 +308,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             return slope * (self._margin(X) - shift)
         return self._scores(X)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: object) -> np.ndarray:
         """(n, classes): calibrated for two classes and the rule "ferns", plausible otherwise."""
         z = self.decision_function(X)
         if z.ndim == 1:
@@ -316,7 +316,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         z = np.exp(z - z.max(axis=1, keepdims=True))
         return z / z.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """The most probable class of each record."""
         z = self.decision_function(X)
         return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
@@ -347,7 +347,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     # ---- from a release ----
 
     @classmethod
-    def from_release(cls, release: Any, **parameters: Any) -> PrivateKDEClassifier:
+    def from_release(cls, release: Any, **parameters: Any) -> Self:
         """A classifier from a bundle of releases (or the path of its file, or a list of them) alone.
 
         The priors are those of the bundle's noisy counts unless given; scores are not calibrated.
@@ -391,7 +391,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         choice = Budget(epsilon, 0, self.neighbors, self.records_per_person, count_share=0)
         return [replace(choice.claim(1), rho=float_up(epsilon**2 / 2))]
 
-    def _claim(self) -> Any:
+    def _claim(self) -> PrivacyClaim:
         claims = [bundle.privacy for bundle in self.releases_] + self._selection_claims()
         if self.calibration_ is not None:
             claims.append(self.calibration_.privacy)
@@ -417,7 +417,7 @@ def bundle_of(release: Any) -> Bundle:
     raise parameter("release", "a Bundle", type(release).__name__, hint if isinstance(release, Release) else "")
 
 
-def _priors(given: Any, counts: np.ndarray) -> np.ndarray:
+def _priors(given: object, counts: np.ndarray) -> np.ndarray:
     if given is None:
         return counts / counts.sum()
     try:

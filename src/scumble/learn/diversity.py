@@ -113,12 +113,12 @@ class DiversitySampler(PrivateEstimator):
 
     # ---- from a release: private ----
 
-    def keep_probability(self, X: Any) -> np.ndarray:
+    def keep_probability(self, X: object) -> np.ndarray:
         """min(1, τ/f) for each record, from the release."""
         sums = self.release_.kernel_sum(self._read(X))
         return self.tau / np.maximum(sums, self.tau)
 
-    def select(self, pool: Any, n: int, *, method: str = "under-represented") -> np.ndarray:
+    def select(self, pool: object, n: int, *, method: str = "under-represented") -> np.ndarray:
         """The positions of n records of a public pool, best first.
 
         "under-represented": those with the fewest private records like them. "diverse": one after the other, the
@@ -141,7 +141,7 @@ class DiversitySampler(PrivateEstimator):
 
     # ---- from a stream: not private ----
 
-    def keep(self, batch: Any) -> np.ndarray:
+    def keep(self, batch: object) -> np.ndarray:
         """Which records of the stream's next batch to keep, as a mask. The kept records are not private.
 
         Works without `fit`. Each record is first counted and then kept with probability min(1, τ/f), f being the

@@ -12,7 +12,6 @@ suppress the noise (a (μ/μ, λ) evolution strategy with a diagonal cloud; Beye
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ Queries = Callable[[np.ndarray], np.ndarray]
 def minimize(
     release: Release,
     loss: Queries,
-    start: Any,
+    start: object,
     *,
     penalty: Callable[[np.ndarray], np.ndarray] | None = None,
     spread: float = 0.5,

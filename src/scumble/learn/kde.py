@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gamma, inf, lgamma, log, pi
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from scumble.learn.base import DensityMixin, PrivateEstimator, default_kernel, r
 from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
 from scumble.privacy.account import Account
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.reading.answers import Answers
 from scumble.release import Release
@@ -119,7 +120,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         self._learn()
         return self
 
-    def _release_each(self, X: np.ndarray, account: Any) -> list[Release]:
+    def _release_each(self, X: np.ndarray, account: Account | None) -> list[Release]:
         """One release for each bandwidth, each for an equal share of the budget."""
         kernels = [with_bandwidth(self._kernel(), b) for b in _distinct(self.bandwidths)]
         for kernel in kernels:
@@ -131,7 +132,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         return [release_disjoint([sketch.update(X)], budget, paid)[0] for sketch in sketches]
 
     @classmethod
-    def from_release(cls, release: Any, **parameters: Any) -> PrivateKDE:
+    def from_release(cls, release: Any, **parameters: Any) -> Self:
         """A fitted estimator from a release, or from a list of releases with different bandwidths."""
         if not isinstance(release, (list, tuple)):
             return super().from_release(release, **parameters)
@@ -154,17 +155,17 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         if self.normalize:
             integral(kernel, self.n_features_in_, self._names())
 
-    def _claim(self) -> Any:
+    def _claim(self) -> PrivacyClaim:
         return overlapping(release.privacy for release in vars(self).get("releases_", [self.release_]))
 
     # ---- answers ----
 
-    def density(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
+    def density(self, X: object, *, bandwidth: float | str | None = None) -> np.ndarray:
         """The mean kernel value over all records (over its integral, with `normalize`): (n,), or (n, m) for "all"."""
         X = self._read(X)
         return self._each(bandwidth, lambda release: self._answers(release).density(X) / self._scale_of(release))
 
-    def score_samples(self, X: Any, *, bandwidth: float | str | None = None) -> np.ndarray:
+    def score_samples(self, X: object, *, bandwidth: float | str | None = None) -> np.ndarray:
         """The logarithm of the density. What is below half a record counts as half a record, so it is finite."""
         X = self._read(X)
 
@@ -176,12 +177,12 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
         return self._each(bandwidth, score)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: object, y: object = None) -> float:
         """The sum of `score_samples`: a likelihood, up to the kernel's integral. `y` is ignored."""
         return float(np.sum(self.score_samples(X)))
 
     def interval(
-        self, X: Any, confidence: float = 0.95, *, bandwidth: float | None = None
+        self, X: object, confidence: float = 0.95, *, bandwidth: float | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) for the density of each query, at the given confidence."""
         X = self._read(X)

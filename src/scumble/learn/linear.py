@@ -156,12 +156,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         self.coef_ = slope[None, :]
         self.intercept_ = np.array([theta[-1] - np.sum(theta[:-1]) - np.sum(slope * low)])
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: object) -> np.ndarray:
         """Positive for the second class; |θ| is 1 in units of the bounds."""
         X = self._read(X, clip=True)
         return X @ self.coef_[0] + self.intercept_[0]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """The class on whose side of the plane each record lies."""
         positive = self.decision_function(X) > 0.0
         return self.classes_[positive.astype(int)]

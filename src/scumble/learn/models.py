@@ -140,7 +140,7 @@ def _require_answers(model: Estimator) -> None:
         ) from problem
 
 
-def _class_of(name: Any) -> type[Estimator]:
+def _class_of(name: object) -> type[Estimator]:
     from scumble import learn
 
     if not isinstance(name, str) or name not in HOMES:
@@ -152,7 +152,7 @@ def _class_of(name: Any) -> type[Estimator]:
 # ---- values that JSON does not know ----
 
 
-def _encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def _encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
     if value is None or isinstance(value, bool | str):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, np.generic):
@@ -201,7 +201,7 @@ def _keep(value: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
     return name
 
 
-def _decode(value: Any, container: files.Container) -> Any:
+def _decode(value: object, container: files.Container) -> Any:
     if isinstance(value, list):
         return [_decode(item, container) for item in value]
     if not isinstance(value, dict):

@@ -144,7 +144,7 @@ class PrivateNeighbors(PrivateEstimator):
 
     # ---- counting ----
 
-    def count_within(self, Q: Any, radius: float | None = None, *, confidence: float = 0.95) -> Counts:
+    def count_within(self, Q: object, radius: float | None = None, *, confidence: float = 0.95) -> Counts:
         """Soft counts of the private records within `radius` of each query, with their interval.
 
         Hashed rows know one radius, that of their kernel. Releases with a grid serve any radius: there the kernel
@@ -155,13 +155,13 @@ class PrivateNeighbors(PrivateEstimator):
         lower, upper = release.interval(Q, confidence)
         return Counts(release.kernel_sum(Q), lower, upper)
 
-    def smallest_crowd(self, Q: Any, radius: float | None = None, *, error_rate: float = 0.05) -> np.ndarray:
+    def smallest_crowd(self, Q: object, radius: float | None = None, *, error_rate: float = 0.05) -> np.ndarray:
         """For each query, the smallest crowd that `is_near` can tell from one half as large."""
         Q = self._read(Q)
         return 4.0 * self._half_interval(self._at(radius), Q, error_rate)
 
     def is_near(
-        self, Q: Any, radius: float | None = None, *, crowd: float | None = None, error_rate: float = 0.05
+        self, Q: object, radius: float | None = None, *, crowd: float | None = None, error_rate: float = 0.05
     ) -> np.ndarray:
         """Whether a crowd is within `radius` of each query, wrong with probability at most `error_rate` on either side.
 
@@ -202,7 +202,7 @@ class PrivateNeighbors(PrivateEstimator):
     # ---- what is nearest ----
 
     def nearest(
-        self, Q: Any, k: int = 1, *, groups: Any = None, catalogue: Any = None, error_rate: float = 0.05
+        self, Q: object, k: int = 1, *, groups: object = None, catalogue: object = None, error_rate: float = 0.05
     ) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest of several groups or of a public catalogue's items, for each query, nearest first.
 
@@ -226,7 +226,9 @@ class PrivateNeighbors(PrivateEstimator):
         k = whole("k", k)
         return nearest_groups(groups, Q, k) if catalogue is None else self._in_catalogue(Q, k, catalogue, error_rate)
 
-    def _in_catalogue(self, Q: np.ndarray, k: int, catalogue: Any, error_rate: float) -> tuple[np.ndarray, np.ndarray]:
+    def _in_catalogue(
+        self, Q: np.ndarray, k: int, catalogue: object, error_rate: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         items = self._read(catalogue)
         there = np.flatnonzero(self._decide(items, self.release_, None, error_rate))
         # The kernel falls with its own distance, whatever its scale is, but not evenly: rank by it, tell the distance.
@@ -291,7 +293,7 @@ def _regarded(release: Release, kernel: Kernel) -> Release:
     )
 
 
-def _positive(radius: Any) -> float:
+def _positive(radius: object) -> float:
     if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)) or not 0.0 < radius < np.inf:
         raise parameter("radius", "a positive, finite number", radius)
     return float(radius)

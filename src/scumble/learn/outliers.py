@@ -156,16 +156,16 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         both = (self.release_, self.scores_)
         return overlapping(release.privacy for release in both if release is not None)
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: object) -> np.ndarray:
         """How usual each record is: log(1 + kernel sum). Kernel sums that noise made negative keep their order."""
         X = self._read(X, clip=True)
         return _score(self.release_.kernel_sum(X))
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: object) -> np.ndarray:
         """`score_samples` less the threshold: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """1 for usual records, −1 for outliers."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 

@@ -30,7 +30,7 @@ class BadCells(DataError, TypeError):
         super().__init__(invalid_message(bad, names, hint=hint))
 
 
-def records(model: Any, X: Any, *, reset: bool) -> np.ndarray:
+def records(model: Any, X: object, *, reset: bool) -> np.ndarray:
     """The records as finite float64 in C order; with `reset`, the model learns the columns' number and names."""
     parts = take_apart(X)
     if parts.flat:
@@ -54,7 +54,7 @@ def records(model: Any, X: Any, *, reset: bool) -> np.ndarray:
     return values
 
 
-def target(y: Any, rows: int) -> Column:
+def target(y: object, rows: int) -> Column:
     """The target's cells as they are: an array of one axis, or an Arrow column."""
     if isinstance(y, list | tuple):
         column: Column = objects(y)

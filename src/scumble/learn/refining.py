@@ -91,7 +91,7 @@ class Refined(Answers):
         """Estimated number of records."""
         return self.release.count
 
-    def _estimate(self, Q: Any, method: str) -> Estimate:
+    def _estimate(self, Q: object, method: str) -> Estimate:
         if method != "mean":  # groups of rows of either half would be compared with different companions
             raise parameter("method", "'mean', where answers are refined", method, "the release itself has the others.")
         # By as much as the companions differ, the rows' spread is overstated: intervals are a little wide.
@@ -113,7 +113,7 @@ class Refined(Answers):
         count = None if release.noisy_count is None else (release.noisy_count - taken, release.count_variance)
         return self._spec.layout.reader(counts, release.counter_variance, count, engine_name=release._engine)
 
-    def _numbers(self, Q: Any) -> np.ndarray:
+    def _numbers(self, Q: object) -> np.ndarray:
         """The columns that the kernel reads; zeros elsewhere."""
         table = Table.of(Q, columns=self._spec.columns, dimensions=self._spec.dimensions)
         which = self._spec.kernel.which(table.width, table.names)

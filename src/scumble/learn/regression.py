@@ -16,6 +16,7 @@ from scumble.learn.erm import minimize
 from scumble.learn.moments import second_moments
 from scumble.learn.targets import require_target
 from scumble.privacy.account import Account
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.release import Release
 from scumble.sketch import Sketch, release_disjoint
@@ -256,11 +257,11 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self.coef_ = half * slope
         self.intercept_ = float(bottom + half * (1.0 + theta[-1] - np.sum(slope * low) - np.sum(theta[:-1])))
 
-    def _claim(self) -> Any:
+    def _claim(self) -> PrivacyClaim:
         parts = [part for part in (self.release_of_target_, self.release_) if part is not None]
         return overlapping(part.privacy for part in parts)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""
         X = self._read(X, clip=True)
         return np.clip(X @ self.coef_ + self.intercept_, *self.target_bounds_)

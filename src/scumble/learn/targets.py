@@ -20,7 +20,7 @@ _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
 """Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
 
 
-def require_target(model: Any, y: Any) -> None:
+def require_target(model: Any, y: object) -> None:
     """Refuse to fit without a target, in scikit-learn's words."""
     if y is None:
         raise DataError(f"{type(model).__name__} requires y to be passed, but the target y is None.")

@@ -16,7 +16,7 @@ import os
 import signal
 import threading
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -54,7 +54,7 @@ class Unbroken:
         self._open = False
         self._before: dict[int, Any] = {}
 
-    def _note(self, number: int, frame: Any) -> None:
+    def _note(self, number: int, frame: object) -> None:
         if self._open and not (self._at_once and self.asked is not None):
             self.asked = number
             return
@@ -65,7 +65,7 @@ class Unbroken:
             signal.signal(number, before)
             os.kill(os.getpid(), number)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in STOPS:
                 before = signal.getsignal(number)

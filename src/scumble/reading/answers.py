@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -37,18 +37,18 @@ class Answers(ABC):
     def count(self) -> float:
         """The number of records."""
 
-    def kernel_sum(self, Q: Any, *, method: str = "mean") -> np.ndarray:
+    def kernel_sum(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """Estimate of f(q) = Σₓ k(x, q) for each query: unbiased, so it may be negative.
 
         `method="median-of-means"` bounds the influence of a few rows, at the cost of a small bias and more spread.
         """
         return self._estimate(Q, method).value
 
-    def standard_error(self, Q: Any, *, method: str = "mean") -> np.ndarray:
+    def standard_error(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """The standard error of `kernel_sum`: hashing and noise together."""
         return np.sqrt(self._estimate(Q, method).variance)
 
-    def interval(self, Q: Any, confidence: float = 0.95, *, method: str = "mean") -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, Q: object, confidence: float = 0.95, *, method: str = "mean") -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) for the kernel sum of each query, at the given confidence.
 
         The noise's share of the error is known; the hashing's share is estimated from independent replicates of the
@@ -68,12 +68,12 @@ class Answers(ABC):
         half = -stdtrit(degrees, (1.0 - confidence) / 2.0) * np.sqrt(variance)
         return estimate.value - half, estimate.value + half
 
-    def density(self, Q: Any, *, method: str = "mean") -> np.ndarray:
+    def density(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2."""
         share = self.kernel_sum(Q, method=method) / max(self.count, 1.0)
         return np.minimum(np.maximum(share, 0.0), 1.0)
 
-    def _estimate(self, Q: Any, method: str) -> Estimate:
+    def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
         parts, _ = self._spec.layout.read(Q, invalid="error")

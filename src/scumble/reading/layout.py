@@ -90,7 +90,7 @@ class Released(Protocol):
     def count(self) -> float:
         """The noisy number of records."""
 
-    def standard_error(self, Q: Any) -> np.ndarray:
+    def standard_error(self, Q: object) -> np.ndarray:
         """The standard error of the answer at each point."""
 
 
@@ -161,7 +161,7 @@ class Layout(ABC):
 
     # ---- counting and answering ----
 
-    def read(self, X: Any, *, invalid: str) -> tuple[list[Records], int]:
+    def read(self, X: object, *, invalid: str) -> tuple[list[Records], int]:
         """A table as one set of records for each factor of the kernel, and how many rows were dropped."""
         spec = self.spec
         table: Any = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)

@@ -73,7 +73,7 @@ class Boolean(Column):
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         return pa.array(codes == 1, pa.bool_(), mask=gone)
 
-    def span(self, literal: Any) -> Span:
+    def span(self, literal: object) -> Span:
         text = text_of(literal)
         code = UNREADABLE if text is None else _code(text)
         if code < 0:

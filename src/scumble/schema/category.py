@@ -130,7 +130,7 @@ class Category(Column):
 
     # ---- what conditions ask for ----
 
-    def span(self, literal: Any) -> Span:
+    def span(self, literal: object) -> Span:
         if isinstance(literal, str) and literal == OTHER and self.other:
             return len(self.values), len(self.values) + 1
         text = text_of(literal)
@@ -139,7 +139,7 @@ class Category(Column):
             raise ParameterError(f"{self._not_a_word(literal)}. {self._listed()}")
         return code, code + 1
 
-    def _not_a_word(self, literal: Any) -> str:
+    def _not_a_word(self, literal: object) -> str:
         names = [text.decode() for text in self.known]
         close = difflib.get_close_matches(str(literal)[:100], names, n=1)
         guess = f" (did you mean {close[0]!r}?)" if close else ""
@@ -165,7 +165,7 @@ class Category(Column):
         return (list(self.values),), rest | ({} if self.missing else {"missing": False})
 
 
-def _vocabulary(given: Any) -> tuple[str | int | float | bool, ...]:
+def _vocabulary(given: object) -> tuple[str | int | float | bool, ...]:
     if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
         if isinstance(given, str) and given == BLANK:
             raise _blank()
@@ -182,7 +182,7 @@ def _blank() -> ParameterError:
     )
 
 
-def _word(given: Any) -> str | int | float | bool:
+def _word(given: object) -> str | int | float | bool:
     """A word in a form that every file can hold."""
     if isinstance(given, np.generic) and not isinstance(given, np.datetime64):
         given = given.item()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import calendar
 import datetime
 import re
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -84,7 +83,7 @@ def _offset(zone: str | None) -> int:
     return (hours * 3_600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
 
 
-def seconds_of(literal: Any) -> Span | None:
+def seconds_of(literal: object) -> Span | None:
     """The seconds that a date, a time or a text stands for, as somebody wrote it."""
     if isinstance(literal, bool | int | float | bytes | np.number):
         return None

@@ -98,7 +98,7 @@ class Column(ABC):
 
     # ---- cells to levels and back ----
 
-    def encode(self, values: Any, label: str = "The column") -> Codes:
+    def encode(self, values: object, label: str = "The column") -> Codes:
         """The level of each cell of a column of any make: an array, a series, an Arrow array, a list."""
         codes = self._codes(one_column(values, "values"), label)
         codes[codes == UNREADABLE] = self.size - 1 if self.missing else UNREADABLE
@@ -108,7 +108,7 @@ class Column(ABC):
     def _codes(self, column: cells.Column, label: str) -> np.ndarray:
         """The codes as int32, `UNREADABLE` for what is missing."""
 
-    def decode(self, codes: Any, generator: np.random.Generator) -> pa.Array:
+    def decode(self, codes: object, generator: np.random.Generator) -> pa.Array:
         """A value drawn for each level, of the type that the table has; null for missing cells."""
         codes = np.asarray(codes)
         if codes.dtype.kind not in "iu" or codes.ndim != 1 or ((codes < 0) | (codes >= self.size)).any():
@@ -123,10 +123,10 @@ class Column(ABC):
     # ---- what conditions ask for ----
 
     @abstractmethod
-    def span(self, literal: Any) -> Span:
+    def span(self, literal: object) -> Span:
         """Where a value that somebody wrote stands. Raises a ParameterError that says what could be written."""
 
-    def equals(self, literal: Any) -> Span:
+    def equals(self, literal: object) -> Span:
         """Where the cells that equal a literal stand."""
         return self.span(literal)
 
@@ -158,7 +158,7 @@ class Column(ABC):
         return {"kind": self.kind, **dict(zip(names, first, strict=False)), **rest}
 
     @staticmethod
-    def from_dict(data: Any, name: str) -> Column:
+    def from_dict(data: object, name: str) -> Column:
         """The column that `to_dict` described. Errors call it by its name."""
         if not isinstance(data, Mapping):
             raise ParameterError(f"Column {name!r} must be a table of settings. Hint: give it a `kind`.")

@@ -265,7 +265,7 @@ def _from_mapping(schema: Schema, where: Mapping[str, Any]) -> _Product:
     return product
 
 
-def _wanted(column: Column, name: str, wanted: Any) -> Part:
+def _wanted(column: Column, name: str, wanted: object) -> Part:
     if wanted is None:
         return _atom(column, Atom(name, "missing"), True)
     if isinstance(wanted, tuple):

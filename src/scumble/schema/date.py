@@ -106,7 +106,7 @@ class Date(Column):
         """The seconds of a tick."""
         return clock.SECONDS[self.resolution or "day"]
 
-    def _checked_edges(self, given: Any) -> tuple[str, ...]:
+    def _checked_edges(self, given: object) -> tuple[str, ...]:
         if self.cells is not None:
             raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
         if not isinstance(given, list | tuple | np.ndarray) or not 2 <= len(given) < MOST_LEVELS:
@@ -189,7 +189,7 @@ class Date(Column):
 
     # ---- what conditions ask for ----
 
-    def span(self, literal: Any) -> Span:
+    def span(self, literal: object) -> Span:
         found = clock.seconds_of(literal)
         if found is None:
             raise ParameterError("it holds dates: compare it with one in quotes, such as '2024-02-29'")
@@ -211,7 +211,7 @@ class Date(Column):
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
 
-def _checked(name: str, given: Any) -> str:
+def _checked(name: str, given: object) -> str:
     """A bound in its one form: "2024-02-29", or "2024-02-29T12:30:00" with a "Z" if it has a zone."""
     if given is None or (isinstance(given, str) and given == BLANK):
         what = "earliest" if name == "low" else "latest"

@@ -279,7 +279,7 @@ class _Reader:
         return known(word.value, self._columns, text=True)
 
 
-def known(name: Any, columns: Collection[str], *, text: bool = False) -> str:
+def known(name: object, columns: Collection[str], *, text: bool = False) -> str:
     """The name, if there is such a column; a refusal with the nearest one if not."""
     if isinstance(name, str) and name in columns:
         return name

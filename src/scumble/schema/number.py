@@ -124,7 +124,7 @@ class Number(Column):
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
         put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
 
-    def _bound(self, name: str, given: Any) -> float:
+    def _bound(self, name: str, given: object) -> float:
         if given is None or (isinstance(given, str) and given == BLANK):
             what = "smallest" if name == "low" else "largest"
             raise ParameterError(
@@ -140,7 +140,7 @@ class Number(Column):
             raise parameter(name, "a whole number below 2^53", given)
         return int(found)
 
-    def _checked_edges(self, given: Any) -> tuple[float, ...]:
+    def _checked_edges(self, given: object) -> tuple[float, ...]:
         if self.cells is not None:
             raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
         if not isinstance(given, list | tuple | np.ndarray | range) or not 2 <= len(given) < MOST_LEVELS:
@@ -220,7 +220,7 @@ class Number(Column):
 
     # ---- what conditions ask for ----
 
-    def span(self, literal: Any) -> Span:
+    def span(self, literal: object) -> Span:
         found = None if isinstance(literal, bool | np.bool_) else _number(literal)
         if found is None or math.isnan(found):
             raise ParameterError("it holds numbers: compare it with a number, without quotes")
@@ -232,7 +232,7 @@ class Number(Column):
         found = min(max(found, low - 1), high)
         return math.ceil(found), math.floor(found) + 1
 
-    def equals(self, literal: Any) -> Span:
+    def equals(self, literal: object) -> Span:
         first, end = self.span(literal)
         if self.cuts.real and not (first in self.cuts.edges and end in self.cuts.edges):
             raise ParameterError(
@@ -253,7 +253,7 @@ class Number(Column):
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
 
-def _number(given: Any) -> float | int | None:
+def _number(given: object) -> float | int | None:
     """A number that somebody wrote; None if it is none."""
     if isinstance(given, bool | np.bool_) or not isinstance(given, reading.NUMBERS):
         return None
@@ -278,7 +278,7 @@ def _values(column: reading.Column, label: str) -> np.ndarray:
     return reading.numbers(column, label)
 
 
-def _value(cell: Any) -> float:
+def _value(cell: object) -> float:
     """One cell of a column of objects: a number, or what its canonical text says."""
     return reading.number(cell) if isinstance(cell, reading.NUMBERS) else reading.number_in(text_of(cell))
 

@@ -131,7 +131,7 @@ class Schema(Mapping[str, Column]):
 
     # ---- records ----
 
-    def encode(self, X: Any, *, invalid: str = "error") -> Encoded:
+    def encode(self, X: object, *, invalid: str = "error") -> Encoded:
         """The levels of each record, from any table: pandas, polars, Arrow, NumPy, a dict of columns, a list of rows.
 
         Columns are taken by name; a table without names must have exactly these, in order. Each record's codes depend
@@ -163,7 +163,7 @@ class Schema(Mapping[str, Column]):
             raise DataError(invalid_message(bad, self.names, hint=_HINT))
         return Encoded(codes, dropped)
 
-    def decode(self, codes: Any, generator: np.random.Generator) -> pa.Table:
+    def decode(self, codes: object, generator: np.random.Generator) -> pa.Table:
         """Records drawn within their levels: an Arrow table with the schema's names and types."""
         codes = np.asarray(codes)
         if codes.ndim != 2 or codes.shape[1] != len(self.columns):
@@ -206,7 +206,7 @@ class Schema(Mapping[str, Column]):
             raise ParameterError(f"{os.path.basename(os.fsdecode(path))}: {problem}") from None
 
 
-def check_name(name: Any) -> str:
+def check_name(name: object) -> str:
     """The name of a column, if it can be one."""
     if not isinstance(name, str) or not 1 <= len(name) <= MOST_NAME:
         raise ParameterError(f"The name of a column must be text of 1 to {MOST_NAME:,} letters.")

@@ -186,7 +186,7 @@ def _kernel_text(kernel: dict[str, Any]) -> str:
     return f"{kernel['kernel']} ({', '.join(f'{key} {_value(value)}' for key, value in settings.items())})"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key}={_value(inner)}" for key, inner in value.items())
     if isinstance(value, list):

@@ -67,7 +67,7 @@ def _view(model: Any, ranges: plots.Ranges, at: Mapping[str, Any], units: Mappin
     return view
 
 
-def _ask(question: Callable[[Any], np.ndarray], table: Any) -> np.ndarray:
+def _ask(question: Callable[[Any], np.ndarray], table: object) -> np.ndarray:
     """A model's answers for a matrix in the order of its columns, whether or not it knows their names."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
@@ -159,7 +159,7 @@ def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any
     return figure, view
 
 
-def _shares(model: Any, table: Any) -> np.ndarray:
+def _shares(model: Any, table: object) -> np.ndarray:
     """Probabilities, or certainties where a model has none."""
     if hasattr(model, "predict_proba"):
         return _ask(model.predict_proba, table)

@@ -35,7 +35,7 @@ class Build:
     and what `open_source` takes.
     """
 
-    def __init__(self, source: Any, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> None:
+    def __init__(self, source: object, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> None:
         if not isinstance(kernel, Kernel):
             raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
         self.running = sorted_out(Running, options)
@@ -77,7 +77,7 @@ class Build:
             self.source.close()
             raise
 
-    def _require_apart(self, source: Any, ledger: Any, reading: dict[str, Any]) -> None:
+    def _require_apart(self, source: object, ledger: object, reading: dict[str, Any]) -> None:
         """The checkpoint is written: it must be none of the files that are read."""
         if self.running.checkpoint is None:
             return
@@ -141,7 +141,7 @@ class Build:
 
 
 def build(
-    source: Any,
+    source: object,
     kernel: Kernel,
     columns: Sequence[str] | None = None,
     *,
@@ -214,7 +214,7 @@ def build(
 
 
 def build_by(
-    source: Any,
+    source: object,
     kernel: Kernel,
     columns: Sequence[str] | None = None,
     *,

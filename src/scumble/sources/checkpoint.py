@@ -184,7 +184,7 @@ class Checkpoint:
         self._file.let_go()
 
 
-def _json(value: Any) -> Any:
+def _json(value: object) -> Any:
     """A value as it comes back from JSON: tuples are lists."""
     if isinstance(value, dict):
         return {key: _json(inner) for key, inner in value.items()}
@@ -193,6 +193,6 @@ def _json(value: Any) -> Any:
     return value
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

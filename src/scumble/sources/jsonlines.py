@@ -243,7 +243,7 @@ def _numbers(values: list[Any]) -> pa.Array:
     )
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     if not isinstance(value, (bool, int, float)):
         return None
     try:
@@ -252,14 +252,14 @@ def _number(value: Any) -> float | None:
         return math.copysign(math.inf, value)
 
 
-def _text(value: Any) -> bytes | None:
+def _text(value: object) -> bytes | None:
     """The canonical text of a category, as the tables module writes it; of what has none, its JSON."""
     if isinstance(value, (dict, list)):
         return json.dumps(value, sort_keys=True).encode()
     return text_of(value)
 
 
-def _tokens(value: Any) -> list[bytes | None] | None:
+def _tokens(value: object) -> list[bytes | None] | None:
     if isinstance(value, str):
         return [text_of(token) for token in value.split()]
     if isinstance(value, list):

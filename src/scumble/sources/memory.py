@@ -27,7 +27,7 @@ Named = dict[str, Column]
 class MemorySource(Source):
     """An Arrow table, reader or batch, a pandas or polars frame, or an iterator of such."""
 
-    def __init__(self, tables: Any) -> None:
+    def __init__(self, tables: object) -> None:
         self._tables = _tables(tables)
         first = next(self._tables, None)
         if first is None:
@@ -79,7 +79,7 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
         )
 
 
-def _streamed(table: Any) -> Iterator[pa.RecordBatch]:
+def _streamed(table: object) -> Iterator[pa.RecordBatch]:
     """The batches of whatever speaks Arrow's C interface; one without rows, if there is none."""
     try:
         reader = pa.RecordBatchReader.from_stream(table)

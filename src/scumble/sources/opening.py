@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from scumble.errors import ParameterError, parameter
 from scumble.sources.formats import Options
@@ -11,7 +10,7 @@ from scumble.sources.source import Source
 
 
 def open_source(
-    source: Any,
+    source: object,
     *,
     table: str | None = None,
     query: str | None = None,
@@ -53,7 +52,7 @@ def open_source(
     return FileSource(paths, format=format, options=Options(delimiter, encoding.lower().replace("utf-8", "utf8")))
 
 
-def _paths(source: Any) -> list[str] | None:
+def _paths(source: object) -> list[str] | None:
     if isinstance(source, (str, os.PathLike)):
         return [os.fsdecode(source)]
     if isinstance(source, (list, tuple)) and source and all(isinstance(one, (str, os.PathLike)) for one in source):

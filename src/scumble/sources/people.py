@@ -71,7 +71,7 @@ class PersonLimit:
         self._counts = np.zeros(places, np.int32)
         self._persons = 0
 
-    def keep(self, persons: Any) -> np.ndarray:
+    def keep(self, persons: object) -> np.ndarray:
         """For a column of persons, which records pass. A missing person is a `DataError`: drop those first.
 
         The column may be a list, or an array or column of text, numbers or dates: 7, 7.0 and "7" are one person.
@@ -82,7 +82,7 @@ class PersonLimit:
         filtered_by_hand("PersonLimit")
         return self.pass_on(persons)
 
-    def pass_on(self, persons: Any) -> np.ndarray:
+    def pass_on(self, persons: object) -> np.ndarray:
         """`keep`, for those who tell the sketch themselves that records may be left out."""
         column = one_column(persons, "persons")
         try:
@@ -151,7 +151,7 @@ class PersonLimit:
         self._counts[found] = counts
         self._persons = len(counts)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         raise PrivacyError("A PersonLimit is not pickled or copied: it knows who is in the table.")
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ def read_ahead(
     done = threading.Event()
     failure: list[BaseException] = []
 
-    def put(item: Any) -> bool:
+    def put(item: object) -> bool:
         while not done.is_set():
             try:
                 waiting.put(item, timeout=_WAIT)

@@ -74,7 +74,7 @@ def plain_type(column: Column) -> Any:
             return kind
 
 
-def arrow_is_numeric(kind: Any) -> bool:
+def arrow_is_numeric(kind: object) -> bool:
     """Whether an Arrow type holds numbers, or nothing at all."""
     tests = (pt.is_integer, pt.is_floating, pt.is_boolean, pt.is_decimal, pt.is_null)
     return any(test(kind) for test in tests)
@@ -90,12 +90,12 @@ def describe(column: Column) -> str:
     return _KINDS.get(column.dtype.kind, f"values of type {column.dtype}")
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: object) -> bool:
     """Whether an Arrow type holds text."""
     return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
 
 
-def is_bytes(kind: Any) -> bool:
+def is_bytes(kind: object) -> bool:
     """Whether an Arrow type holds bytes."""
     return any(test(kind) for test in (pt.is_binary, pt.is_large_binary, pt.is_binary_view, pt.is_fixed_size_binary))
 
@@ -153,7 +153,7 @@ def _arrow_numbers(piece: pa.Array) -> np.ndarray:
     return np.where(nulls_of(piece), np.nan, values)
 
 
-def number(cell: Any) -> float:
+def number(cell: object) -> float:
     """One cell of a column of objects as a number; NaN if it is missing or no number. Text is not parsed."""
     if type(cell) is float:  # the most common kind, ahead of the rare ones
         return cell

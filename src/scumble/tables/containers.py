@@ -61,7 +61,7 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     return _from_protocol(X)
 
 
-def one_column(values: Any, what: str) -> Column:
+def one_column(values: object, what: str) -> Column:
     """A single column of any make. The cells of a list are its items, whatever they are."""
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise parameter(what, "one column", f"{values.ndim} axes")
@@ -94,7 +94,7 @@ def _named(columns: list[Column], names: Sequence[object], rows: int | None = No
     return Parts(columns, rows, known if len(known) == len(columns) else None)
 
 
-def _single(value: Any, name: str) -> Column:
+def _single(value: object, name: str) -> Column:
     if isinstance(value, list | tuple):  # under a name, each item is a cell, whatever it is
         return objects(value)
     parts = take_apart(value)
@@ -213,7 +213,7 @@ def _polars_column(series: Any) -> Column:
         return objects(series.to_list())
 
 
-def _from_protocol(X: Any) -> Parts:
+def _from_protocol(X: object) -> Parts:
     """Whatever speaks Arrow's C interface or NumPy's."""
     if isinstance(X, str | bytes) or X is None:
         raise DataError(f"`X` must be a table, got {type(X).__name__}. {_ACCEPTED}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ class Table:
         self.width = len(parts.columns)
 
     @classmethod
-    def of(cls, X: Any, *, columns: Sequence[str] | None = None, dimensions: int | None = None) -> Table:
+    def of(cls, X: object, *, columns: Sequence[str] | None = None, dimensions: int | None = None) -> Table:
         """Takes any table. ``columns`` picks by name, in that order (or names the columns of a table that has no
         names); ``dimensions`` is the number of columns that must result."""
         wanted = _checked(columns)

@@ -23,21 +23,6 @@ SIZE = ["--rows", "6", "--buckets", "16", "--seed", "3", "--design", "iid"]
 KERNEL = ["--columns", "x,y,thing", "--categories", "thing", "--bandwidth", "2", "--invalid", "drop"]
 EPSILON = ["--epsilon", "1"]
 
-NOTHING_PRIVATE = {
-    "plan": "reads no table",
-    "info": "reads a released file",
-    "query": "reads a released file",
-    "modes": "reads a released file",
-    "predict": "reads a fitted model; the rows it answers for are the analyst's",
-    "sample": "reads a released file",
-    "plot": "reads a released file",
-    "explore": "reads a released file",
-    "ledger": "writes what has been spent, which is public",
-    "audit": "makes its tables up",
-    "demo": "makes its town up",
-}
-"""Verbs that end in no release of a private table, and why."""
-
 
 def published(folder: Path, words: list[str], out: str = "out.scumble", given: bytes = b"") -> list[Any]:
     """Run a command: the file that it writes, and what it prints."""
