@@ -1,4 +1,4 @@
-"""Do 95 % intervals hold? Random conjunctions of one to four columns, on real and made-up tables."""
+"""Do 95 % intervals hold? Random conjunctions of one to four columns, on real and synthetic tables."""
 
 from __future__ import annotations
 

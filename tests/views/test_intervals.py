@@ -91,7 +91,7 @@ def test_no_other_weight_is_better(variance: float, correlation: float) -> None:
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
 def test_a_rehearsal_repeats_the_release(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Views of made-up rows, with noise of the stated variance: 6 σ of the mean square of 37 · 8 normals (Laplace: of
+    """Views of synthetic rows, with noise of the stated variance: 6 σ of the mean square of 37 · 8 normals (Laplace: of
     kurtosis 6) is 6 · √(5/296) = 0.78 of it; the seed is fixed."""
     seen = evidence(table(), 30.0, 1, law)
     parts = rehearse(seen, law, 7)

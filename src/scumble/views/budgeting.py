@@ -19,7 +19,7 @@ equal shares of all pairs. Rarer levels are pooled (`grouping`).
 
 **Which pairs.** With ε alone the noise of a pair grows with their number, and below m* of about 7 few well chosen pairs
 tell more than all of them; below about 3 none tells anything. Gaussian noise grows with the square root only, and all
-pairs are best until m* is 3. The constants were chosen on one table (Adult) and on made-up ones.
+pairs are best until m* is 3. The constants were chosen on one table (Adult) and on synthetic ones.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ counts err in ways that rehearsals seldom show: below 0.3 % of the records the v
 What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
 groups tell the conditions; no view, nothing. A condition's variance p(1 − p) is that between groups and that within
 them, T = B + W, and the unseen part of two conditions is T₁T₂ − B₁B₂ (T₁T₂ without a view). It may be correlated:
-random conditions of two columns were, with a root mean square of φ = 0.13, on Adult (0.08 to 0.13 on made-up tables).
+random conditions of two columns were, with a root mean square of φ = 0.13, on Adult (0.08 to 0.13 on synthetic tables).
 So each pair adds φ² times its unseen part, times the squared share of the other conditions; half of φ where pairs were
 measured, as what they tell comes first.
 """
@@ -124,7 +124,7 @@ class Reading:
         return _Variances(mean, float(share @ (weights - mean) ** 2), float(masses @ (means - mean) ** 2))
 
     def _both(self, own: Estimate, modelled: Estimate, condition: Condition, off: Floats) -> Estimate:
-        """Cells and model together. They share noise, so what both err by is rehearsed, too."""
+        """Cells and model together. They share noise, so what both err by is also rehearsed."""
         value, weight = combined(own, modelled, SHARED_NOISE)
         errors = []
         for rehearsal, model_off in zip(self._rehearsals, off, strict=True):

@@ -3,7 +3,7 @@
     p(x) = Σ_k w_k Π_j A_j[k, x_j]
 
 K components, each of which draws every column by itself: within a component the columns are independent, and all
-dependence lies in which component it is. Sums over all cells of the table (there may be 10²⁰) factor, so that every
+dependence lies in which component it is. Sums over all cells of the table (there may be 10²⁰) factor, so every
 question is a few products of small matrices:
 
 - the share of records in a product of conditions, with weight v_j(x_j) on column j: Σ_k w_k Π_j (A_j v_j)_k;

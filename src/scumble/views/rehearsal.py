@@ -1,4 +1,4 @@
-"""How far answers are off: the whole release rehearsed on made-up tables, whose truth is known.
+"""How far answers are off: the whole release rehearsed on synthetic tables, whose truth is known.
 
 1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
    noise, towards a χ² of ¾ per cell): a world with less structure than the table would make the rehearsals too easy.
@@ -38,12 +38,12 @@ MOST_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A release of a made-up table.
+    """A release of a synthetic table.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n, columns)
-        The made-up records; none if the world itself was the table.
+        The synthetic records; none if the world itself was the table.
     world : Mixture
         What they were drawn from.
     evidence : Evidence
@@ -62,7 +62,7 @@ class Rehearsal:
 
     @property
     def size(self) -> float:
-        """How many records the made-up table has."""
+        """How many records the synthetic table has."""
         return float(len(self.rows)) or self.records
 
     def error(self, condition: Condition) -> tuple[float, float]:
@@ -93,7 +93,7 @@ class Rehearsal:
 def rehearse(
     evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int = REHEARSALS
 ) -> list[Rehearsal]:
-    """Release made-up tables as the true one was released, two at a time.
+    """Release synthetic tables as the true one was released, two at a time.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def rehearse(
 def _exact(
     view: View, evidence: Evidence, rows: Integers, grouped: Sequence[npt.NDArray[np.int32]], world: Mixture
 ) -> Floats:
-    """The view's cells of the made-up table."""
+    """The view's cells of the synthetic table."""
     groups = [
         evidence.groups[j] if len(view.columns) > 1 else np.arange(evidence.columns[j].levels) for j in view.columns
     ]

@@ -1,5 +1,5 @@
 // BLAKE2b (RFC 7693) with a digest of 8 bytes and scumble's personalisation: a number for every category, the twin of
-// `scumble.tables.hashing`. Texts are few and short, so that plain big integers are fast enough.
+// `scumble.tables.hashing`. Texts are few and short, so plain big integers are fast enough.
 
 const MASK = (1n << 64n) - 1n;
 const START = [

@@ -69,17 +69,17 @@ export class RowsReader {
       const size = end - starts[block];
       sum.fill(0);
       add(starts[block], end);
-      let strangers = 0;
-      for (let row = starts[block]; row < end; row++) strangers += shift[row];
+      let collisions = 0;
+      for (let row = starts[block]; row < end; row++) collisions += shift[row];
       const weight = size / rows;
       const square = weight * weight;
       squares += square;
       if (block === 0) {
-        for (let i = 0; i < n; i++) pilot[i] = ((sum[i] - strangers) * gain) / size;
+        for (let i = 0; i < n; i++) pilot[i] = ((sum[i] - collisions) * gain) / size;
         continue;
       }
       for (let i = 0; i < n; i++) {
-        const apart = ((sum[i] - strangers) * gain) / size - pilot[i];
+        const apart = ((sum[i] - collisions) * gain) / size - pilot[i];
         drift[i] += weight * apart;
         first[i] += square * apart;
         second[i] += square * apart * apart;

@@ -46,7 +46,7 @@ function quote(cell) {
 
 // The cells of the release's columns, one array a column, out of a table with a line of names. Throws words for people.
 export function columnsOf(rows, columns, read) {
-  if (rows.length < 2) throw new Error("Give a line with the columns' names, then one point a line.");
+  if (rows.length < 2) throw new Error("Give a line with the columns' names, then one point per line.");
   const names = rows[0].map((name) => name.trim());
   return columns.map((column) => {
     const j = names.indexOf(column.name);

@@ -28,14 +28,14 @@ export function valuesField({ columns }, state, j) {
   const { name } = columns[j];
   const input = h("textarea", {
     rows: 3,
-    "aria-label": `Values of ${name} to compare, one a line`,
+    "aria-label": `Values of ${name} to compare, one per line`,
     onchange: () => state.set({ categories: replaced(state.categories, j, differentLines(input.value)) }),
   });
   input.value = state.categories[j].join("\n");
   return labelled(
     `Values of ${name}`,
     input,
-    "One a line. A release does not list them: write those you want to compare.",
+    "One per line. A release does not list them: write those you want to compare.",
   );
 }
 

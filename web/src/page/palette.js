@@ -1,4 +1,4 @@
-// Colours for both themes. Pictures carry them as attributes, so that a downloaded one looks the same anywhere.
+// Colours for both themes. Pictures carry them as attributes, so a downloaded one looks the same anywhere.
 
 import { interpolateOrRd, interpolateYlGnBu } from "d3-scale-chromatic";
 import { interpolateRgbBasis } from "d3-interpolate";

@@ -37,7 +37,7 @@ export function points(exhibit, state) {
     h(
       "p",
       { class: "hint", id: "csv-hint" },
-      `Paste here or drop a file: a first line with the columns ${usableNames.join(", ")}, then one point a line. It stays on this page.`,
+      `Paste here or drop a file: a first line with the columns ${usableNames.join(", ")}, then one point per line. It stays on this page.`,
     ),
     classifier ? segments("csv-kind", "Answer with", SHOWS, kind, (value) => (kind = value)) : null,
     h("div", { class: "buttons" }, button("Answer", ask, { class: "main" }), labelled("or a file", file)),

@@ -49,7 +49,7 @@ export function firstState(exhibit, theme) {
     ranges,
     categories: columns.map((column) => [...column.values]),
     here: null, // the cross-hair, as values {x, y}
-    byKey: false, // whether a key put it there, so that it stays when the pointer leaves
+    byKey: false, // whether a key put it there, so it stays when the pointer leaves
     marks: [], // {letter, cells}
     theme, // "light", "dark" or null: as the system has it
     started: 0, // when the picture was asked for
