@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from scumble.cli.arguments import bounds_for
+from scumble.cli.arguments import bounds_for, promised
 from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
@@ -43,10 +43,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
             bounds=bounds_for(args.bounds, columns, lambda name: roles[name] == "number"),
             n=args.n,
             seed=args.seed,
-            epsilon=args.epsilon,
-            delta=args.delta,
-            neighbors=args.neighbors,
-            records_per_person=args.records_per_person,
+            **promised(args, "the privacy budget, such as 1"),
             invalid=args.invalid,
             threads=args.threads,
             allow_empty=args.allow_empty,

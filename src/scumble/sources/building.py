@@ -11,6 +11,7 @@ from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.sketch import release_disjoint
 from scumble.sources.apart import require_apart
@@ -41,8 +42,10 @@ class Build:
         self.running = sorted_out(Running, options)
         self.size = sorted_out(Size, options)
         self.groups = sorted_out(Groups, options)
-        promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person")
-        self.budget = Budget(**{"epsilon": 1.0, **promised})
+        promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
+        if all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu")):
+            promised["epsilon"] = 1.0
+        self.budget = Budget.of(**promised)
         book = _taken(options, "ledger", "dataset", "part")
         self.groups.require_hidden(self.budget)
         if self.running.noise_first and self.groups.person_column is not None:
@@ -102,6 +105,8 @@ class Build:
             "person_column": self.groups.person_column,
             "noise_first": self.running.noise_first,
         }
+        if self.budget.rho is not None:
+            about["rho"] = str(self.budget.rho)
         return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
 
     def count(self, progress: Report | None = None) -> Tally:
@@ -145,10 +150,12 @@ def build(
     kernel: Kernel,
     columns: Sequence[str] | None = None,
     *,
-    epsilon: float = 1.0,
-    delta: float = 0.0,
+    epsilon: Number | None = None,
+    delta: Number = 0.0,
     neighbors: str = "add-remove",
     records_per_person: int = 1,
+    rho: Number | None = None,
+    mu: Number | None = None,
     progress: Report | None = None,
     **options: Any,
 ) -> Release:
@@ -164,7 +171,9 @@ def build(
     columns : sequence of str or None
         The columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
-        The budget; see :meth:`scumble.Sketch.release`.
+        The budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said.
+    rho, mu : float or None
+        The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None
         The size. None and "auto" let the plan choose, for the given budget.
     n : int or None
@@ -205,6 +214,7 @@ def build(
     if "label" in options or "classes" in options:
         raise ParameterError("`build` makes one release. Hint: `scumble.build_by` makes one per class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
+    options |= {"rho": rho, "mu": mu}
     job = Build(source, kernel, columns, **options)
     job.count(progress)
     release = job.release()
