@@ -1,0 +1,233 @@
+"""The tables: what is publicly known of their columns, and their rows as integer codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scumble.views.grouping import Column
+
+CELLS = 64
+"""Fine cells of a number, unless whole numbers are fewer."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number between public bounds: equal cells, or equal ratios with a cell for zero and below."""
+
+    low: float
+    high: float
+    whole: bool = False
+    log: bool = False
+
+    @property
+    def edges(self) -> np.ndarray:
+        if self.log:
+            start = 1.0 if self.low <= 0 else self.low
+            grown = np.geomspace(start, self.high * (1 + 1e-9), CELLS + 1)
+            grown = np.unique(np.round(grown)) if self.whole else grown
+            return np.concatenate([[min(self.low, 0.0)], grown]) if self.low <= 0 else grown
+        if self.whole and self.high - self.low < 128:
+            return np.arange(self.low, self.high + 2) - 0.5
+        return np.linspace(self.low, self.high * (1 + 1e-9), CELLS + 1)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The middle of each cell."""
+        edges = self.edges
+        middles = (edges[1:] + edges[:-1]) / 2
+        if self.log and self.low == 0:
+            middles[0] = 0.0
+        return middles
+
+    def encode(self, cells: Any) -> np.ndarray:
+        numbers = np.asarray(cells, float)
+        codes = np.searchsorted(self.edges, numbers, side="right") - 1
+        return np.clip(codes, 0, len(self.edges) - 2)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of integer codes, and what its columns are."""
+
+    name: str
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    values: tuple[np.ndarray | None, ...]
+    """For numbers the middle of each cell; None for categories."""
+    codes: np.ndarray
+    target: int
+
+    def split(self, test: float = 0.2) -> tuple[Table, Table]:
+        """Private and test rows, the same for everybody."""
+        order = np.random.default_rng(0).permutation(len(self.codes))
+        cut = round(len(order) * (1 - test))
+        parts = (order[:cut], order[cut:])
+        private, tested = (
+            Table(self.name, self.names, self.columns, self.values, self.codes[p], self.target) for p in parts
+        )
+        return private, tested
+
+
+ADULT: dict[str, Number | None] = {
+    "age": Number(17, 90, whole=True),
+    "workclass": None,
+    "fnlwgt": Number(10_000, 1_500_000, log=True),
+    "education": None,
+    "education_num": Number(1, 16, whole=True),
+    "marital_status": None,
+    "occupation": None,
+    "relationship": None,
+    "race": None,
+    "sex": None,
+    "capital_gain": Number(0, 99_999, whole=True, log=True),
+    "capital_loss": Number(0, 5_000, whole=True, log=True),
+    "hours_per_week": Number(1, 99, whole=True),
+    "native_country": None,
+    "income": None,
+}
+DIAMONDS: dict[str, Number | None] = {
+    "carat": Number(0.2, 5.1, log=True),
+    "cut": None,
+    "color": None,
+    "clarity": None,
+    "depth": Number(50, 75),
+    "table": Number(50, 75),
+    "price": Number(300, 20_000, log=True),
+    "x": Number(3, 11),
+    "y": Number(3, 11),
+    "z": Number(1.5, 7.5),
+}
+BANK: dict[str, Number | None] = {
+    "age": Number(18, 95, whole=True),
+    "job": None,
+    "marital": None,
+    "education": None,
+    "default": None,
+    "balance": Number(-2_000, 20_000),
+    "housing": None,
+    "loan": None,
+    "contact": None,
+    "day": Number(1, 31, whole=True),
+    "month": None,
+    "duration": Number(0, 5_000, whole=True, log=True),
+    "campaign": Number(1, 64, whole=True),
+    "pdays": Number(-1, 900, whole=True, log=True),
+    "previous": Number(0, 60, whole=True),
+    "poutcome": None,
+    "y": None,
+}
+CREDIT: dict[str, Number | None] = {
+    "LIMIT_BAL": Number(10_000, 1_000_000, log=True),
+    "SEX": None,
+    "EDUCATION": None,
+    "MARRIAGE": None,
+    "AGE": Number(21, 80, whole=True),
+    **{f"PAY_{i}": Number(-2, 8, whole=True) for i in (0, 2, 3, 4, 5, 6)},
+    **{f"BILL_AMT{i}": Number(0, 1_000_000, whole=True, log=True) for i in range(1, 7)},
+    **{f"PAY_AMT{i}": Number(0, 1_000_000, whole=True, log=True) for i in range(1, 7)},
+    "default.payment.next.month": None,
+}
+COMPAS: dict[str, Number | None] = {
+    "sex": None,
+    "age": Number(18, 96, whole=True),
+    "age_cat": None,
+    "race": None,
+    "juv_fel_count": Number(0, 20, whole=True),
+    "juv_misd_count": Number(0, 20, whole=True),
+    "juv_other_count": Number(0, 20, whole=True),
+    "priors_count": Number(0, 40, whole=True),
+    "days_b_screening_arrest": Number(-30, 30, whole=True),
+    "c_charge_degree": None,
+    "decile_score": Number(1, 10, whole=True),
+    "score_text": None,
+    "v_decile_score": Number(1, 10, whole=True),
+    "v_score_text": None,
+    "two_year_recid": None,
+}
+KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
+    "adult": (ADULT, "income"),
+    "diamonds": (DIAMONDS, "cut"),
+    "bank": (BANK, "y"),
+    "credit": (CREDIT, "default.payment.next.month"),
+    "compas": (COMPAS, "two_year_recid"),
+}
+
+
+def load(name: str, folder: Path) -> Table:
+    """A table from `folder`/name.parquet or .csv."""
+    import pandas as pd
+
+    known, target = KNOWN[name]
+    path = folder / f"{name}.parquet"
+    frame = pd.read_parquet(path) if path.exists() else pd.read_csv(folder / f"{name}.csv", sep=None, engine="python")
+    return encoded(name, frame, known, target)
+
+
+def encoded(name: str, frame: Any, known: dict[str, Number | None], target: str) -> Table:
+    """Codes of a frame. The vocabularies of these public tables are taken as known, with a level for missing cells."""
+    columns: list[Column] = []
+    values: list[np.ndarray | None] = []
+    codes = []
+    for column, number in known.items():
+        cells = frame[column]
+        missing = cells.isna().to_numpy()
+        if number is None:
+            words, code = np.unique(cells.astype(str).where(~missing, "missing").to_numpy(str), return_inverse=True)
+            columns.append(Column(len(words)))
+            values.append(None)
+            codes.append(code)
+            continue
+        code = number.encode(np.where(missing, number.low, cells.to_numpy(float)))
+        levels = len(number.values)
+        if missing.any():
+            code = np.where(missing, levels, code)
+        columns.append(Column(levels + bool(missing.any()), levels))
+        values.append(np.append(number.values, number.values.mean()) if missing.any() else number.values)
+        codes.append(code)
+    names = tuple(known)
+    return Table(name, names, tuple(columns), tuple(values), np.stack(codes, 1).astype(np.int64), names.index(target))
+
+
+def made_up(name: str, rows: int, seed: int, kinds: Sequence[int] = (2, 5, 12, 40, -60, -60, -30, 8, 3, -99)) -> Table:
+    """A synthetic mixed table; negative kinds are numbers. Structures differ on purpose from mixtures of products."""
+    generator = np.random.default_rng(seed)
+    hidden = generator.standard_normal((rows, 3))
+    if name == "chain":  # each column depends on the one before
+        signals = [generator.standard_normal(rows)]
+        for _ in kinds[1:]:
+            signals.append(0.8 * signals[-1] + 0.6 * generator.standard_normal(rows))
+    elif name == "interactions":  # third-order structure: products of hidden signs
+        signs = np.sign(hidden)
+        signals = [
+            signs[:, i % 3] * signs[:, (i + 1) % 3] * np.abs(generator.standard_normal(rows))
+            if i % 2
+            else hidden[:, i % 3] + 0.3 * generator.standard_normal(rows)
+            for i in range(len(kinds))
+        ]
+    elif name == "curved":  # functions of few factors, little noise
+        signals = [
+            np.sin((1 + i % 3) * hidden[:, i % 3])
+            + hidden[:, (i + 1) % 3] ** 2 * (i % 2)
+            + 0.1 * generator.standard_normal(rows)
+            for i in range(len(kinds))
+        ]
+    else:  # "independent"
+        signals = [generator.standard_normal(rows) for _ in kinds]
+    columns, codes = [], []
+    for kind, signal in zip(kinds, signals, strict=True):
+        levels = abs(kind)
+        if kind < 0:
+            code = np.clip(((signal + 4) / 8 * levels).astype(int), 0, levels - 1)
+        else:
+            bounds = np.quantile(signal, np.cumsum(generator.dirichlet(np.full(levels, 0.7)))[:-1])
+            code = generator.permutation(levels)[np.searchsorted(bounds, signal)]
+        columns.append(Column(levels, levels if kind < 0 else 0))
+        codes.append(code)
+    values = tuple(np.arange(c.levels, dtype=float) if c.ordered else None for c in columns)
+    names = tuple(f"c{i}" for i in range(len(kinds)))
+    return Table(name, names, tuple(columns), values, np.stack(codes, 1).astype(np.int64), 0)

@@ -1,0 +1,123 @@
+"""What was measured: noisy counts of views, their variances, and the columns they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.errors import parameter
+from scumble.views.grouping import Column
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class View:
+    """The noisy cross-table of no, one or two columns.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Which columns, in rising order. None: the number of records.
+    counts : ndarray of float
+        One axis a column: all levels of a single column, the groups of levels of a pair.
+    variance : float
+        That of a cell's noise.
+    """
+
+    columns: tuple[int, ...]
+    counts: Floats
+    variance: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All views of a table.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    groups : tuple of ndarray of int
+        For each column the group of each level (`grouping.groups`): the levels of pairs.
+    views : tuple of View
+        What was measured; every column alone is among it.
+    """
+
+    columns: tuple[Column, ...]
+    groups: tuple[Integers, ...]
+    views: tuple[View, ...]
+
+    def __post_init__(self) -> None:
+        alone = {view.columns[0] for view in self.views if len(view.columns) == 1}
+        if alone != set(range(len(self.columns))):
+            raise parameter("views", "all columns alone, and pairs", f"{len(alone)} of {len(self.columns)} alone")
+        for view in self.views:
+            wanted = self._shape(view.columns)
+            if view.counts.shape != wanted or not view.variance >= 0:
+                raise parameter(
+                    f"view {view.columns}", f"of shape {wanted}, its variance not negative", view.counts.shape
+                )
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many groups each column has."""
+        return tuple(int(group.max()) + 1 for group in self.groups)
+
+    @cached_property
+    def count(self) -> float:
+        """The number of records: the totals of all views, by inverse variance; at least one."""
+        totals = np.array([view.counts.sum() for view in self.views])
+        variances = np.array([max(view.variance, 1e-12) * view.counts.size for view in self.views])
+        return max(1.0, float((totals / variances).sum() / (1 / variances).sum()))
+
+    def single(self, column: int) -> View:
+        """A column alone."""
+        return next(view for view in self.views if view.columns == (column,))
+
+    def pair(self, columns: tuple[int, int]) -> View | None:
+        """Two columns, if they were measured together."""
+        return next((view for view in self.views if view.columns == columns), None)
+
+    @cached_property
+    def shapes(self) -> tuple[Floats, ...]:
+        """For each column the shares of levels within their groups, as its noisy single counts show them."""
+        return tuple(
+            shape_within(self.single(j).counts, self.single(j).variance, group) for j, group in enumerate(self.groups)
+        )
+
+    def _shape(self, columns: Sequence[int]) -> tuple[int, ...]:
+        if len(columns) == 1:
+            return (self.columns[columns[0]].levels,)
+        return tuple(self.sizes[j] for j in columns)
+
+
+def shape_within(counts: Floats, variance: float, group: Integers) -> Floats:
+    """The share of each level in its group: noisy counts, drawn towards equal shares as far as they are noise.
+
+    In a group of m levels, noise alone makes the counts scatter around their mean by (m − 1)·variance in the summed
+    square. The excess of the scatter over that is structure. So the deviations from the mean are kept by the factor
+    1 − (m − 1)·variance/scatter, or not at all (James & Stein 1961; positive part), and then made a distribution.
+    """
+    share = np.empty(len(counts))
+    for g in range(int(group.max()) + 1):
+        within = np.flatnonzero(group == g)
+        part = counts[within]
+        mean = part.mean()
+        scatter = float(((part - mean) ** 2).sum())
+        kept = max(0.0, 1.0 - (len(within) - 1) * variance / scatter) if scatter > 0 else 0.0
+        total = part.sum()
+        share[within] = simplex((mean + kept * (part - mean)) / total) if total > 0 else 1.0 / len(within)
+    return share
+
+
+def simplex(values: Floats) -> Floats:
+    """The nearest distribution (Euclidean): subtract what makes the positive parts sum to one (Held et al. 1974)."""
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(values) + 1)
+    return np.maximum(values - excess[np.flatnonzero(falling > excess)[-1]], 0.0)

@@ -1,0 +1,136 @@
+"""How far answers are off: the whole release rehearsed on made-up tables, whose truth is known.
+
+1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
+   noise, towards a χ² of ¾ per cell): a world with less structure than the table would make the rehearsals too easy.
+2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
+   model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
+
+What a rehearsal adds is no protection but an imitation of it, so it comes from an ordinary seeded generator: errors are
+a function of what is public, and the same each time.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.views.budgeting import Law
+from scumble.views.evidence import Evidence, View
+from scumble.views.fitting import COMPONENTS, fitted
+from scumble.views.mixture import Condition, Mixture
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+REHEARSALS = 8
+WORLD_COMPONENTS = 200
+WORLD_GOAL = 0.75
+REHEARSED_FITS = 2
+"""Fewer than in earnest: sooner done, and errors a little too large rather than too small."""
+THREADS = 2
+MOST_ROWS = 100_000
+"""Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A release of a made-up table.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n, columns)
+        The made-up records; none if the world itself was the table.
+    world : Mixture
+        What they were drawn from.
+    evidence : Evidence
+        Their noisy views.
+    model : Mixture
+        What was fitted to those.
+    records : float
+        How many records the world has, where it was the table.
+    """
+
+    rows: Integers
+    world: Mixture
+    evidence: Evidence
+    model: Mixture
+    records: float = 0.0
+
+    @property
+    def size(self) -> float:
+        """How many records the made-up table has."""
+        return float(len(self.rows)) or self.records
+
+    def truth(self, condition: Condition) -> float:
+        """The true share of records that meet a condition."""
+        if not len(self.rows):
+            return self.world.share(condition)
+        total = 0.0
+        for coefficient, product in condition:
+            weight: Floats | float = 1.0
+            for j, weights in product.items():
+                weight = weight * np.asarray(weights, float).take(self.rows[:, j])
+            total += coefficient * float(np.mean(weight))
+        return total
+
+
+def rehearse(
+    evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int = REHEARSALS
+) -> list[Rehearsal]:
+    """Release made-up tables as the true one was released, two at a time.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The noisy views of the true table.
+    law : {"laplace", "gaussian"}
+        The law of their noise.
+    seed : int
+        The release's own number.
+    components : int
+        With how many components fits begin: what the true table's needed.
+    times : int
+        How often.
+    """
+    world = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    count = round(evidence.count)
+    kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
+
+    def once(number: int) -> Rehearsal:
+        generator = np.random.default_rng([seed, number])
+        rows = world.draw(count if count <= MOST_ROWS else 0, generator)
+        imitated = tuple(
+            replace(view, counts=_exact(view, evidence, rows, world) + _noise(view, law, generator))
+            for view in evidence.views
+        )
+        repeated = replace(evidence, views=imitated)
+        model = fitted(repeated, seed + 1 + number, fits=REHEARSED_FITS, components=components)
+        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, model, evidence.count)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(once, range(times)))
+
+
+def _exact(view: View, evidence: Evidence, rows: Integers, world: Mixture) -> Floats:
+    """The view's cells of the made-up table."""
+    groups = [
+        evidence.groups[j] if len(view.columns) > 1 else np.arange(evidence.columns[j].levels) for j in view.columns
+    ]
+    if not len(rows):
+        cells = world.table(view.columns)
+        for axis, group in enumerate(groups):
+            cells = np.moveaxis(np.tensordot(np.eye(int(group.max()) + 1)[group], cells, (0, axis)), 0, axis)
+        return cells * evidence.count
+    flat = np.zeros(len(rows), np.int64)
+    for j, group, size in zip(view.columns, groups, view.counts.shape, strict=True):
+        flat = flat * size + group[rows[:, j]]
+    return np.bincount(flat, minlength=view.counts.size).reshape(view.counts.shape).astype(float)
+
+
+def _noise(view: View, law: Law, generator: np.random.Generator) -> Floats:
+    if law == "laplace":
+        return generator.laplace(scale=np.sqrt(view.variance / 2), size=view.counts.shape)
+    return generator.normal(scale=np.sqrt(view.variance), size=view.counts.shape)

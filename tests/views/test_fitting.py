@@ -1,0 +1,166 @@
+"""The fit: its gradient, that it finds what can be represented, and that it is the same each time."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scumble.errors import ParameterError
+from scumble.views.evidence import Evidence, View, shape_within, simplex
+from scumble.views.fitting import Descent, Targets, fitted
+from scumble.views.grouping import Column
+from scumble.views.mixture import Mixture
+
+SIZES = (3, 4, 2, 5)
+COLUMNS = tuple(Column(size) for size in SIZES)
+ITSELF = tuple(np.arange(size) for size in SIZES)
+
+
+def world(components: int = 3, seed: int = 0) -> Mixture:
+    generator = np.random.default_rng(seed)
+    columns = tuple(generator.dirichlet(np.ones(size), components) for size in SIZES)
+    return Mixture(generator.dirichlet(np.full(components, 5.0)), columns)
+
+
+def exact(model: Mixture, count: float = 1000.0, variance: float = 1.0) -> Evidence:
+    """All its singles and pairs, without noise."""
+    marginals = [(j,) for j in range(len(SIZES))] + list(itertools.combinations(range(len(SIZES)), 2))
+    views = [View(columns, count * model.table(columns), variance) for columns in marginals]
+    return Evidence(COLUMNS, ITSELF, (View((), np.array(count), variance), *views))
+
+
+def slow_chi(evidence: Evidence, model: Mixture) -> float:
+    """χ² per cell by its definition."""
+    views = [view for view in evidence.views if view.columns]
+    total = sum(
+        float(((evidence.count * model.table(view.columns) - view.counts) ** 2 / view.variance).sum()) for view in views
+    )
+    return total / sum(view.counts.size for view in views)
+
+
+def as_mixture(fit: Descent) -> Mixture:
+    weights, stack = fit.distribution()
+    return Mixture(weights, tuple(np.split(stack, np.cumsum(SIZES)[:-1], axis=1)))
+
+
+def doubled(targets: Targets) -> Targets:
+    """In float64: differences of float32 are too coarse for slopes."""
+    names = ("pairs", "pair_precision", "singles", "single_precision")
+    return replace(targets, **{name: getattr(targets, name).astype(np.float64) for name in names})
+
+
+def test_chi_is_what_it_says_and_its_gradient_is_its_slope() -> None:
+    evidence = exact(world(), variance=7.0)
+    fit = Descent(doubled(Targets.of(evidence)), 4, np.random.default_rng(1))
+    fit.logs = fit.logs.astype(np.float64)
+    fit.logs[:, -1] = [0.3, -0.2, 0.0, 0.5]
+    chi, gradient = fit.gradient()
+    assert chi == pytest.approx(slow_chi(evidence, as_mixture(fit)), rel=1e-5)
+    at, step = fit.logs.copy(), 1e-5
+    for place in np.ndindex(*at.shape):
+        ends = []
+        for sign in (1, -1):
+            fit.logs = at.copy()
+            fit.logs[place] += sign * step
+            ends.append(fit.gradient()[0])
+        assert gradient[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-5)
+
+
+def test_what_a_mixture_can_say_is_found() -> None:
+    """Without noise: all pairs to 1 in 1,000 of the records, from five starts."""
+    truth = world()
+    evidence = exact(truth, variance=0.01)
+    for seed in range(5):
+        model = fitted(evidence, seed, goal=0.5)
+        for pair in itertools.combinations(range(len(SIZES)), 2):
+            np.testing.assert_allclose(model.table(pair), truth.table(pair), atol=1e-3)
+
+
+def test_a_fit_stops_at_its_goal() -> None:
+    generator = np.random.default_rng(2)
+    clean = exact(world(), variance=100.0)
+    noisy = replace(
+        clean, views=tuple(replace(v, counts=v.counts + generator.normal(0, 10, v.counts.shape)) for v in clean.views)
+    )
+    reached = [slow_chi(noisy, fitted(noisy, 0, fits=1, goal=goal)) for goal in (3.0, 1.5, 0.8)]
+    assert reached[0] > reached[1] > reached[2]
+    assert all(chi <= goal for chi, goal in zip(reached, (3.0, 1.5, 0.8), strict=True))
+
+
+def test_the_same_seed_gives_the_same_model() -> None:
+    evidence = exact(world(), variance=25.0)
+    one, other, third = fitted(evidence, 5), fitted(evidence, 5), fitted(evidence, 6)
+    assert np.array_equal(one.weights, other.weights)
+    assert all(np.array_equal(a, b) for a, b in zip(one.columns, other.columns, strict=True))
+    assert not np.array_equal(one.weights, third.weights)
+
+
+def test_components_double_where_few_cannot_reach_the_goal() -> None:
+    """A 12 × 12 diagonal has rank 12: one component cannot say it, nor can eight."""
+    columns = (Column(12), Column(12))
+    views = (View((0,), np.full(12, 50.0), 1.0), View((1,), np.full(12, 50.0), 1.0), View((0, 1), np.eye(12) * 50, 1.0))
+    evidence = Evidence(columns, (np.arange(12),) * 2, views)
+    assert len(fitted(evidence, 0, fits=1, components=1, most=1).weights) == 1
+    assert len(fitted(evidence, 0, fits=1, components=1).weights) >= 12
+
+
+def test_columns_of_no_pair_stay_independent() -> None:
+    truth = world()
+    whole = exact(truth)
+    views = tuple(v for v in whole.views if len(v.columns) < 2)
+    model = fitted(replace(whole, views=views), 0)
+    np.testing.assert_allclose(model.table([0, 1]), np.outer(model.table([0]), model.table([1])), atol=1e-9)
+    one = tuple(v for v in whole.views if len(v.columns) < 2 or v.columns == (0, 1))
+    model = fitted(replace(whole, views=one), 0)
+    np.testing.assert_allclose(model.table([0, 1]), truth.table([0, 1]), atol=5e-3)
+    np.testing.assert_allclose(model.table([2, 3]), np.outer(model.table([2]), model.table([3])), atol=5e-3)
+
+
+def test_levels_within_a_group_have_the_shares_of_the_single_column() -> None:
+    columns = (Column(4, 4), Column(2))
+    groups = (np.array([0, 0, 1, 1]), np.arange(2))
+    views = (
+        View((0,), np.array([30.0, 10.0, 40.0, 20.0]), 1e-6),
+        View((1,), np.array([60.0, 40.0]), 1e-6),
+        View((0, 1), np.array([[30.0, 10.0], [30.0, 30.0]]), 1e-6),
+    )
+    model = fitted(Evidence(columns, groups, views), 0, goal=1000.0)
+    table = model.table([0, 1])
+    np.testing.assert_allclose(table[0] / table[1], 3.0, rtol=1e-4)
+    np.testing.assert_allclose(table[2] / table[3], 2.0, rtol=1e-4)
+
+
+def test_shapes_that_are_all_noise_are_equal_shares() -> None:
+    counts = np.array([3.0, -2.0, 1.0, 500.0, 100.0])
+    shape = shape_within(counts, 100.0, np.array([0, 0, 0, 1, 1]))
+    np.testing.assert_allclose(shape[:3], 1 / 3)
+    assert shape[3] == pytest.approx(5 / 6, abs=0.01)
+    assert shape_within(np.array([-3.0, -4.0]), 1.0, np.zeros(2, int)).tolist() == [0.5, 0.5]
+
+
+def test_the_nearest_distribution() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        values = generator.normal(0.2, 0.5, 6)
+        nearest = simplex(values)
+        assert nearest.min() >= 0
+        assert nearest.sum() == pytest.approx(1)
+        others = generator.dirichlet(np.full(6, 0.5), 200)
+        assert ((nearest - values) ** 2).sum() <= ((others - values) ** 2).sum(axis=1).min() + 1e-12
+
+
+def test_the_number_of_records_is_the_mean_of_all_totals_by_inverse_variance() -> None:
+    views = (View((), np.array(100.0), 1.0), View((0,), np.array([50.0, 60.0]), 2.0))
+    assert Evidence((Column(2),), (np.arange(2),), views).count == pytest.approx((100 + 110 / 4) / (1 + 1 / 4))
+    empty = (View((0,), np.array([-5.0, -6.0]), 2.0),)
+    assert Evidence((Column(2),), (np.arange(2),), empty).count == 1
+
+
+def test_evidence_must_fit_its_columns() -> None:
+    with pytest.raises(ParameterError, match="alone"):
+        Evidence((Column(2),), (np.arange(2),), ())
+    with pytest.raises(ParameterError, match="shape"):
+        Evidence((Column(2),), (np.arange(2),), (View((0,), np.ones(3), 1.0),))
