@@ -14,7 +14,7 @@ from scumble.views.budgeting import Law
 from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
-from scumble.views.intervals import Reading, conditions, error_law, gamma_regression
+from scumble.views.intervals import Reading, conditions, error_law, gamma_regression, mean_square
 from scumble.views.rehearsal import rehearse
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
@@ -106,7 +106,19 @@ def test_a_rehearsal_repeats_the_release(law: Law, monkeypatch: pytest.MonkeyPat
         asked = [(1.0, {0: [1, 1, 0, 0, 0, 0.5], 2: [0, 1, 1, 0]})]
         slow = np.mean([asked[0][1][0][x] * asked[0][1][2][z] for x, _, z in part.rows.tolist()])
         assert part.truth(asked) == pytest.approx(slow)
+        yes = ((part.rows[:, 0] < 3) & (part.rows[:, 1] == 2)).mean()
+        assert part.truth([(1.0, {0: [1, 1, 1, 0, 0, 0], 1: [0, 0, 1]})]) == pytest.approx(yes)
+        assert part.truth([(1.0, {}), (-0.5, {})]) == 0.5
+        counts = [fit.share(asked) * part.evidence.count for fit in part.fits]
+        error, variance = part.error(asked)
+        assert error == pytest.approx(np.mean(counts) - slow * len(part.rows))
+        assert variance == pytest.approx((counts[0] - counts[1]) ** 2 / 2)
     assert np.mean(squares) == pytest.approx(900.0, rel=0.78)
+    errors = np.array([part.error(asked) for part in parts])
+    kept = mean_square(errors)
+    assert kept == pytest.approx(
+        max((errors[:, 0] ** 2).mean() - 3 / 8 * errors[:, 1].mean(), (errors[:, 0] ** 2).mean() / 4)
+    )
     monkeypatch.setattr(rehearsals, "MOST_ROWS", 10)
     (part,) = rehearse(seen, law, 7, times=1)  # a large table: the world itself
     assert not len(part.rows)

@@ -5,7 +5,7 @@ of the same size and number of conditions err alike, so a law smooths them: squa
 
     log E[error²] = β₀ + β₁ log p + β₂ log² p + β₃ (number of conditions),    p = min(share, 1 − share),
 
-fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.05². Small
+fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.15². Small
 counts err in ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
 
 What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
@@ -31,13 +31,13 @@ from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import FITS, fitted, one_thread
 from scumble.views.mixture import Condition
-from scumble.views.rehearsal import Rehearsal, rehearse
+from scumble.views.rehearsal import REHEARSED_FITS, Rehearsal, rehearse
 
 Floats = npt.NDArray[np.float64]
 
 QUESTIONS = 200
 MOST_CONDITIONS = 4
-CAUTION = 1.05
+CAUTION = 1.15
 SMALL = 0.003
 UNKNOWN_CORRELATION = 0.13
 SHARED_NOISE = 0.5
@@ -91,14 +91,14 @@ class Reading:
         modelled = self.model.share(condition) * self.evidence.count
         share = modelled / self.evidence.count
         smooth = smoothed(self._coefficients, share, conditions(condition))
-        own_squares = float(np.mean([_error(rehearsal, condition) ** 2 for rehearsal in self._rehearsals]))
-        mixed = (own_squares + smooth) / 2
+        rehearsed = np.array([rehearsal.error(condition) for rehearsal in self._rehearsals])
+        mixed = (mean_square(rehearsed) + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
         if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
             variance += self.evidence.count * max(share * (1 - share), 0.0)
         estimate = Estimate(modelled, variance + self._unseen(condition))
         own = inside(self.evidence, condition)
-        return estimate if own is None else self._both(own, estimate, condition)
+        return estimate if own is None else self._both(own, estimate, condition, rehearsed[:, 0])
 
     def _unseen(self, condition: Condition) -> float:
         """The variance for what no view shows of pairs of conditions."""
@@ -123,20 +123,30 @@ class Reading:
         means = np.bincount(group, share * weights) / np.maximum(masses, 1e-300)
         return _Variances(mean, float(share @ (weights - mean) ** 2), float(masses @ (means - mean) ** 2))
 
-    def _both(self, own: Estimate, modelled: Estimate, condition: Condition) -> Estimate:
+    def _both(self, own: Estimate, modelled: Estimate, condition: Condition, off: Floats) -> Estimate:
         """Cells and model together. They share noise, so what both err by is rehearsed, too."""
         value, weight = combined(own, modelled, SHARED_NOISE)
         errors = []
-        for rehearsal in self._rehearsals:
+        for rehearsal, model_off in zip(self._rehearsals, off, strict=True):
             cells = inside(rehearsal.evidence, condition)
             assert cells is not None  # the views are the same
-            off = cells.value - rehearsal.truth(condition) * rehearsal.size
-            errors.append(weight * off + (1 - weight) * _error(rehearsal, condition))
+            cells_off = cells.value - rehearsal.truth(condition) * rehearsal.size
+            errors.append(weight * cells_off + (1 - weight) * model_off)
         rehearsed = float(np.mean(np.square(errors)))
-        deviation = weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(
-            modelled.variance
-        )  # if wholly correlated
-        return Estimate(value, (CAUTION**2 * rehearsed + deviation**2) / 2)
+        most = weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)  # if wholly correlated
+        return Estimate(value, (CAUTION**2 * rehearsed + most**2) / 2)
+
+
+def mean_square(rehearsed: Floats) -> float:
+    """The squared error of a count, as it would be with as many fits as the model has.
+
+    `rehearsed` has a row for each rehearsal: the error, and its variance between fits (`Rehearsal.error`).
+    The mean of F fits has 1/F of the variance between fits in its error; so what more fits would take off is known.
+    It is an estimate, and at least a quarter of the square is kept.
+    """
+    errors, variances = rehearsed.T
+    square = float((errors**2).mean())
+    return max(square - (1 / REHEARSED_FITS - 1 / FITS) * float(variances.mean()), square / 4)
 
 
 def error_law(evidence: Evidence, rehearsals: Sequence[Rehearsal], generator: np.random.Generator) -> Floats:
@@ -148,7 +158,7 @@ def error_law(evidence: Evidence, rehearsals: Sequence[Rehearsal], generator: np
         condition = _random_condition(evidence, rows[2 * number : 2 * number + 2], size, generator)
         share = rehearsals[0].world.share(condition)
         features.append(_features(share, size))
-        squares.append(np.mean([_error(rehearsal, condition) ** 2 for rehearsal in rehearsals]))
+        squares.append(mean_square(np.array([rehearsal.error(condition) for rehearsal in rehearsals])))
     return gamma_regression(np.array(features), np.array(squares))
 
 
@@ -175,10 +185,6 @@ def conditions(condition: Condition) -> int:
 def _features(share: float, size: int) -> Floats:
     rarity = math.log(max(min(share, 1 - share), SMALL))
     return np.array([1.0, rarity, rarity**2, size])
-
-
-def _error(rehearsal: Rehearsal, condition: Condition) -> float:
-    return rehearsal.model.share(condition) * rehearsal.evidence.count - rehearsal.truth(condition) * rehearsal.size
 
 
 def _random_condition(
