@@ -114,6 +114,12 @@ class Spec:
         return self.layout.counters
 
     @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many counters each row has."""
+        rows, buckets = self.counters
+        return (buckets,) * rows
+
+    @property
     def numbers(self) -> int:
         """Roughly how many the hash functions have: what they cost, and what a query costs."""
         return self.layout.numbers

@@ -157,7 +157,7 @@ def test_the_curve_of_a_sum_adds_the_room(epsilon: float, delta: float) -> None:
     claim = calibrate_shares(5, custodians=3, epsilon=epsilon, delta=1e-6)
     worst = shift(claim.moves, claim.scales)
     less = delta * (1 - 2e-9)
-    ideal = least_epsilon(lambda e: certified_delta(e, worst, less), less)
+    ideal = least_epsilon(lambda e: certified_delta(e, worst, target=less), less)
     wanted = ideal + 2e-9 * min(1.0, epsilon)
     if delta >= 1e-6:
         wanted = min(wanted, epsilon)

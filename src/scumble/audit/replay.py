@@ -70,11 +70,11 @@ class _Held:
     claim: PrivacyClaim
     counters: np.ndarray
     count: int | None
+    row: int | None
 
     def law(self, *, count: bool = False) -> Drawn:
         """Of the published sum: all shares together, if the noise is one of several shares."""
-        text = self.claim.exact_count_scale if count else self.claim.exact_scale
-        return Drawn(self.claim.mechanism, Fraction(text or 0))
+        return Drawn(self.claim.mechanism, _promised_scale(self.claim, self.row, count=count))
 
 
 class Session:
@@ -97,13 +97,15 @@ class Session:
         self.draws.append((law, values.shape))
         self._waiting.append((law, values.copy()))
 
-    def held(self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None:
-        self._take(_drawn_law(claim), counters)
+    def held(
+        self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None, row: int | None = None
+    ) -> None:
+        self._take(_drawn_law(claim, row), counters)
         if count is not None:
-            self._take(_drawn_law(claim, count=True), np.array([count]))
+            self._take(_drawn_law(claim, row, count=True), np.array([count]))
         if name in self._held:
             self.problems.append("two portions of noise go by one name")
-        self._held[name] = _Held(claim, counters.copy(), count)
+        self._held[name] = _Held(claim, counters.copy(), count, row)
 
     def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
         key = frozenset(names) or self._all_shares()
@@ -231,9 +233,16 @@ def _same(here: Call, there: Call) -> bool:
     return (here.kind, here.scale, here.exact.shape) == (there.kind, there.scale, there.exact.shape)
 
 
-def _drawn_law(claim: PrivacyClaim, *, count: bool = False) -> Drawn:
+def _promised_scale(claim: PrivacyClaim, row: int | None, *, count: bool) -> Fraction:
+    """The scale that a claim names for the count, for one of its rows, or for all of them; 0 if it names none."""
+    if not count and claim.exact_scales is not None:
+        return Fraction(0) if row is None or not 0 <= row < (claim.rows or 0) else claim.row_scales[row]
+    return Fraction((claim.exact_count_scale if count else claim.exact_scale) or 0)
+
+
+def _drawn_law(claim: PrivacyClaim, row: int | None, *, count: bool = False) -> Drawn:
     """The law of the noise that this claim must have been made good with."""
-    text = claim.exact_count_scale if count else claim.exact_scale
-    if text is None or claim.custodians is None:
-        return Drawn(claim.mechanism, Fraction(text or 0))
-    return shares_of(claim).drawn(Fraction(text), enough(claim))
+    scale = _promised_scale(claim, row, count=count)
+    if not scale or claim.custodians is None:
+        return Drawn(claim.mechanism, scale)
+    return shares_of(claim).drawn(scale, enough(claim))

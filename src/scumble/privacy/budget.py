@@ -5,6 +5,7 @@ Functions that people call take it as keywords (`epsilon=, delta=, neighbors=, â
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -67,8 +68,11 @@ class Budget:
         """Whether no exception is allowed: Î´ = 0."""
         return as_fraction("delta", self.delta) == 0
 
-    def calibrate(self, rows: int) -> Calibration:
-        """The least noise with which a release of so many rows costs no more than this."""
+    def calibrate(self, rows: int, shares: Sequence[Number] | None = None) -> Calibration:
+        """The least noise with which a release of so many rows costs no more than this.
+
+        `shares`, one positive number for each row, say how the rows divide it; without them, all get the same.
+        """
         return calibrate(
             rows,
             epsilon=self.epsilon,
@@ -76,11 +80,12 @@ class Budget:
             neighbors=self.neighbors,
             records_per_person=self.records_per_person,
             count_share=self.count_share,
+            shares=shares,
         )
 
-    def claim(self, rows: int) -> PrivacyClaim:
+    def claim(self, rows: int, shares: Sequence[Number] | None = None) -> PrivacyClaim:
         """What a release of so many rows will claim: its price, known before any noise."""
-        return self.calibrate(rows).claim
+        return self.calibrate(rows, shares).claim
 
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None

@@ -9,6 +9,7 @@ argument is in ``calibration.proof.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number, as_count, as_fraction, float_down, float_up
 from scumble.privacy.gaussian import analytic_gaussian_sigma
 from scumble.privacy.laws import LAWS, law_for
-from scumble.privacy.laws.law import Law, Size, require_scales
+from scumble.privacy.laws.law import Law, Shared, Size, require_scales
 from scumble.privacy.noise import Integers
 from scumble.privacy.sensitivity import NEIGHBORS, Moves, sides_of, unit_of
 
@@ -31,6 +32,7 @@ DEFAULT_COUNT_SHARE = Fraction(1, 25)
 class Calibration:
     """Exact noise scales for one release, and the claim that they justify.
 
+    `counter_scale` is that of every counter, and the least where rows have scales of their own (`row_scales`).
     `count_scale` is None if no noisy count is released: because N is public (replace), or because
     `count_share` was 0.
 
@@ -53,8 +55,13 @@ class Calibration:
 
     @property
     def counter_variance(self) -> float:
-        """Exact variance of the noise on one counter."""
-        return self.law.variance(self.counter_scale)
+        """Exact variance of the noise on one counter, where all rows have the same."""
+        return self.law.variance(self._one_scale)
+
+    @property
+    def row_scales(self) -> tuple[Fraction, ...]:
+        """The exact scale of each row."""
+        return self.claim.row_scales
 
     @property
     def count_variance(self) -> float | None:
@@ -62,8 +69,14 @@ class Calibration:
         return None if self.count_scale is None else self.law.variance(self.count_scale)
 
     def draw_counters(self, size: Size, *, backend: str = "exact") -> Integers:
-        """Fresh noise for the counters."""
-        return self._draw(self.counter_scale, size, backend)
+        """Fresh noise for the counters, where all rows have the same."""
+        return self._draw(self._one_scale, size, backend)
+
+    @property
+    def _one_scale(self) -> Fraction:
+        if self.claim.exact_scales is not None:
+            raise PrivacyError("The rows of this calibration have scales of their own. Hint: ask for `row_scales`.")
+        return self.counter_scale
 
     def draw_count(self, *, backend: str = "exact") -> int:
         """Fresh noise for the count."""
@@ -87,14 +100,20 @@ def calibrate(
     neighbors: str = "add-remove",
     records_per_person: int = 1,
     count_share: Number = DEFAULT_COUNT_SHARE,
+    shares: Sequence[Number] | None = None,
 ) -> Calibration:
     """The least noise that makes a release of `rows` rows and the count (epsilon, delta)-private.
+
+    `shares`, one positive number for each row, say how the rows divide what the count leaves of the budget: with
+    Laplace noise 1/scale is proportional to them, with Gaussian noise 1/scale². Without them, all rows get the same.
 
     >>> plain = calibrate(1000, epsilon=1)
     >>> str(plain.counter_scale), str(plain.count_scale), plain.claim.epsilon
     ('3125/3', '25', 1.0)
     >>> calibrate(1000, epsilon="0.5", neighbors="replace").counter_scale
     Fraction(4000, 1)
+    >>> [str(scale) for scale in calibrate(2, epsilon=1, shares=[3, 1], count_share=0).row_scales]
+    ['4/3', '4']
     """
     touched = as_count("rows", rows)
     people = as_count("records_per_person", records_per_person, "the most records one person may have.")
@@ -108,7 +127,7 @@ def calibrate(
         share = Fraction(0)  # N is public: nothing to pay for
 
     law, moves = law_for(budget, failure), Moves(touched, neighbors, people)
-    scales = require_scales(law.scales(moves, budget, failure, share), epsilon)
+    scales = require_scales(law.scales(moves, budget, failure, share, _shares(shares, touched)), epsilon)
     counters, count = scales.counters, scales.count
     pure = law.epsilon(moves, scales)
     claim = PrivacyClaim(
@@ -120,12 +139,24 @@ def calibrate(
         records_per_person=people,
         mechanism=law.name,
         rows=touched,
-        scale=float(counters),
-        exact_scale=str(counters),
+        scale=None if scales.rows else float(counters),
+        exact_scale=None if scales.rows else str(counters),
         count_scale=None if count is None else float(count),
         exact_count_scale=None if count is None else str(count),
+        exact_scales=tuple((rows, str(scale)) for rows, scale in scales.rows) or None,
     )
     return Calibration(law.name, counters, count, claim)
+
+
+def _shares(shares: Sequence[Number] | None, rows: int) -> Shared:
+    """What each row gets of the whole; nothing if all get the same."""
+    if shares is None:
+        return ()
+    found = [as_fraction("shares", share) for share in shares]
+    if len(found) != rows or min(found) <= 0:
+        raise parameter("shares", f"{rows:,} positive numbers, one for each row", f"{len(found):,}")
+    total = sum(found, Fraction(0))
+    return tuple(share / total for share in found) if len(set(found)) > 1 else ()
 
 
 def _budget(epsilon: Number) -> float:

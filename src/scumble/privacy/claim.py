@@ -33,7 +33,8 @@ class PrivacyClaim:
 
     `scale` and `count_scale` are the noise's parameters (Laplace scale or Gaussian σ) of counters and of
     the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
-    checking. `rows` counters are touched by one record. A merged release keeps the claims it was
+    checking. Where rows have scales of their own, `exact_scales` holds them as runs of rows and one fraction each, and
+    there is no one `scale`. `rows` counters are touched by one record. A merged release keeps the claims it was
     made of in `parts`, and `added_up` says how they became one. If several custodians have made the
     noise together, `custodians` says how many and `dropouts` how many of them may be missing or may
     not be trusted (`scumble.privacy.splitting`).
@@ -62,6 +63,7 @@ class PrivacyClaim:
     parts: tuple[PrivacyClaim, ...] = ()
     custodians: int | None = None
     dropouts: int | None = None
+    exact_scales: tuple[tuple[int, str], ...] | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -81,11 +83,17 @@ class PrivacyClaim:
                 raise parameter("combination", "'disjoint' or 'overlapping', with parts", self.combination)
         elif self.mechanism not in LAWS:
             raise parameter("mechanism", f"one of {(*LAWS, MERGED)}", self.mechanism)
-        elif self.rows is None or self.rows < 1 or self.exact_scale is None:
+        elif self.rows is None or self.rows < 1 or (self.exact_scale is None) == (self.exact_scales is None):
             raise parameter("rows", "given, with an exact scale", self.rows)
         elif self.combination != "single" or self.parts:
             # Merging takes a merged claim apart: one without parts, or with others', would cost nothing, or their cost.
             raise parameter("combination", "'single', without parts, for the noise of one release", self.combination)
+        if self.exact_scales is not None:
+            runs = [rows for rows, _ in self.exact_scales]
+            if self.mechanism == MERGED or len(runs) < 2 or min(runs) < 1 or sum(runs) != self.rows:
+                raise parameter("exact_scales", f"those of {self.rows} rows, and not one for all", len(runs))
+            if self.custodians is not None or self.scale is not None:
+                raise parameter("exact_scales", "instead of one scale, and not of shares of custodians", self.scale)
         if (self.custodians is None) != (self.dropouts is None):
             raise parameter("dropouts", "given together with `custodians`", self.dropouts)
         if self.custodians is not None and (
@@ -109,8 +117,18 @@ class PrivacyClaim:
     @property
     def scales(self) -> Scales:
         """The exact scales of the noise."""
-        assert self.exact_scale is not None
-        return Scales(Fraction(self.exact_scale), Fraction(self.exact_count_scale) if self.exact_count_scale else None)
+        count = Fraction(self.exact_count_scale) if self.exact_count_scale else None
+        if self.exact_scales is None:
+            assert self.exact_scale is not None
+            return Scales(Fraction(self.exact_scale), count)
+        runs = tuple((rows, Fraction(scale)) for rows, scale in self.exact_scales)
+        return Scales(min(scale for _, scale in runs), count, runs)
+
+    @property
+    def row_scales(self) -> tuple[Fraction, ...]:
+        """The exact scale of each row."""
+        assert self.rows is not None
+        return tuple(scale for rows, scale in self.scales.runs(self.rows) for _ in range(rows))
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -174,6 +192,10 @@ class PrivacyClaim:
         """Plain JSON values; `from_dict` gives an equal claim back."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         values["parts"] = [part.to_dict() for part in self.parts]
+        if self.exact_scales is None:
+            del values["exact_scales"]  # as it was before rows had scales of their own
+        else:
+            values["exact_scales"] = [list(run) for run in self.exact_scales]
         return values
 
     @classmethod
@@ -182,14 +204,15 @@ class PrivacyClaim:
         if not isinstance(values, Mapping):
             raise parameter("claim", "a mapping", type(values).__name__)
         names = set(_TYPES)
-        if set(values) != names:
+        if set(values) | {"exact_scales"} != names:
             raise parameter("claim", f"given by exactly {sorted(names)}", ", ".join(sorted(map(str, values))))
+        values = {"exact_scales": None, **values}
         for name, types in _TYPES.items():
             if isinstance(values[name], bool) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
         floats = {name: float(values[name]) for name in _FLOATS if values[name] is not None}
         parts = tuple(cls.from_dict(part) for part in values["parts"])
-        claim = cls(**{**values, **floats, "parts": parts})
+        claim = cls(**{**values, **floats, "parts": parts, "exact_scales": _stored_runs(values["exact_scales"])})
         claim._check()
         return claim
 
@@ -199,16 +222,27 @@ class PrivacyClaim:
             if not composition.follows(self):
                 raise ParameterError("The claim of a merged release does not follow from its parts.")
             return
-        assert self.rows is not None and self.exact_scale is not None
-        exact = _stored_fraction(self.exact_scale)
-        count = None if self.exact_count_scale is None else _stored_fraction(self.exact_count_scale)
-        shown = (self.scale, self.count_scale)
-        if shown != (float(exact), None if count is None else float(count)):
+        for text in (self.exact_scale, self.exact_count_scale):
+            if text is not None:
+                _stored_fraction(text)
+        law, moves, scales = self.law, self.moves, self.scales
+        one = None if scales.rows else float(scales.counters)
+        if (self.scale, self.count_scale) != (one, None if scales.count is None else float(scales.count)):
             raise ParameterError("The claim's scales differ from its exact scales.")
-        law, moves, scales = self.law, self.moves, Scales(exact, count)
         enough = self.rho is not None and self.rho >= float_up(law.rho(moves, scales))
         if not (enough and law.proves(moves, scales, self.epsilon, self.delta)):
             raise ParameterError("The claim promises more privacy than its noise scales give.")
+
+
+def _stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
+    """Of rows that have scales of their own: how many, and the scale, in the order of the rows."""
+    if runs is None:
+        return None
+    for run in runs:
+        if not isinstance(run, list | tuple) or len(run) != 2 or type(run[0]) is not int or type(run[1]) is not str:
+            raise parameter("claim['exact_scales']", "pairs of a number of rows and a fraction", type(run).__name__)
+        _stored_fraction(run[1])
+    return tuple((rows, scale) for rows, scale in runs)
 
 
 def _stored_fraction(text: str) -> Fraction:
@@ -236,5 +270,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "parts": (list, tuple),
     "custodians": (int, type(None)),
     "dropouts": (int, type(None)),
+    "exact_scales": (list, tuple, type(None)),
 }
 _FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import SupportsFloat, TypeAlias
@@ -76,6 +77,34 @@ def simplest_above(value: Fraction) -> Fraction:
     (Fraction(10000, 1), Fraction(5, 2))
     """
     return _simplest_between(value, value * (1 + ROUNDING))
+
+
+def dyadic_below(value: Fraction) -> Fraction:
+    """The greatest binary fraction of 42 digits that is not above `value`: less than 2⁻⁴⁰ of it is lost.
+
+    Sums of such numbers are exact and stay short, however many there are.
+
+    >>> dyadic_below(Fraction(1, 4)), float(1 - 3 * dyadic_below(Fraction(1, 3))) < 2**-40
+    (Fraction(1, 4), True)
+    """
+    digits = 42 - (value.numerator.bit_length() - value.denominator.bit_length())
+    if digits < 0:
+        return Fraction(value.numerator // (value.denominator << -digits) << -digits)
+    return Fraction((value.numerator << digits) // value.denominator, 1 << digits)
+
+
+def sum_above(terms: Iterable[Fraction]) -> Fraction:
+    """A sum that is never too small: one term, and binary fractions, exactly; others up to 2⁻²⁵⁶ each.
+
+    Thousands of fractions from a hostile file would otherwise have a sum of millions of digits.
+
+    >>> sum_above([Fraction(1, 3)]), sum_above([Fraction(1, 4), Fraction(1, 2)])
+    (Fraction(1, 3), Fraction(3, 4))
+    """
+    found = list(terms)
+    if len(found) == 1:
+        return found[0]
+    return Fraction(sum(-((-term.numerator << 256) // term.denominator) for term in found), 1 << 256)
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:

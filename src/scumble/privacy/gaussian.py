@@ -15,6 +15,7 @@ The least of upper bounds is an upper bound: `certified_delta`. Proofs: ``calibr
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,13 +129,19 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
     an inexact minimum is still a proof.
     """
 
+    return min(1.0, renyi_delta(epsilon, lambda order: order * rho, 20.0) * PADDING)
+
+
+def renyi_delta(epsilon: float, divergence: Callable[[float], float], most: float) -> float:
+    """δ(ε) of a release from its Rényi divergence of order α; ln(α − 1) up to `most` is tried. As above."""
+
     def log_delta(log_order: float) -> float:
         less_one = math.exp(log_order)
         order = 1 + less_one
-        return less_one * (order * rho - epsilon) - log_order + order * (log_order - math.log(order))
+        return less_one * (divergence(order) - epsilon) - log_order + order * (log_order - math.log(order))
 
-    best = minimize_scalar(log_delta, bounds=(-20.0, 20.0), method="bounded", options={"xatol": 1e-9})
-    return min(1.0, math.exp(min(0.0, best.fun)) * PADDING)
+    best = minimize_scalar(log_delta, bounds=(-20.0, most), method="bounded", options={"xatol": 1e-9})
+    return math.exp(min(0.0, best.fun))
 
 
 def smoothing_delta(epsilon: float, *shifts: Shift) -> float:
@@ -149,8 +156,8 @@ def smoothing_delta(epsilon: float, *shifts: Shift) -> float:
     coordinates = sum(2 * shift.cells if shift.count else shift.cells for shift in shifts)
     slack = 1e-7 * min(1.0, epsilon)  # n·c
     less = math.log(5 * coordinates / slack) / (2 * math.pi**2)
-    sigmas = [sigma for shift in shifts for sigma in (shift.sigma, shift.count_sigma if shift.count else math.inf)]
-    if less >= 0.9 * min(sigmas) ** 2:
+    least = min(min(shift.sigma, shift.count_sigma if shift.count else math.inf) for shift in shifts)
+    if less >= 0.9 * least**2:
         return 1.0
     x = math.exp(-2 * math.pi**2 * less)
     kappa = x / (1 - x)
@@ -208,11 +215,12 @@ def _discrete_gaussian(sigma: float, reach: float) -> tuple[np.ndarray, np.ndarr
     return support, weights / weights.sum()
 
 
-def certified_delta(epsilon: float, shift: Shift, target: float = 1e-12) -> float:
-    """The least δ that we can prove for the discrete release at `epsilon`; `target`: about what is hoped for."""
-    bounds = (
-        smoothing_delta(epsilon, shift),
-        zcdp_delta(epsilon, shift.rho()),
-        lattice_delta(epsilon, shift, target),
-    )
-    return min(bounds)
+def certified_delta(epsilon: float, *shifts: Shift, target: float = 1e-12) -> float:
+    """The least δ that we can prove for the discrete release at `epsilon`; `target`: about what is hoped for.
+
+    Rows with noise of their own are a shift for each scale.
+    """
+    smooth = smoothing_delta(epsilon, *shifts)
+    concentrated = zcdp_delta(epsilon, math.fsum(shift.rho() for shift in shifts))
+    lattice = lattice_delta(epsilon, shifts[0], target) if len(shifts) == 1 else 1.0
+    return min(smooth, concentrated, lattice)

@@ -21,6 +21,8 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
+from scumble.privacy.gaussian import renyi_delta
+
 PADDING = 1 + 1e-6
 """Covers the float64 error of the logarithms of factorials of up to some 10⁷ rows."""
 
@@ -46,3 +48,22 @@ def laplace_delta(epsilon: float, coins: int, step: float, count_step: float, le
     for sign, share in ((1, count_chance), (-1, 1 - count_chance)):
         total += share * float(weights @ -np.expm1(np.minimum(0.0, epsilon - losses - sign * count_step)))
     return min(1.0, total * PADDING)
+
+
+def unequal_delta(epsilon: float, coins: np.ndarray, steps: np.ndarray) -> float:
+    """Upper bound on δ(epsilon) for `coins[i]` losses of ±`steps[i]`: rows with scales of their own.
+
+    Their sums lie on no common lattice. Of order α, randomized response has the Rényi divergence
+    ln(cosh((α − ½) step)/cosh(step/2))/(α − 1); divergences of independent losses add up, and every order is a proof.
+    """
+
+    def divergence(order: float) -> float:
+        rises = _log_cosh((order - 0.5) * steps) - _log_cosh(steps / 2)
+        return float(coins @ rises) / (order - 1)
+
+    # Up to an order of a million: beyond, the rounding of (α − ½)·step would pass the padding.
+    return min(1.0, renyi_delta(epsilon, divergence, 14.0) * PADDING)
+
+
+def _log_cosh(x: np.ndarray) -> np.ndarray:
+    return x + np.log1p(np.exp(-2 * x)) - math.log(2)

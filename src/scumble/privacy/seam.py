@@ -34,7 +34,9 @@ class Watcher(Protocol):
 
     def drawn(self, kind: str, scale: Fraction, parts: int, values: np.ndarray) -> None: ...
 
-    def held(self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None: ...
+    def held(
+        self, name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None, row: int | None
+    ) -> None: ...
 
     def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published: ...
 
@@ -76,10 +78,13 @@ def drawn(kind: str, scale: Fraction, values: np.ndarray, *, parts: int = 1) -> 
     return values
 
 
-def hold(name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None) -> None:
-    """Noise meant for one published thing, `name`, before anything is added to it; `count` is None if there is none."""
+def hold(name: str, claim: PrivacyClaim, counters: np.ndarray, count: int | None, *, row: int | None = None) -> None:
+    """Noise meant for one published thing, `name`, before anything is added to it; `count` is None if there is none.
+
+    Where rows have scales of their own, each is a thing by itself: `row` says which of the claim's it is.
+    """
     if (watcher := _watcher()) is not None:
-        watcher.held(name, claim, counters, count)
+        watcher.held(name, claim, counters, count, row)
 
 
 def publish(counters: np.ndarray, count: int | None, *names: str) -> Published:

@@ -12,10 +12,12 @@ A person with up to m records: m times as much. No bound on the data is needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
-from scumble.privacy.exact import float_down
+from scumble.privacy.exact import float_down, sum_above
 
 NEIGHBORS = ("add-remove", "replace")
 
@@ -57,21 +59,43 @@ class Moves:
         return self.cells * self.people**2
 
 
+Run = tuple[int, Fraction]
+"""So many rows, one after the other, with one noise scale."""
+
+
 @dataclass(frozen=True)
 class Scales:
     """The exact noise scales of one release: of its counters, and of its count (None: no noisy count)."""
 
     counters: Fraction
+    """Of every counter; the least of them where rows have scales of their own."""
     count: Fraction | None
+    rows: tuple[Run, ...] = ()
+    """The rows' own scales, in their order; empty if all have one."""
+
+    def runs(self, rows: int) -> tuple[Run, ...]:
+        """The scales of so many rows."""
+        return self.rows or ((rows, self.counters),)
 
     def rounded_down(self) -> tuple[float, float | None]:
         """As floats, to the safe side: less noise than there is."""
         return float_down(self.counters), None if self.count is None else float_down(self.count)
 
+    @staticmethod
+    def of_rows(rows: Sequence[Fraction], count: Fraction | None) -> Scales:
+        """One scale for each row."""
+        runs = tuple((len(list(same)), scale) for scale, same in groupby(rows))
+        return Scales(min(rows), count, runs if len(runs) > 1 else ())
+
+
+def by_scale(moves: Moves, scales: Scales) -> list[tuple[Moves, Fraction]]:
+    """The moves in the rows of each scale. A person moves every row, each by as much as its own bound allows."""
+    return [(Moves(rows, moves.neighbors, moves.people), scale) for rows, scale in scales.runs(moves.rows)]
+
 
 def pure_cost(moves: Moves, scales: Scales) -> Fraction:
     """Σ move/scale: ε, where the noise of each coordinate hides a move by one with an ε of 1/scale."""
-    counters = Fraction(moves.total) / scales.counters
+    counters = sum_above(Fraction(part.total) / scale for part, scale in by_scale(moves, scales))
     return counters if scales.count is None else counters + Fraction(moves.people) / scales.count
 
 
@@ -81,5 +105,5 @@ def concentrated_cost(moves: Moves, scales: Scales) -> Fraction:
     Gaussian: Canonne, Kamath & Steinke 2020, Theorem 4. Laplace: each coordinate, being εᵢ-private with
     εᵢ = move/scale, is εᵢ²/2-zCDP (Bun & Steinke 2016, Proposition 1.4), and these add up.
     """
-    counters = Fraction(moves.squared) / (2 * scales.counters**2)
+    counters = sum_above(Fraction(part.squared) / (2 * scale**2) for part, scale in by_scale(moves, scales))
     return counters if scales.count is None else counters + Fraction(moves.people**2) / (2 * scales.count**2)

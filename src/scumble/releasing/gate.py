@@ -5,8 +5,9 @@ there is one. Then noise is drawn for every counter. Only then are the exact cou
 leaves none of them in a traceback, and a failure after the charge leaves the secret empty. All of it happens with the
 secrets' locks held: no other thread counts, reads or releases meanwhile.
 
-Three ways lead through it: `publish` draws noise and adds it; `begin_with_noise` draws it before the first record,
-and `finish` gives it out; `publish_share` adds one custodian's share. What comes out is `Published`.
+Four ways lead through it: `publish` draws noise and adds it; `begin_with_noise` draws it before the first record,
+and `finish` gives it out; `publish_share` adds one custodian's share; rows with noise of their own leave in steps
+(:mod:`scumble.releasing.steps`). What comes out is `Published`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from scumble.machine import places
 from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
-from scumble.privacy.calibration import Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.noise import require_backend
 from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
@@ -47,7 +47,7 @@ class Published(NamedTuple):
 
 
 @contextmanager
-def _or_give_up(secrets: Sequence[Secret], why: str) -> Iterator[None]:
+def or_give_up(secrets: Sequence[Secret], why: str) -> Iterator[None]:
     """After the budget is spent: whatever goes wrong now leaves no exact counter behind."""
     try:
         yield
@@ -55,6 +55,21 @@ def _or_give_up(secrets: Sequence[Secret], why: str) -> Iterator[None]:
         for secret in secrets:
             secret.give_up(why)
         raise
+
+
+def require_ledger(keep: bool, payer: Account | Prepaid | None) -> None:
+    """Refuse to keep counters for a further release that nobody would add up."""
+    if keep and not isinstance(payer, Account):
+        raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
+
+
+def close(secrets: Sequence[Secret], keep: bool) -> None:
+    """After a release: empty the secrets, or open them again."""
+    for secret in secrets:
+        if keep:
+            secret.closed = ""
+        else:
+            secret.give_up(RELEASED)
 
 
 def publish(
@@ -71,12 +86,12 @@ def publish(
     All have equal specs, so all are published with one claim, which is charged once: to an account, or to what was
     prepaid. Afterwards the secrets are empty, unless they are to `keep` their counters for a further, charged release.
     """
-    if keep and not isinstance(payer, Account):
-        raise BudgetError("A further release needs a ledger with budget left. Hint: pass ledger=... and dataset=...")
+    require_ledger(keep, payer)
     with held(secrets):
-        calibration = _calibration(secrets, budget, backend)
+        require_disjoint(secrets, budget, backend)
+        calibration = budget.calibrate(secrets[0].spec.rows)
         identity = spend(secrets, calibration.claim, payer, "release")
-        with _or_give_up(secrets, "Its release failed after the budget was spent."):
+        with or_give_up(secrets, "Its release failed after the budget was spent."):
             drawn = []
             for secret in secrets:
                 noise = calibration.draw_counters(secret.counts.shape, backend=backend)
@@ -90,11 +105,7 @@ def publish(
                 counts, noisy = seam.publish(noise, noisy, name)
                 variances = calibration.counter_variance, calibration.count_variance or 0.0
                 published.append(Published(counts, calibration.claim, noisy, *variances, name))
-        for secret in secrets:
-            if keep:
-                secret.closed = ""
-            else:
-                secret.give_up(RELEASED)
+        close(secrets, keep)
         return published
 
 
@@ -103,13 +114,14 @@ def begin_with_noise(
 ) -> None:
     """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
     with held(secrets):
-        calibration = _calibration(secrets, budget, backend)
+        require_disjoint(secrets, budget, backend)
+        calibration = budget.calibrate(secrets[0].spec.rows)
         for secret in secrets:
             secret.require_open("start_with_noise")
             if secret.noise is not None or secret.touched or len(secret.lineage) != 1:
                 raise PrivacyError("Noise comes first, before the first record. Hint: begin with a new sketch.")
         identity = spend(secrets, calibration.claim, payer, "start_with_noise")
-        with _or_give_up(secrets, "Drawing its noise failed."):
+        with or_give_up(secrets, "Drawing its noise failed."):
             for k, secret in enumerate(secrets):
                 noise = calibration.draw_counters(secret.counts.shape, backend=backend)
                 hidden = calibration.count_scale is not None
@@ -207,7 +219,7 @@ def publish_share(
             count_share=budget.count_share,
         )
         identity = spend([secret], claim, payer, "release_share")
-        with _or_give_up([secret], "Its release failed after the budget was spent."):
+        with or_give_up([secret], "Its release failed after the budget was spent."):
             noise = draw_counters_share(claim, secret.counts.shape)
             count = draw_count_share(claim) if claim.exact_count_scale is not None else None
             seam.hold(identity, claim, noise, count)
@@ -220,8 +232,8 @@ def publish_share(
         return Published(noise, claim, count, 0.0, 0.0, identity)
 
 
-def _calibration(secrets: Sequence[Secret], budget: Budget, backend: str) -> Calibration:
-    """The noise for disjoint secrets, everything that can be refused looked at."""
+def require_disjoint(secrets: Sequence[Secret], budget: Budget, backend: str) -> None:
+    """Refuse secrets that cannot be released for the price of one, at no cost."""
     first = secrets[0]
     for other in secrets[1:]:
         first.spec.require_equal(other.spec)
@@ -230,4 +242,3 @@ def _calibration(secrets: Sequence[Secret], budget: Budget, backend: str) -> Cal
     if len(secrets) > 1 and budget.neighbors == "replace":
         raise PrivacyError("Classes do not go with neighbors='replace': a changed record may change its class.")
     require_backend(backend)
-    return budget.calibrate(first.spec.rows)

@@ -33,7 +33,11 @@ class Shape(Protocol):
 
     @property
     def counters(self) -> tuple[int, ...]:
-        """The shape of the array of counters."""
+        """The shape of the array of counters: rows by buckets, or all of them in one line if rows differ in length."""
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """How many counters each row has."""
 
     def require_equal(self, other: Any) -> None:
         """Refuse what does not add up."""
@@ -116,6 +120,7 @@ class Secret:
         self.home: str | None = None
         """The file that its noise, if it came first, is kept in."""
         self.lock = threading.RLock()
+        self._starts: np.ndarray | None = None
         _LIVE.add(self)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -124,7 +129,24 @@ class Secret:
     @property
     def total(self) -> int:
         """The exact number of records."""
-        return int(self.counts[0].sum())
+        return int(self.row(0).sum())
+
+    def row(self, number: int) -> np.ndarray:
+        """The exact counters of one row; not a copy."""
+        if self.counts.ndim > 1:
+            return self.counts[number]
+        if self._starts is None:
+            self._starts = np.concatenate([[0], np.cumsum(self.spec.lengths, dtype=np.int64)])
+        return self.counts[self._starts[number] : self._starts[number + 1]]
+
+    @contextmanager
+    def out_of_sight(self) -> Iterator[None]:
+        """While somebody else's code decides: whoever holds this secret finds no counters in it."""
+        counts, self.counts = self.counts, np.zeros((0, 0), np.int64)
+        try:
+            yield
+        finally:
+            self.counts = counts
 
     def require_open(self, verb: str) -> None:
         """Refuse to go on with a secret that was released, or broken off half-way."""

@@ -3,6 +3,7 @@
 **Scales.** With the L2 of the counters (`scumble.privacy.sensitivity`), m records per person and a share c of the
 budget for the count: σ² = L2² σ₀²/(1 − c) and σ_N² = m² σ₀²/c, so L2²/σ² + m²/σ_N² = 1/σ₀². Here σ₀ is the analytic σ
 for sensitivity 1 (Balle & Wang 2018), enlarged until the *discrete* law is certified (`scumble.privacy.gaussian`).
+Rows that get unequal shares have a σ of their own: m² sides/σ_r² is the row's share of (1 − c)/σ₀².
 
 **Shares.** A sum of k discrete Gaussians of variance σ²/k is *almost* one of variance σ²: up to a factor e^±c at each
 point, with c vanishing like exp(−π²σ²/k) (Kairouz, Liu & Steinke 2021).
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -19,10 +21,10 @@ import numpy as np
 
 from scumble.privacy import noise
 from scumble.privacy.curve import least_epsilon
-from scumble.privacy.exact import float_down, simplest_above
+from scumble.privacy.exact import dyadic_below, float_down, simplest_above
 from scumble.privacy.gaussian import Shift, analytic_gaussian_sigma, certified_delta, smoothing_delta, zcdp_delta
-from scumble.privacy.laws.law import Drawn, Floats, Law, Shares, Size, require_scales
-from scumble.privacy.sensitivity import Moves, Scales, concentrated_cost
+from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size, require_scales
+from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost
 
 SHARE_SLACK = 1e-9
 """How far, as c in e^±c, a sum of shares may be from its ideal law (splitting.proof.md, Lemma 3)."""
@@ -68,8 +70,8 @@ class DiscreteGaussian(Law):
     def serves(self, epsilon: float, delta: float) -> bool:
         return delta > 0
 
-    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Scales:
-        return _certified_scales(moves, epsilon, delta, count_share)
+    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
+        return _certified_scales(moves, epsilon, delta, count_share, shares)
 
     def epsilon(self, moves: Moves, scales: Scales) -> None:
         return None
@@ -78,19 +80,19 @@ class DiscreteGaussian(Law):
         return concentrated_cost(moves, scales)
 
     def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
-        worst = shift(moves, scales)
-        return least_epsilon(lambda epsilon: certified_delta(epsilon, worst, delta), delta)
+        worst = shifts(moves, scales)
+        return least_epsilon(lambda epsilon: certified_delta(epsilon, *worst, target=delta), delta)
 
     def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:
         """By the certificate that `scales` asked for; a millionth more, for another machine's last digits."""
-        return 0 < delta < 1 and delta * (1 + 1e-6) >= certified_delta(epsilon, shift(moves, scales), delta)
+        return 0 < delta < 1 and delta * (1 + 1e-6) >= certified_delta(epsilon, *shifts(moves, scales), target=delta)
 
     def together(self, releases: Sequence[tuple[Moves, Scales]], delta: float) -> float:
         """One mechanism whose μ² is the sum of theirs (Dong, Roth & Su 2022)."""
-        shifts = [shift(*release) for release in releases]
+        worst = [one for release in releases for one in shifts(*release)]
         # Tiny σ has no smooth bound; it has a ρ.
-        rho = math.fsum(one.rho() for one in shifts)
-        return least_epsilon(lambda epsilon: min(smoothing_delta(epsilon, *shifts), zcdp_delta(epsilon, rho)), delta)
+        rho = math.fsum(one.rho() for one in worst)
+        return least_epsilon(lambda epsilon: min(smoothing_delta(epsilon, *worst), zcdp_delta(epsilon, rho)), delta)
 
     def spent(self, moves: Sequence[int], scale: Fraction) -> Fraction:
         return Fraction(sum(move * move for move in moves)) / (2 * scale**2)
@@ -109,19 +111,31 @@ def shift(moves: Moves, scales: Scales) -> Shift:
     )
 
 
+def shifts(moves: Moves, scales: Scales) -> list[Shift]:
+    """The worst move in the rows of each scale; with the first of them, the count's."""
+    parts = by_scale(moves, scales)
+    return [shift(part, Scales(scale, None if k else scales.count)) for k, (part, scale) in enumerate(parts)]
+
+
 @lru_cache(maxsize=256)
-def _certified_scales(moves: Moves, epsilon: float, delta: float, share: Fraction) -> Scales:
+def _certified_scales(moves: Moves, epsilon: float, delta: float, share: Fraction, shares: Shared) -> Scales:
     """σ for counters and count: analytic first, then as little larger as the certificate asks for."""
     base = moves.people * analytic_gaussian_sigma(epsilon, delta)
     per_counter = math.sqrt(moves.cells / (1 - share))
     per_count = 1 / math.sqrt(share) if share else None
 
+    a_row = math.sqrt(replace(moves, rows=1).cells / (1 - share))
+    rows = [a_row / math.sqrt(part) for part in shares]
+
     def scales(factor: float) -> Scales:
-        sigma = simplest_above(Fraction(factor * base * per_counter))
-        return Scales(sigma, None if per_count is None else simplest_above(Fraction(factor * base * per_count)))
+        count = None if per_count is None else simplest_above(Fraction(factor * base * per_count))
+        if rows:
+            sigmas = {one: 1 / dyadic_below(Fraction(1 / (factor * base * one))) for one in set(rows)}
+            return Scales.of_rows([sigmas[one] for one in rows], count)
+        return Scales(simplest_above(Fraction(factor * base * per_counter)), count)
 
     def certified(factor: float) -> bool:
-        return certified_delta(epsilon, shift(moves, scales(factor)), delta) <= delta
+        return certified_delta(epsilon, *shifts(moves, scales(factor)), target=delta) <= delta
 
     require_scales(scales(1.0), epsilon)  # before the certificates meet numbers beyond float64
     low, high = 0.0, 1e-9  # the factor is 1 + high

@@ -2,6 +2,7 @@
 
 **Scales.** With the L1 of the counters (`scumble.privacy.sensitivity`), m records per person and a share c of ε for the
 count: s = L1/((1 − c) ε) and s_N = m/(c ε), so L1/s + m/s_N = ε, exactly. Scales are rounded up to short fractions.
+Rows that get unequal shares of ε have scales of their own: 1/s_r is the row's share, rounded down to a binary fraction.
 
 It is infinitely divisible: shares of several custodians add up to it exactly (`scumble.privacy.polya`).
 """
@@ -9,17 +10,18 @@ It is infinitely divisible: shares of several custodians add up to it exactly (`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from scumble.privacy import noise
 from scumble.privacy.curve import least_epsilon
-from scumble.privacy.exact import float_up, simplest_above
-from scumble.privacy.laplace import laplace_delta
-from scumble.privacy.laws.law import Drawn, Floats, Law, Shares, Size
+from scumble.privacy.exact import dyadic_below, float_down, float_up, simplest_above
+from scumble.privacy.laplace import laplace_delta, unequal_delta
+from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size
 from scumble.privacy.polya import laplace_share
-from scumble.privacy.sensitivity import Moves, Scales, concentrated_cost, pure_cost
+from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost, pure_cost
 
 
 class PolyaShares(Shares):
@@ -56,10 +58,13 @@ class DiscreteLaplace(Law):
     def serves(self, epsilon: float, delta: float) -> bool:
         return delta == 0
 
-    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Scales:
+    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
         exact = Fraction(epsilon)
-        counters = simplest_above(moves.total / ((1 - count_share) * exact))
-        return Scales(counters, simplest_above(moves.people / (count_share * exact)) if count_share else None)
+        count = simplest_above(moves.people / (count_share * exact)) if count_share else None
+        if not shares:
+            return Scales(simplest_above(moves.total / ((1 - count_share) * exact)), count)
+        a_row = (1 - count_share) * exact / replace(moves, rows=1).total
+        return Scales.of_rows([1 / dyadic_below(a_row * share) for share in shares], count)
 
     def epsilon(self, moves: Moves, scales: Scales) -> Fraction:
         return pure_cost(moves, scales)
@@ -71,6 +76,11 @@ class DiscreteLaplace(Law):
         """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
         scale, count = scales.rounded_down()
         step, count_step = moves.people / scale, moves.people / count if count else 0.0
+        if scales.rows:
+            parts = by_scale(moves, scales)
+            coins = np.array([part.cells for part, _ in parts] + [1], np.float64)
+            steps = np.array([moves.people / float_down(own) for _, own in parts] + [count_step])
+            return least_epsilon(lambda epsilon: unequal_delta(epsilon, coins, steps), delta)
         return least_epsilon(lambda epsilon: laplace_delta(epsilon, moves.cells, step, count_step, delta), delta)
 
     def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:

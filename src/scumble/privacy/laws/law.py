@@ -22,6 +22,8 @@ from scumble.privacy.exact import Number
 from scumble.privacy.sensitivity import Moves, Scales
 
 Size = int | tuple[int, ...]
+Shared = tuple[Fraction, ...]
+"""What each row gets of a whole that is 1; empty: all the same."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -65,8 +67,11 @@ class Law(ABC):
         """Whether a request for (ε, δ) is answered with this law; the first law that says so is taken."""
 
     @abstractmethod
-    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Scales:
-        """The least scales that make a release (ε, δ)-private, with this share of the budget for the count."""
+    def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
+        """The least scales that make a release (ε, δ)-private, with this share of the budget for the count.
+
+        `shares`, if any, say which part of the rest each row gets: of ε if the law is pure, and else of ρ.
+        """
 
     @abstractmethod
     def epsilon(self, moves: Moves, scales: Scales) -> Fraction | None:
@@ -126,7 +131,7 @@ class Shares(ABC):
 
 def require_scales(scales: Scales, epsilon: Number) -> Scales:
     """Scales that the sampler can draw, and that hide something."""
-    found = [scale for scale in (scales.counters, scales.count) if scale is not None]
+    found = [scale for _, scale in scales.runs(1)] + ([] if scales.count is None else [scales.count])
     if max(found) > noise.LARGEST_SCALE:
         raise parameter(
             "epsilon",

@@ -1,0 +1,187 @@
+"""Rows with noise of their own, published in two steps: the second may look at what the first has published.
+
+The rows of a table release are cross-tables of different size, and some deserve more of the budget than others. So each
+row has a share, and a scale of noise that follows from it. And how finely a cross-table can be published depends on how
+its columns are spread, which noisy single columns tell. So the rows `first` are published first; `choose` reads them,
+as anybody may, and says which of the other rows to publish and how to group their cells; then these are added up
+group by group and published with the scales that were fixed before.
+
+It is one release: one lock, one charge before any noise, one claim for all rows (``gate.proof.md``, *Steps*). What
+`choose` gets is public already. While it runs, the secret holds no counters that it could look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scumble.errors import ParameterError, parameter
+from scumble.privacy import seam
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.calibration import Calibration
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import Number, as_fraction
+from scumble.releasing.gate import close, or_give_up, require_disjoint, require_ledger
+from scumble.releasing.secret import Secret, held
+from scumble.releasing.spending import Prepaid, derived, spend
+
+
+class PublishedRow(NamedTuple):
+    """One row as it is published: noisy numbers, the noise's variance, and the group of each of the row's cells."""
+
+    row: int
+    counts: np.ndarray
+    variance: float
+    groups: np.ndarray | None
+    """None: every cell is a group of its own."""
+
+
+class PublishedRows(NamedTuple):
+    """What leaves the gate in steps. Public."""
+
+    rows: tuple[PublishedRow, ...]
+    privacy: PrivacyClaim
+    noisy_count: int | None
+    count_variance: float
+    identity: str
+
+
+Groups = Mapping[int, np.ndarray | None]
+"""For each further row to publish, the group (0, 1, …) of each of its cells; None: every cell by itself."""
+Choose = Callable[[PublishedRows], Groups]
+
+
+def publish_in_steps(
+    secrets: Sequence[Secret],
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    shares: Sequence[Number],
+    first: Sequence[int] | None = None,
+    choose: Choose | None = None,
+    backend: str = "exact",
+    keep: bool = False,
+) -> list[PublishedRows]:
+    """Publish secrets of disjoint records, one per class, for the price of one: each row with noise of its own.
+
+    Parameters
+    ----------
+    secrets : sequence of Secret
+        With equal specs.
+    budget : Budget
+        What all rows cost together.
+    payer : Account or Prepaid, optional
+        Who pays for it.
+    shares : sequence of numbers
+        What each row gets of the budget, in any unit; a row with share 0 is not published.
+    first : sequence of int, optional
+        The rows of the first step; without it, all.
+    choose : callable, optional
+        Asked for each secret, with the first step's `PublishedRows`; gives the `Groups` of further rows. Rows that it
+        leaves out are not published.
+    """
+    require_ledger(keep, payer)
+    with held(secrets):
+        require_disjoint(secrets, budget, backend)
+        paid = _paid(shares, secrets[0].spec.rows)
+        begin = paid if first is None else sorted({int(row) for row in first})
+        if not begin or not set(begin) <= set(paid):
+            raise parameter("first", "at least one row, each with a share above 0", len(begin))
+        if (choose is None) != (begin == paid):
+            raise ParameterError("Give `choose` if, and only if, there are rows beside those that are published first.")
+        calibration = budget.calibrate(len(paid), [shares[row] for row in paid])
+        identity = spend(secrets, calibration.claim, payer, "release")
+        with or_give_up(secrets, "Its release failed after the budget was spent."):
+            published = []
+            for k, secret in enumerate(secrets):
+                name = derived(identity, f"class {k}", len(secrets))
+                step = _Step(secret, calibration, paid, name, backend)
+                found = step.begin(begin, public_count=budget.neighbors == "replace")
+                if choose is not None:
+                    with secret.out_of_sight():
+                        chosen = choose(found)
+                    further = step.go_on(_checked(chosen, set(paid) - set(begin), secret.spec.lengths))
+                    found = found._replace(rows=tuple(sorted(found.rows + further, key=lambda one: one.row)))
+                published.append(found)
+        close(secrets, keep)
+        return published
+
+
+class _Step:
+    """One secret on its way out, row by row."""
+
+    def __init__(self, secret: Secret, calibration: Calibration, paid: list[int], name: str, backend: str) -> None:
+        self.secret, self.calibration, self.name, self.backend = secret, calibration, name, backend
+        self.place = {row: k for k, row in enumerate(paid)}
+        self.scales = calibration.row_scales
+
+    def begin(self, rows: Sequence[int], *, public_count: bool) -> PublishedRows:
+        """The first rows, cell by cell, and with the very first of them the count."""
+        calibration, drawn = self.calibration, self._draw(dict.fromkeys(rows))
+        count = calibration.draw_count(backend=self.backend) if calibration.count_scale else None
+        begun, noisy = self._add(rows[0], drawn[rows[0]], None, count, public_count=public_count)
+        others = [self._add(row, drawn[row], None)[0] for row in rows[1:]]
+        variance = calibration.count_variance or 0.0
+        return PublishedRows((begun, *others), calibration.claim, noisy, variance, self.name)
+
+    def go_on(self, groups: Groups) -> tuple[PublishedRow, ...]:
+        """Further rows, group by group."""
+        drawn = self._draw(groups)
+        return tuple(self._add(row, noise, groups[row])[0] for row, noise in drawn.items())
+
+    def _draw(self, groups: Groups) -> dict[int, np.ndarray]:
+        """Noise for every group of every row: all of it, before an exact counter is touched."""
+        lengths = self.secret.spec.lengths
+        sizes = {row: lengths[row] if of is None else int(of.max()) + 1 for row, of in groups.items()}
+        draw = self.calibration.law.draw
+        return {row: draw(self.scales[self.place[row]], size, backend=self.backend) for row, size in sizes.items()}
+
+    def _add(
+        self,
+        row: int,
+        noise: np.ndarray,
+        of: np.ndarray | None,
+        count: int | None = None,
+        *,
+        public_count: bool = False,
+    ) -> tuple[PublishedRow, int | None]:
+        name, place, secret = f"{self.name} row {row}", self.place[row], self.secret
+        seam.hold(name, self.calibration.claim, noise, count, row=place)
+        if of is None:
+            noise += secret.row(row)
+        else:
+            np.add.at(noise, of, secret.row(row))
+        noisy = secret.total + (count or 0) if public_count or count is not None else None
+        counts, noisy = seam.publish(noise, noisy, name)
+        counts.flags.writeable = False
+        return PublishedRow(row, counts, self.calibration.law.variance(self.scales[place]), of), noisy
+
+
+def _paid(shares: Sequence[Number], rows: int) -> list[int]:
+    """The rows that are to be published."""
+    if len(shares) != rows:
+        raise parameter("shares", f"{rows:,} numbers, one for each row", len(shares))
+    exact = [as_fraction("shares", share) for share in shares]
+    if min(exact) < 0:
+        raise parameter("shares", "zero or positive", "a negative one")
+    return [row for row, share in enumerate(exact) if share]
+
+
+def _checked(chosen: Groups, rows: set[int], lengths: Sequence[int]) -> dict[int, np.ndarray | None]:
+    """Groups that can be added up, as an array of our own: nobody can change it afterwards."""
+    found: dict[int, np.ndarray | None] = {}
+    for row, groups in dict(chosen).items():
+        if row not in rows:
+            raise parameter("choose", "a function that names rows which are paid for and not yet published", row)
+        if groups is None:
+            found[row] = None
+            continue
+        mine = np.array(groups)
+        if mine.shape != (lengths[row],) or mine.dtype.kind not in "iu" or mine.min() < 0 or mine.max() >= len(mine):
+            raise parameter(f"the groups of row {row}", f"{lengths[row]:,} whole numbers from 0 on", mine.shape)
+        found[row] = mine.astype(np.int64)
+        found[row].flags.writeable = False  # type: ignore[union-attr]
+    return found
