@@ -28,12 +28,14 @@ from scumble.learn.modes import PrivateModes as PrivateModes
 from scumble.learn.neighbors import PrivateNeighbors as PrivateNeighbors
 from scumble.learn.outliers import PrivateOutlierDetector as PrivateOutlierDetector
 from scumble.learn.regression import PrivateLinearRegression as PrivateLinearRegression
+from scumble.loading import load as load
+from scumble.loading import load_secret as load_secret
+from scumble.loading import merge as merge
 from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
 from scumble.privacy.ledger import Ledger as Ledger
 from scumble.release import Release as Release
-from scumble.release import load as load
 from scumble.releasing.share import Share as Share
 from scumble.releasing.share import combine as combine
 from scumble.releasing.share import load_share as load_share
@@ -43,7 +45,8 @@ from scumble.schema import Date as Date
 from scumble.schema import Number as Number
 from scumble.schema import Schema as Schema
 from scumble.sketch import Sketch as Sketch
-from scumble.sketch import load_secret as load_secret
-from scumble.sketch import merge as merge
 from scumble.sources import build as build
 from scumble.sources.people import PersonLimit as PersonLimit
+from scumble.tabular.estimate import Estimate as Estimate
+from scumble.tabular.release import TableRelease as TableRelease
+from scumble.tabular.sketch import TableSketch as TableSketch

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Estimate, Reader
-from scumble.release import Disjoint, Release, merge_releases
+from scumble.release import Release
 from scumble.releasing import gate
 from scumble.releasing.holder import Holder
 from scumble.releasing.secret import Secret, require_unreleased
@@ -114,6 +114,10 @@ class Sketch(Holder, Answers):
         sketch = object.__new__(Sketch)
         sketch._start(spec, invalid, engine, threads)
         return sketch
+
+    def empty(self) -> Sketch:
+        """A sketch with the same parameters and options, and no records."""
+        return Sketch.from_spec(self._spec, invalid=self._invalid, engine=self._engine, threads=self._threads)
 
     @property
     def _counts(self) -> np.ndarray:
@@ -286,32 +290,6 @@ class Sketch(Holder, Answers):
         return f"<Sketch ({state}): {spec.rows} x {spec.buckets} counters, {spec.design}, {spec.kernel!r}>"
 
 
-@overload
-def merge(parts: Iterable[Sketch]) -> Sketch: ...
-@overload
-def merge(parts: Iterable[Release], *, disjoint: Disjoint = None) -> Release: ...
-def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
-    """One sketch out of many, or one release out of many. The parts stay as they are.
-
-    Sketches add up exactly, whatever they hold. For releases, `disjoint` declares what they have in common (see
-    :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up.
-    """
-    parts = list(parts)
-    if not parts:
-        raise parameter("parts", "at least one sketch or release", parts)
-    if all(isinstance(part, Release) for part in parts):
-        return merge_releases(parts, disjoint=disjoint)
-    if not all(isinstance(part, Sketch) for part in parts):
-        kinds = sorted({type(part).__name__ for part in parts})
-        raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
-    first = parts[0]
-    total = Sketch.from_spec(first.spec, invalid=first._invalid, engine=first._engine, threads=first._threads)
-    total.secret.lineage = set()
-    for part in parts:
-        total.merge(part)
-    return total
-
-
 def release_disjoint(
     sketches: Sequence[Sketch],
     budget: Budget,
@@ -323,14 +301,6 @@ def release_disjoint(
     """Release sketches of disjoint records, one per class, for the price of one; see :func:`gate.publish`."""
     published = gate.publish([sketch.secret for sketch in sketches], budget, payer, backend=backend, keep=keep)
     return [sketch._published(made) for sketch, made in zip(sketches, published, strict=True)]
-
-
-def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:
-    """Read a sketch's exact counters, to merge or release them. Keep the file as safe as the table itself."""
-    sketch = Sketch.from_container(files.read(path, expect="secret"), **options)
-    if sketch.noisy:
-        sketch.secret.home = os.path.realpath(path)
-    return sketch
 
 
 def _buckets(value: Any) -> int | tuple[int, ...] | None:

@@ -58,7 +58,7 @@ def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
     for left in places.leftovers(target):
         if left.ready:
             try:
-                files.read(left.path, expect=("release", "bundle"))
+                files.read(left.path, expect=files.RELEASES)
             except FileError:
                 pass
             else:

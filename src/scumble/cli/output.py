@@ -158,18 +158,17 @@ class TableWriter:
 
 
 def load_release(path: str) -> Any:
-    """A release or a bundle, by what the file holds; "-" reads standard input."""
+    """A release, a bundle or a table, by what the file holds; "-" reads standard input."""
     from scumble import files
-    from scumble.bundle import Bundle
-    from scumble.release import Release
+    from scumble.loading import release_in
 
-    kinds = ("release", "bundle")
+    kinds = files.RELEASES
     if path == "-":
         container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
     else:
         container = files.read(path, expect=kinds)
     try:
-        return (Release if container.kind == "release" else Bundle).from_container(container)
+        return release_in(container)
     except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them
         raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
 
