@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 By = str | Iterable[str] | None
-MOST_GROUPS = 10_000
+MOST_GROUPS = 2_000
 
 
 class Asking:

@@ -108,7 +108,7 @@ def grouped_by(spec: TableSpec, public: PublishedRows, budget: Budget, shares: S
     counts = {row.row: row.counts.astype(float) for row in public.rows}
     scales = public.privacy.row_scales[spec.singles :]
     deviation = math.sqrt(LAWS[public.privacy.mechanism].variance(sorted(scales)[len(scales) // 2]))
-    bearable = math.sqrt(max(_records(spec, counts, public), 0.0) / deviation)
+    bearable = math.sqrt(max(_records(spec, counts, public), 0.0) / max(deviation, 1e-3))
     most = max(int(bearable), 2)
     first = spec.singles - len(spec.counted)
     found = [np.zeros(int(axis.max()) + 1, np.int64) for axis in spec.axes]
