@@ -1,9 +1,9 @@
 """The yardsticks: total variation, random conjunctions, group means, and learning from synthetic rows.
 
 All are taken against the private rows themselves (what is private is the table, not the population), learning against
-test rows. Numbers are judged in 16 cells of nearly equal mass of the true counts. Pairs are measured in as many runs, cut
-the same way from noisy counts (`grouping.RUNS`), so the two nearly coincide, and that flatters TV: on Adult at ε = 1 and
-δ = 1e-6, 28 runs gave .0234 where 16 gave .0217.
+test rows. Numbers are judged in 16 cells of nearly equal mass of the true counts. Pairs are measured in as many runs,
+cut the same way from noisy counts (`grouping.RUNS`), so the two nearly coincide, and that flatters TV: on Adult at
+ε = 1 and δ = 1e-6, 28 runs gave .0234 where 16 gave .0217.
 
 Conjunctions are given twice: of those that at least 0.1 % of the records meet, and of all with that floor.
 """
