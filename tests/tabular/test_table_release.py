@@ -29,14 +29,14 @@ CONDITIONS = {
 
 @pytest.fixture(scope="module", params=[(None, 20.0), ("smoker", 6.0)], ids=["table", "classes"])
 def exact(request: pytest.FixtureRequest) -> TableRelease:
-    """Little noise: scales are below 8, and a counter is off by 400 with a chance below e^-50."""
+    """Little noise: scales are below 12, and a counter is off by 600 with a chance below e^-50."""
     target, epsilon = request.param
     sketch = TableSketch(COLUMNS, target=target).update(FRAME)
     spec, wanted = sketch.spec, by_pandas(sketch.spec, FRAME)
     release = sketch.release(epsilon=epsilon, n=len(FRAME), count_share=0.1)
     alone = sum(spec.lengths[: spec.singles])
-    assert np.abs(release.counts[:alone] - wanted[:alone]).max() < 400
-    assert np.sqrt(release.variances).max() < 12
+    assert np.abs(release.counts[:alone] - wanted[:alone]).max() < 600
+    assert np.sqrt(release.variances).max() < 20
     return release
 
 
