@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.tabular.people import SCHEMA, people
 
 import scumble
 from scumble import TableRelease, TableSketch, files
 from scumble.loading import release_in
 from scumble.show.cards import card, facts
-from tests.tabular.people import SCHEMA, people
 
 
 @pytest.fixture(scope="module", params=[None, "smoker"])

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tabular.people import SCHEMA, by_pandas, people
 
 import scumble
 from scumble import TableSketch
 from scumble.tabular import counting
 from scumble.tabular.spec import TableSpec, axis
-from tests.tabular.people import SCHEMA, by_pandas, people
 
 TARGETS = [None, "smoker", "sex"]
 

@@ -73,7 +73,7 @@ class Report:
 
 def all_paths() -> dict[str, Path]:
     """Every registered path that this machine can run."""
-    from scumble.audit.greybox import building, clusters, estimators, sketches, verbs  # noqa: F401  they register themselves
+    from scumble.audit.greybox import building, clusters, estimators, sketches, tabular, verbs  # noqa: F401  they register themselves
 
     return PATHS
 

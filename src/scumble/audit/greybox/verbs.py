@@ -16,6 +16,7 @@ from scumble.audit.greybox.building import csv, file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import add, path
 from scumble.audit.greybox.running import command
+from scumble.audit.greybox.tabular import SCHEMA
 
 SIZE = ["--rows", "6", "--buckets", "16", "--seed", "3", "--design", "iid"]
 KERNEL = ["--columns", "x,y,thing", "--categories", "thing", "--bandwidth", "2", "--invalid", "drop"]
@@ -24,6 +25,8 @@ EPSILON = ["--epsilon", "1"]
 NOTHING_PRIVATE = {
     "plan": "reads no table",
     "info": "reads a released file",
+    "schema": "reads names and types, no record",
+    "count": "reads a released file",
     "query": "reads a released file",
     "modes": "reads a released file",
     "predict": "reads a fitted model; the rows it answers for are the analyst's",
@@ -43,8 +46,8 @@ def published(folder: Path, words: list[str], out: str = "out.scumble", given: b
     where = folder / out
     if not where.exists():
         return [shown]
-    kind = scumble.files.read(where, expect=("release", "bundle", "model")).kind
-    loaded = {"release": scumble.load, "bundle": Bundle.load, "model": learn.load}[kind](where)
+    kind = scumble.files.read(where, expect=("release", "bundle", "model", "table")).kind
+    loaded = {"release": scumble.load, "table": scumble.load, "bundle": Bundle.load, "model": learn.load}[kind](where)
     return [shown, where.read_bytes(), loaded]
 
 
@@ -78,6 +81,25 @@ def _add_builds() -> None:
         return published(folder, ["build", source, *words, *SIZE, *EPSILON, *more])
 
     add("scumble build --neighbors replace", replaced, neighbors="replace", strict=True)
+
+
+def _add_tables() -> None:
+    ways: dict[str, tuple[list[str], tuple[str, ...], dict[str, Any]]] = {
+        "": ([], ("empty",), {"few": 8}),
+        "--target --delta --json": (["--target", "label", "--delta", "1e-6", "--json"], (), {"few": 4}),
+        "--checkpoint": (["--checkpoint", "c.secret", "--checkpoint-seconds", "0"], (), {"few": 3}),
+    }
+    for name, (more, kinds, promise) in ways.items():
+
+        def run(table: Table, folder: Path, more: list[str] = more) -> list[Any]:
+            SCHEMA.save(folder / "schema.toml")
+            source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")
+            more = [str(folder / word) if word == "c.secret" else word for word in more]
+            words = ["build", source, "--schema", str(folder / "schema.toml"), "--invalid", "drop", "--allow-empty"]
+            return published(folder, [*words, *EPSILON, "--out", out, *more])
+
+        traits = ("floats", "missing", "missing things", "texts", *kinds)
+        add(f"scumble build --schema {name}".strip(), run, *traits, **promise)
 
 
 @path("scumble build - --out -", "floats", "missing", few=6)
@@ -146,5 +168,6 @@ def _fit_charged(table: Table, folder: Path) -> list[Any]:
 
 
 _add_builds()
+_add_tables()
 _add_merges()
 _add_fits()
