@@ -17,7 +17,7 @@ from scumble.privacy.budget import Budget
 from scumble.releasing import gate
 from scumble.sketch import release_disjoint
 
-ROWS, BUCKETS, RECORDS = 6, 16, 37
+ROWS, BUCKETS, RECORDS = 24, 16, 37  # enough rows that δ > 0 means Gaussian noise
 BUDGETS = list(product([Fraction(1, 10), 0.5, 1, 3], [0, 1e-6]))
 PEOPLE = [1, 3]
 X = np.random.default_rng(8).normal(size=(RECORDS, 1))

@@ -43,7 +43,7 @@ def sketch(records: int = 100) -> scumble.Sketch:
 
 
 def charge(book: Ledger, dataset: str = "people", part: str | None = None, **budget: object) -> bool:
-    claim = calibrate(10, **{"epsilon": 0.1, **budget}).claim  # type: ignore[arg-type]
+    claim = calibrate(20, **{"epsilon": 0.1, **budget}).claim  # type: ignore[arg-type]
     return book.charge(dataset, claim, identity=str(uuid.uuid4()), part=part)
 
 
@@ -102,7 +102,7 @@ def test_zcdp_adds_rho_and_keeps_the_promise_at_the_ledgers_delta(book: Ledger) 
     # Basic composition would have paid for 4 (and for no δ at all beyond the first).
     assert done > 8
     assert 1.8 < book.account("people").spent_epsilon() <= 2.0
-    assert book.account("people").spent.rho == done * Cost.of(calibrate(10, epsilon=0.5, delta=1e-6).claim).rho
+    assert book.account("people").spent.rho == done * Cost.of(calibrate(20, epsilon=0.5, delta=1e-6).claim).rho
 
 
 def test_rho_may_be_given_itself(book: Ledger) -> None:

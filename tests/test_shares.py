@@ -182,11 +182,11 @@ def test_gaussian_distance_bounds_the_true_one() -> None:
 
 def test_a_share_with_too_little_noise_is_refused() -> None:
     with pytest.raises(ParameterError, match="σ is at least 2 or so"):
-        splitting.calibrate_shares(1, custodians=1000, epsilon=5.0, delta=1e-3)
+        splitting.calibrate_shares(1, custodians=1000, epsilon=5.0, delta=1e-3, mechanism="discrete-gaussian")
 
 
 def test_the_gaussian_claim_covers_the_sum() -> None:
-    claim = splitting.calibrate_shares(4, custodians=3, epsilon=1.0, delta=1e-6)
+    claim = splitting.calibrate_shares(4, custodians=3, epsilon=1.0, delta=1e-6, mechanism="discrete-gaussian")
     assert claim.scale is not None and claim.count_scale is not None
     mu = math.sqrt(4 / claim.scale**2 + 1 / claim.count_scale**2)
     assert gaussian_delta(1.0, mu) < 1e-6

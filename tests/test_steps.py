@@ -21,9 +21,9 @@ from scumble.releasing.steps import Groups, PublishedRows, publish_in_steps
 LENGTHS = (3, 5, 15)
 SHARES = (2, 1, 6)
 BUDGETS = [
-    Budget(epsilon, delta, neighbors, people, share)
-    for (epsilon, delta), neighbors, people, share in product(
-        [(0.5, 0), (2, 1e-6)], ["add-remove", "replace"], [1, 3], [0, Fraction(1, 25)]
+    Budget.of(neighbors=neighbors, records_per_person=people, count_share=share, **money)  # type: ignore[arg-type]
+    for money, neighbors, people, share in product(
+        [{"epsilon": 0.5}, {"rho": 0.05}], ["add-remove", "replace"], [1, 3], [0, Fraction(1, 25)]
     )
 ]
 
@@ -87,10 +87,10 @@ def test_every_row_is_drawn_with_its_own_scale(drawn: list, budget: Budget) -> N
     shapes = [(3,), (5,), (15,)]
     if calibration.count_scale:
         scales, shapes = [*scales, calibration.count_scale], [*shapes, (1,)]
-    law = "discrete_gaussian" if budget.delta else "discrete_laplace"
+    law = "discrete_gaussian" if budget.rho else "discrete_laplace"
     assert drawn == [(law, scale, shape) for scale, shape in zip(scales, shapes, strict=True)]
     assert found.privacy == calibration.claim
-    variance = noise.gaussian_variance if budget.delta else noise.laplace_variance
+    variance = noise.gaussian_variance if budget.rho else noise.laplace_variance
     for k, (row, exact) in enumerate(zip(found.rows, [*WANTED, PAIRS], strict=True)):
         np.testing.assert_array_equal(row.counts, exact + 1000 * (k + 1))
         assert (row.row, row.variance, row.groups) == (k, variance(scales[k]), None)

@@ -16,7 +16,7 @@ cost a quarter more error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import log2, prod, sqrt
 from typing import Any
 
@@ -27,6 +27,7 @@ from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.privacy.budget import Budget
+from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
 from scumble.reading.spread import hashes, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
@@ -84,10 +85,12 @@ class Plan:
 def plan(
     n: int,
     dimensions: int,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float = 0.0,
     kernel: Kernel | None = None,
     *,
+    rho: float | None = None,
+    mu: float | None = None,
     neighbors: str = "add-remove",
     records_per_person: int = 1,
     density: float | None = None,
@@ -100,6 +103,7 @@ def plan(
 ) -> Plan:
     """Rows, buckets and design for `n` records (roughly; a public number), and the error to expect.
 
+    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`.
     `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
 
     >>> from scumble.kernels import EuclideanKernel
@@ -111,7 +115,7 @@ def plan(
         raise ParameterError(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
-    budget = Budget(float(epsilon), float(delta), neighbors, records_per_person)
+    budget = Budget.of(epsilon, delta, neighbors, records_per_person, rho=rho, mu=mu)
     options = {"columns": columns, "design": design, "rows": rows, "buckets": buckets, "refined": refined}
     return plan_within(budget, n, dimensions, kernel, density=density, bounds=bounds, **options)  # type: ignore[arg-type]
 
@@ -132,7 +136,8 @@ def plan_within(
 ) -> Plan:
     """`plan`, for a budget that is a value already."""
     # In floats, as plans are shown; and with the usual share for the count.
-    budget = Budget(float(budget.epsilon), float(budget.delta), budget.neighbors, budget.records_per_person)
+    epsilon, delta = float(budget.epsilon), float(budget.delta)
+    budget = replace(budget, epsilon=epsilon, delta=delta, count_share=DEFAULT_COUNT_SHARE)
     if n < 1:
         raise parameter("n", "at least 1, roughly the number of records", n)
     require_dimensions(dimensions)

@@ -157,6 +157,8 @@ class Sketch(Holder, Answers):
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
+        rho: Number | None = None,
+        mu: Number | None = None,
         count_share: Number | None = None,
         backend: str = "exact",
         ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -168,7 +170,10 @@ class Sketch(Holder, Answers):
 
         Parameters
         ----------
-        epsilon, delta : the privacy budget. δ = 0 draws discrete Laplace noise, δ > 0 discrete Gaussian noise.
+        epsilon, delta : the privacy budget. δ = 0 draws discrete Laplace noise; δ > 0 the quieter of discrete Laplace
+            (few rows; its claim has δ = 0) and discrete Gaussian noise.
+        rho, mu : the budget in another currency, instead of ε: zero-concentrated or Gaussian differential privacy (ρ =
+            μ²/2). The noise is discrete Gaussian; its ε is stated at `delta`, or at 1e-6.
         neighbors : "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
         records_per_person : the most records that one person may own.
         count_share : the part of the budget that pays for the noisy count.
@@ -180,13 +185,13 @@ class Sketch(Holder, Answers):
         A sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
         """
         if self.noisy:
-            if epsilon is not None or ledger is not None or keep:
+            if any(given is not None for given in (epsilon, rho, mu, ledger)) or keep:
                 raise ParameterError(
                     "The noise of this sketch was drawn before its first record, and its budget is spent. "
                     "Hint: call release() without a budget."
                 )
             return self._published(gate.finish(self.secret))
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         account = Account.of(ledger, dataset, part)
         return release_disjoint([self], budget, account, backend=backend, keep=keep)[0]
 
@@ -200,6 +205,8 @@ class Sketch(Holder, Answers):
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
+        rho: Number | None = None,
+        mu: Number | None = None,
         count_share: Number | None = None,
         backend: str = "exact",
         ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -228,19 +235,21 @@ class Sketch(Holder, Answers):
         >>> release.privacy.epsilon
         1.0
         """
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         gate.begin_with_noise([self.secret], budget, Account.of(ledger, dataset, part), backend=backend)
         return self
 
     def release_share(
         self,
-        epsilon: Number,
+        epsilon: Number | None = None,
         delta: Number = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
         custodians: int,
         dropouts: int = 0,
+        rho: Number | None = None,
+        mu: Number | None = None,
         count_share: Number | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         dataset: str | None = None,
@@ -254,7 +263,7 @@ class Sketch(Holder, Answers):
         and is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's
         records with all custodians together.
         """
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         account = Account.of(ledger, dataset, part)
         made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lawful import calibrate
 from scumble.errors import ParameterError, PrivacyError
-from scumble.privacy import analytic_gaussian_sigma, calibrate, noise
+from scumble.privacy import analytic_gaussian_sigma, noise
 from scumble.privacy.exact import simplest_above
 from scumble.privacy.gaussian import Shift, certified_delta, lattice_delta, smoothing_delta, zcdp_delta
 

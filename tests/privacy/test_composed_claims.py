@@ -9,15 +9,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from lawful import calibrate, calibrate_shares
 from scumble.errors import ParameterError
-from scumble.privacy import PrivacyClaim, calibrate, composition, disjoint, overlapping
+from scumble.privacy import PrivacyClaim, composition, disjoint, overlapping
 from scumble.privacy.composition import ROOM, of_disjoint_records
 from scumble.privacy.exact import float_down, float_up
 from scumble.privacy.laws import GAUSSIAN, LAPLACE, discrete_gaussian, discrete_laplace
 from scumble.privacy.laws.discrete_gaussian import SHARE_SLACK
 from scumble.privacy.laws.law import Law
 from scumble.privacy.sensitivity import Moves, Scales, unit_of
-from scumble.privacy.splitting import calibrate_shares
 
 
 def one(

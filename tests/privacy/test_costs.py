@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scumble.privacy import calibrate, costs, disjoint, overlapping
+from lawful import calibrate, calibrate_shares
+from scumble.privacy import costs, disjoint, overlapping
 from scumble.privacy.costs import Account, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show, total_of
 from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), 1, 3]
 SETTINGS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from fractions import Fraction
 from importlib import import_module
@@ -10,9 +11,9 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from scumble.errors import PrivacyError
-from scumble.privacy import calibrate, seam
-from scumble.privacy.laws import GAUSSIAN, LAPLACE, LAWS, law_for
+from scumble.errors import ParameterError, PrivacyError
+from scumble.privacy import analytic_gaussian_sigma, calibrate, seam
+from scumble.privacy.laws import GAUSSIAN, LAPLACE, LAWS, quietest
 from scumble.privacy.laws.law import Drawn, Law
 from scumble.privacy.sensitivity import Moves, Scales
 from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
@@ -35,7 +36,8 @@ class Taker:
 
 
 def served(law: Law) -> list[tuple[float, float]]:
-    return [budget for budget in BUDGETS if law_for(*budget) is law]
+    """Budgets that the law is made for."""
+    return [(epsilon, delta) for epsilon, delta in BUDGETS if law.serves(epsilon, delta) and law.pure == (delta == 0)]
 
 
 def definition(law: Law, scale: float) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +49,42 @@ def definition(law: Law, scale: float) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_names_in_files_stay() -> None:
     assert {"discrete-laplace": LAPLACE, "discrete-gaussian": GAUSSIAN}.items() <= LAWS.items()
-    assert all(law_for(epsilon, 0.0) is LAPLACE and law_for(epsilon, 1e-9) is GAUSSIAN for epsilon in (0.01, 1.0, 50.0))
+
+
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 25)])
+@pytest.mark.parametrize("moves", [Moves(1, "add-remove", 1), Moves(1, "replace", 3)], ids=str)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (5.0, 1e-6), (1.0, 1e-2)])
+def test_the_quieter_law_is_taken(moves: Moves, share: Fraction, epsilon: float, delta: float) -> None:
+    """Laplace for few rows, Gaussian for many, with one change between; from the variances themselves."""
+    taken = []
+    for rows in range(1, 30):
+        worst = dataclasses.replace(moves, rows=rows)
+        variances = {law: law.variance(law.scales(worst, epsilon, delta, share).counters) for law in LAWS.values()}
+        law = quietest(worst, epsilon, delta, share)
+        assert variances[law] == min(variances.values())
+        assert quietest(worst, epsilon, 0.0, share) is LAPLACE
+        taken.append(law)
+    few = taken.count(LAPLACE)
+    assert taken == [LAPLACE] * few + [GAUSSIAN] * (29 - few)
+    # 2 L1²/(ε (1 − c))² against L2² σ₀²/(1 − c), in each of the R rows sides·m and sides·m².
+    even = float(1 - share) * (epsilon * analytic_gaussian_sigma(epsilon, delta)) ** 2 / (2 * moves.cells)
+    assert abs(few - even) <= 1
+
+
+def test_the_claim_of_the_quieter_law_says_what_is_true() -> None:
+    claim = calibrate(1, epsilon=1, delta=1e-6).claim
+    assert (claim.mechanism, claim.delta, claim.epsilon) == ("discrete-laplace", 0.0, 1.0)
+    assert calibrate(1, epsilon=1, delta=1e-6) == calibrate(1, epsilon=1)
+    assert calibrate(100, epsilon=1, delta=1e-6).mechanism == "discrete-gaussian"
+    assert calibrate(1, epsilon=1e12, delta=1e-6).mechanism == "discrete-gaussian"  # no Laplace scale is as small
+
+
+def test_a_law_may_be_asked_for_by_name() -> None:
+    assert calibrate(1, epsilon=1, delta=1e-6, mechanism="discrete-gaussian").claim.delta == 1e-6
+    assert calibrate(500, epsilon=1, delta=1e-6, mechanism="discrete-laplace").claim.delta == 0
+    for wrong in ({"delta": 0, "mechanism": "discrete-gaussian"}, {"delta": 1e-6, "mechanism": "uniform"}):
+        with pytest.raises(ParameterError, match="mechanism"):
+            calibrate(1, epsilon=1, **wrong)  # type: ignore[arg-type]
 
 
 @every_law
@@ -105,7 +142,7 @@ def test_scales_prove_the_request_and_not_much_more(law: Law, moves: Moves, shar
 @every_law
 def test_the_curve_falls_and_stays_below_the_claim(law: Law) -> None:
     for epsilon, delta in served(law):
-        claim = calibrate(6, epsilon=epsilon, delta=delta).claim
+        claim = calibrate(6, epsilon=epsilon, delta=delta, mechanism=law.name).claim
         curve = [law.curve(claim.moves, claim.scales, at) for at in (1e-12, 1e-9, 1e-6, 1e-3)]
         assert all(after < before for before, after in pairwise(curve))
         if delta == 0:
@@ -130,7 +167,7 @@ def test_a_share_is_reported_as_the_law_says(law: Law) -> None:
             with pytest.raises(PrivacyError, match="cannot draw"):
                 calibrate_shares(6, custodians=5, epsilon=epsilon, delta=delta)
             continue
-        claim = calibrate_shares(60, custodians=5, dropouts=2, epsilon=epsilon, delta=delta)
+        claim = calibrate_shares(60, custodians=5, dropouts=2, epsilon=epsilon, delta=delta, mechanism=law.name)
         taker = Taker()
         with seam.watching(taker):  # type: ignore[arg-type]
             draw_counters_share(claim, (60, 4))

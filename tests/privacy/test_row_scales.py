@@ -23,7 +23,7 @@ from scumble.privacy.sensitivity import Scales
 
 SHARES = (Fraction(1), Fraction(5), Fraction(1), Fraction(1, 3))
 PURE = Budget(1.0).calibrate(4, SHARES)
-GAUSS = Budget(1.0, 1e-6).calibrate(4, SHARES)
+GAUSS = calibrate(4, epsilon=1, delta=1e-6, shares=SHARES, mechanism="discrete-gaussian")
 shares_ = st.lists(st.fractions(Fraction(1, 1000), 1000), min_size=2, max_size=6)
 
 
@@ -81,10 +81,9 @@ def test_pure_scales_are_in_proportion_and_use_up_the_budget(neighbors, people, 
 @settings(deadline=None, max_examples=10)
 @given(shares=shares_, epsilon=st.sampled_from([0.1, 1.0, 3]))
 def test_gaussian_scales_are_in_proportion_and_hardly_above_the_least(neighbors, people, shares, epsilon) -> None:
-    found = calibrate(
-        len(shares), epsilon=epsilon, delta=1e-6, neighbors=neighbors, records_per_person=people, shares=shares
-    )
-    one = calibrate(1, epsilon=epsilon, delta=1e-6, neighbors=neighbors, records_per_person=people).claim
+    common = {"epsilon": epsilon, "delta": 1e-6, "neighbors": neighbors, "records_per_person": people}
+    found = calibrate(len(shares), **common, shares=shares, mechanism="discrete-gaussian")
+    one = calibrate(1, **common, mechanism="discrete-gaussian").claim
     ratios = [float(scale**2 * share) for scale, share in zip(found.row_scales, shares, strict=True)]
     assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-9)
     rho = sum((2 if neighbors == "replace" else 1) * people**2 / (2 * scale**2) for scale in found.row_scales)
@@ -122,7 +121,7 @@ def test_shares_that_are_none_are_refused(shares: list) -> None:
 @pytest.mark.parametrize(("epsilon", "shares"), [(3.0, [1, 4]), (4.0, [9, 2, 3]), (2.0, [1, 30])])
 def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[int]) -> None:
     delta = 0.01 if kind == "discrete-gaussian" else 0
-    claim = calibrate(len(shares), epsilon=epsilon, delta=delta, shares=shares, count_share=0).claim
+    claim = calibrate(len(shares), epsilon=epsilon, delta=delta, shares=shares, count_share=0, mechanism=kind).claim
     moves = [(1, float(scale)) for scale in claim.row_scales]
     assert brute(claim.epsilon, kind, moves) <= claim.delta + 1e-12
     for at in (1e-4, 1e-2, 0.05):
@@ -133,7 +132,9 @@ def test_the_curve_is_above_brute_force(kind: str, epsilon: float, shares: list[
 @pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
 def test_two_records_of_a_person_however_they_are_spread(kind: str) -> None:
     delta = 0.02 if kind == "discrete-gaussian" else 0
-    claim = calibrate(2, epsilon=2.5, delta=delta, shares=[1, 3], count_share=0, records_per_person=2).claim
+    claim = calibrate(
+        2, epsilon=2.5, delta=delta, shares=[1, 3], count_share=0, records_per_person=2, mechanism=kind
+    ).claim
     low, high = map(float, claim.row_scales)
     for moves in ([(2, low), (2, high)], [(1, low), (1, low), (2, high)]):
         for at in (claim.delta or 1e-3, 0.05):
@@ -180,7 +181,8 @@ def test_merged_claims_add_up_by_their_rows() -> None:
     parts = [claim.row_scales for claim in (GAUSS.claim, GAUSS.claim)]
     both = overlapping([GAUSS.claim, GAUSS.claim])
     assert both.added_up == "gaussian" and len(parts) == 2
-    rows = calibrate(8, epsilon=both.epsilon, delta=both.delta, shares=[*SHARES, *SHARES], count_share="1/25").claim
+    common = {"epsilon": both.epsilon, "delta": both.delta, "mechanism": "discrete-gaussian"}
+    rows = calibrate(8, **common, shares=[*SHARES, *SHARES]).claim
     # As one release with all rows at once, up to the two counts and the room for another machine's digits.
     assert rows.rho == pytest.approx(both.rho, rel=0.02)
     assert PrivacyClaim.from_dict(both.to_dict()) == both

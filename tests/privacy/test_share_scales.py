@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import scumble
+from lawful import calibrate, calibrate_shares
 from scumble.errors import ParameterError, PrivacyError
-from scumble.privacy import calibrate, noise, splitting
+from scumble.privacy import noise, splitting
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import float_up
 from scumble.privacy.gaussian import certified_delta
 from scumble.privacy.laws import discrete_laplace
 from scumble.privacy.laws.discrete_gaussian import distance_of_sum, shift
-from scumble.privacy.splitting import calibrate_shares
 
 EPSILONS = [Fraction(1, 10), 0.5, 1, 3]
 SETTINGS = [

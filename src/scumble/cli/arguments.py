@@ -193,6 +193,9 @@ def budget(parser: Parser, *, hint: bool = False) -> None:
     group = parser.add_argument_group("budget, for the plan only" if hint else "what is promised")
     group.add_argument("--epsilon", type=float, default=1.0 if hint else None, help="the privacy budget, such as 1")
     group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
+    if not hint:
+        group.add_argument("--rho", type=float, help="instead of --epsilon: zero-concentrated privacy, such as 0.02")
+        group.add_argument("--mu", type=float, help="instead of --epsilon: Gaussian differential privacy, such as 0.2")
     group.add_argument(
         "--neighbors",
         choices=["add-remove", "replace"],
@@ -256,6 +259,18 @@ def require(args: argparse.Namespace, **options: str) -> None:
         if getattr(args, name) in (None, []):
             flag = "SOURCE" if name == "source" else f"--{name.replace('_', '-')}"
             raise ParameterError(f"Give {flag}: {why}.")
+
+
+def promised(args: argparse.Namespace, why: str) -> dict[str, Any]:
+    """The budget that was asked for, in one currency, and whom it protects."""
+    currencies = {name: getattr(args, name, None) for name in ("epsilon", "rho", "mu")}
+    given = [name for name, value in currencies.items() if value is not None]
+    if not given:
+        raise ParameterError(f"Give --epsilon: {why}.")
+    if len(given) > 1:
+        raise ParameterError(f"Give the budget in one currency, not in --{' and --'.join(given)}.")
+    money = {given[0]: currencies[given[0]], "delta": args.delta}
+    return {**money, "neighbors": args.neighbors, "records_per_person": args.records_per_person}
 
 
 def bounds_for(given: dict[str, tuple[float, float]] | None, columns: list[str], numeric: Callable[[str], bool]) -> Any:

@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import require
+    from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.cli.preparing import count, prepare
@@ -52,11 +52,8 @@ def run(args: argparse.Namespace) -> None:
         require(args, source="the table to read, such as people.parquet")
     if args.master is not None and args.engine != "spark":
         raise ParameterError("--master goes with --engine spark.")
-    require(
-        args,
-        epsilon="the privacy budget; typical are 0.1 to 10, and 1 is a good start",
-        out="the released file to write, such as people.scumble",
-    )
+    promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
+    require(args, out="the released file to write, such as people.scumble")
     check_out(args.out, text=False)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")

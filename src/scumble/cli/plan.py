@@ -29,18 +29,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import bounds_for, require
+    from scumble.cli.arguments import bounds_for, promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
     from scumble.tables.roles import roles_of
 
-    require(
-        args,
-        n="roughly how many records there are (a public guess)",
-        epsilon="the privacy budget; typical are 0.1 to 10",
-    )
+    require(args, n="roughly how many records there are (a public guess)")
+    budget = promised(args, "the privacy budget; typical are 0.1 to 10")
     if args.columns is None and args.dimensions is None:
         raise ParameterError("Give --dimensions, the number of columns, or --columns, their names.")
     require_dimensions(len(args.columns) if args.columns else args.dimensions)
@@ -50,11 +47,8 @@ def run(args: argparse.Namespace) -> None:
     settings: dict[str, Any] = {
         "n": args.n,
         "dimensions": len(columns),
-        "epsilon": args.epsilon,
-        "delta": args.delta,
+        **budget,
         "kernel": kernel,
-        "neighbors": args.neighbors,
-        "records_per_person": args.records_per_person,
         "density": args.density,
         "bounds": bounds_for(args.bounds, columns, lambda name: roles[name] == "number"),
         "columns": columns,
@@ -86,8 +80,9 @@ def _draw(path: str, chosen: Any, settings: dict[str, Any]) -> None:
     from scumble.planning import plan
     from scumble.show import plots
 
+    settings = {name: value for name, value in settings.items() if name not in ("rho", "mu")}
     hashed = settings | {"design": "sobol" if settings["design"] in ("auto", "grid") else settings["design"]}
-    budgets = sorted({0.1, 0.3, 1.0, 3.0, settings["epsilon"]})
+    budgets = sorted({0.1, 0.3, 1.0, 3.0, chosen.epsilon})
     lines = {
         epsilon: [plan(**hashed | {"epsilon": epsilon, "rows": 2**k}) for k in range(3, 14)] for epsilon in budgets
     }

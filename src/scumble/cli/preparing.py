@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from scumble.cli.arguments import bounds_for
+from scumble.cli.arguments import bounds_for, promised
 from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
@@ -56,14 +56,15 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
 
 
 _RUNNING = (
-    *("n", "seed", "epsilon", "delta", "neighbors", "records_per_person", "invalid", "threads", "allow_empty"),
+    *("n", "seed", "invalid", "threads", "allow_empty"),
     *("checkpoint", "checkpoint_seconds", "person_column", "noise_first", "ledger", "dataset", "part"),
 )
 
 
 def _running(args: argparse.Namespace) -> dict[str, Any]:
     """The options that all builds have."""
-    return {name: getattr(args, name) for name in _RUNNING if hasattr(args, name)}
+    running = {name: getattr(args, name) for name in _RUNNING if hasattr(args, name)}
+    return {**running, **promised(args, "the privacy budget, such as 1")}
 
 
 def _table(args: argparse.Namespace) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import require
+    from scumble.cli.arguments import promised, require
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
     from scumble.cli.output import check_out, human_bytes, print_json, say
@@ -36,15 +36,11 @@ def run(args: argparse.Namespace) -> None:
     from scumble.loading import load_secret, sketch_in
     from scumble.show.cards import facts
 
-    require(
-        args,
-        epsilon="the privacy budget; typical are 0.1 to 10, and 1 is a good start",
-        out="the released file to write, such as people.scumble",
-    )
+    asked = promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
+    require(args, out="the released file to write, such as people.scumble")
     check_out(args.out, text=False)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
-    asked = {name: getattr(args, name) for name in ("epsilon", "delta", "neighbors", "records_per_person")}
     charged = {name: getattr(args, name) for name in ("ledger", "dataset", "part")}
     if args.keep_secret:
         if args.ledger is None:

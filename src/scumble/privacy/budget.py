@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from scumble.errors import ParameterError
-from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, Calibration, calibrate
+from scumble.errors import ParameterError, parameter
+from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, DEFAULT_DELTA, Calibration, calibrate, failure
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.exact import Number, as_fraction
+from scumble.privacy.curve import least_epsilon
+from scumble.privacy.exact import Number, as_fraction, float_up
+from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.sensitivity import unit_of
 
 
@@ -30,6 +32,8 @@ class Budget:
         The most records that one person may own.
     count_share : Number
         The part of the budget that pays for the noisy count.
+    rho : Number, optional
+        The cost in zero-concentrated privacy, which is then what counts; `epsilon` is what it implies at `delta`.
 
     >>> whole = Budget(1.0, 1e-6)
     >>> [str(part.epsilon) for part in whole.split(4)]
@@ -43,20 +47,46 @@ class Budget:
     neighbors: str = "add-remove"
     records_per_person: int = 1
     count_share: Number = DEFAULT_COUNT_SHARE
+    rho: Number | None = None
 
     @staticmethod
     def of(
-        epsilon: Number | None,
+        epsilon: Number | None = None,
         delta: Number = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         count_share: Number | None = None,
+        *,
+        rho: Number | None = None,
+        mu: Number | None = None,
     ) -> Budget:
-        """The budget that a person asked for, in keywords."""
-        if epsilon is None:
+        """The budget that a person asked for, in keywords; in one currency: ε (with δ), ρ, or μ, whose ρ is μ²/2.
+
+        >>> Budget.of(mu="0.2") == Budget.of(rho="0.02")
+        True
+        """
+        given = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
+        if not given:
             raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 10.")
+        if len(given) > 1:
+            raise ParameterError(
+                f"Give the privacy budget in one currency, got `{'` and `'.join(given)}`. "
+                "Hint: `epsilon` (with `delta`), `rho` (zero-concentrated) or `mu` (Gaussian differential privacy)."
+            )
         share = DEFAULT_COUNT_SHARE if count_share is None else count_share
-        return Budget(epsilon, delta, neighbors, records_per_person, share)
+        if epsilon is not None:
+            return Budget(epsilon, delta, neighbors, records_per_person, share)
+        if mu is not None:
+            rho = _positive("mu", mu) ** 2 / 2
+        assert rho is not None
+        return Budget(1, delta, neighbors, records_per_person, share)._in_rho(_positive("rho", rho))
+
+    def _in_rho(self, rho: Fraction) -> Budget:
+        """The same with this ρ, and with the ε that it implies at δ."""
+        delta = failure(self.delta) or DEFAULT_DELTA
+        implied = float_up(rho)
+        epsilon = least_epsilon(lambda epsilon: zcdp_delta(epsilon, implied), delta)
+        return replace(self, epsilon=epsilon, delta=delta, rho=rho)
 
     @property
     def unit(self) -> str:
@@ -75,8 +105,9 @@ class Budget:
         """
         return calibrate(
             rows,
-            epsilon=self.epsilon,
+            epsilon=self.epsilon if self.rho is None else None,
             delta=self.delta,
+            rho=self.rho,
             neighbors=self.neighbors,
             records_per_person=self.records_per_person,
             count_share=self.count_share,
@@ -90,16 +121,24 @@ class Budget:
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None
     ) -> Budget:
-        """These parts of ε and of δ, which is shared as ε is unless said otherwise."""
+        """These parts of ε (of ρ, if the budget is in ρ) and of δ, which is shared as ε is unless said otherwise."""
         of_epsilon = as_fraction("epsilon", epsilon)
         of_delta = of_epsilon if delta is None else as_fraction("delta", delta)
-        return replace(
+        part = replace(
             self,
             epsilon=as_fraction("epsilon", self.epsilon) * of_epsilon,
             delta=as_fraction("delta", self.delta) * of_delta,
             count_share=self.count_share if count_share is None else count_share,
         )
+        return part if self.rho is None else part._in_rho(as_fraction("rho", self.rho) * of_epsilon)
 
     def split(self, parts: int) -> tuple[Budget, ...]:
         """So many equal parts, which add up to the whole."""
         return (self.share(Fraction(1, parts)),) * parts
+
+
+def _positive(name: str, value: Number) -> Fraction:
+    exact = as_fraction(name, value)
+    if exact <= 0:
+        raise parameter(name, "positive", value)
+    return exact

@@ -1,9 +1,10 @@
 """Calibration: from a privacy budget to exact noise scales, and back to an honest claim.
 
-The budget decides the law of the noise (`scumble.privacy.laws`): discrete Laplace for δ = 0, discrete Gaussian for
-δ > 0. The law finds its least scales, with a small share of the budget (1/25) for the count. Scales are rounded up to
-short fractions; the claim is recomputed from these fractions and rounded up, and is never above the request. The
-argument is in ``calibration.proof.md``.
+The budget decides the law of the noise (`scumble.privacy.laws`): discrete Laplace for δ = 0; for δ > 0 the quieter one,
+which for few rows is discrete Laplace (and the claim has δ = 0) and else discrete Gaussian; discrete Gaussian for a
+budget in ρ (zero-concentrated privacy). The law finds its least scales, with a small share of the budget (1/25) for the
+count. Scales are rounded up to short fractions; the claim is recomputed from these fractions and rounded up, and is
+never above the request. The argument is in ``calibration.proof.md``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from scumble.errors import PrivacyError, parameter
+from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number, as_count, as_fraction, float_down, float_up
 from scumble.privacy.gaussian import analytic_gaussian_sigma
-from scumble.privacy.laws import LAWS, law_for
+from scumble.privacy.laws import GAUSSIAN, LAWS, quietest
 from scumble.privacy.laws.law import Law, Shared, Size, require_scales
 from scumble.privacy.noise import Integers
 from scumble.privacy.sensitivity import NEIGHBORS, Moves, sides_of, unit_of
@@ -26,6 +27,9 @@ __all__ = ["DEFAULT_COUNT_SHARE", "Calibration", "analytic_gaussian_sigma", "cal
 
 DEFAULT_COUNT_SHARE = Fraction(1, 25)
 """Share of the budget spent on the count: at ε = 1 its standard deviation is 35, at a cost of 4 %."""
+
+DEFAULT_DELTA = 1e-6
+"""The δ at which the ε of a budget in ρ is stated, unless said otherwise."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +99,19 @@ class Calibration:
 def calibrate(
     rows: int,
     *,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number = 0.0,
+    rho: Number | None = None,
     neighbors: str = "add-remove",
     records_per_person: int = 1,
     count_share: Number = DEFAULT_COUNT_SHARE,
     shares: Sequence[Number] | None = None,
+    mechanism: str | None = None,
 ) -> Calibration:
     """The least noise that makes a release of `rows` rows and the count (epsilon, delta)-private.
+
+    `rho` may stand instead of ε: Gaussian noise of just that ρ, whose ε is claimed at `delta` (1e-6 if that is 0).
+    `mechanism` names the law of noise; without it, the quieter one for so many rows is taken.
 
     `shares`, one positive number for each row, say how the rows divide what the count leaves of the budget: with
     Laplace noise 1/scale is proportional to them, with Gaussian noise 1/scale². Without them, all rows get the same.
@@ -117,7 +126,9 @@ def calibrate(
     """
     touched = as_count("rows", rows)
     people = as_count("records_per_person", records_per_person, "the most records one person may have.")
-    budget, failure = _budget(epsilon), _failure(delta)
+    if epsilon is not None and rho is not None:
+        raise ParameterError("Give `epsilon` or `rho`, one of them.")
+    allowed = failure(delta)
     if neighbors not in NEIGHBORS:
         raise parameter("neighbors", "'add-remove' or 'replace'", neighbors)
     share = as_fraction("count_share", count_share)
@@ -126,13 +137,23 @@ def calibrate(
     if sides_of(neighbors) == 2:
         share = Fraction(0)  # N is public: nothing to pay for
 
-    law, moves = law_for(budget, failure), Moves(touched, neighbors, people)
-    scales = require_scales(law.scales(moves, budget, failure, share, _shares(shares, touched)), epsilon)
+    moves, parts = Moves(touched, neighbors, people), _shares(shares, touched)
+    if rho is not None:
+        law: Law = GAUSSIAN
+        concentrated = Fraction(_positive("rho", rho, "typical are 0.001 to 1."))
+        scales = require_scales(GAUSSIAN.scales_of_rho(moves, concentrated, share, parts), rho, "rho")
+        allowed = allowed or DEFAULT_DELTA
+        stated = law.curve(moves, scales, allowed)
+    else:
+        budget = _positive("epsilon", epsilon, "typical budgets are 0.1 to 10.")
+        law = _law(mechanism, moves, budget, allowed, share)
+        scales = require_scales(law.scales(moves, budget, allowed, share, parts), budget)
+        pure = law.epsilon(moves, scales)
+        stated, allowed = (budget, allowed) if pure is None else (float_up(pure), 0.0)
     counters, count = scales.counters, scales.count
-    pure = law.epsilon(moves, scales)
     claim = PrivacyClaim(
-        epsilon=budget if pure is None else float_up(pure),
-        delta=failure,
+        epsilon=stated,
+        delta=allowed,
         rho=float_up(law.rho(moves, scales)),
         neighbors=neighbors,
         unit=unit_of(people),
@@ -159,27 +180,35 @@ def _shares(shares: Sequence[Number] | None, rows: int) -> Shared:
     return tuple(share / total for share in found) if len(set(found)) > 1 else ()
 
 
-def _budget(epsilon: Number) -> float:
-    """The greatest float that is not above ε: the claim is a float and must not exceed the request."""
-    hint = "typical budgets are 0.1 to 10."
-    exact = as_fraction("epsilon", epsilon, hint)
+def _law(mechanism: str | None, moves: Moves, epsilon: float, delta: float, count_share: Fraction) -> Law:
+    if mechanism is None:
+        return quietest(moves, epsilon, delta, count_share)
+    if mechanism not in LAWS or not LAWS[mechanism].serves(epsilon, delta):
+        raise parameter("mechanism", "a law of noise that serves this budget, such as 'discrete-laplace'", mechanism)
+    return LAWS[mechanism]
+
+
+def _positive(name: str, value: Number | None, hint: str) -> float:
+    """The greatest float that is not above ε or ρ: the claim is a float and must not exceed the request."""
+    exact = as_fraction(name, value, hint)
     if exact <= 0:
-        raise parameter("epsilon", "positive", epsilon, hint)
+        raise parameter(name, "positive", value, hint)
     try:
         budget = float_down(exact)
     except OverflowError:
         budget = math.inf
     if not 0 < budget < math.inf:
-        raise parameter("epsilon", "positive and finite", epsilon, hint)
+        raise parameter(name, "positive and finite", value, hint)
     return budget
 
 
-def _failure(delta: Number) -> float:
+def failure(delta: Number) -> float:
+    """δ as a float that is not above the request."""
     hint = "0 for pure privacy, else far below one over the number of people, such as 1e-6."
     exact = as_fraction("delta", delta, hint)
     if not 0 <= exact < Fraction(1, 10):
         raise parameter("delta", "at least 0 and below 0.1", delta, hint)
-    failure = float_down(exact)
-    if exact > 0 and failure < 1e-300:
+    allowed = float_down(exact)
+    if exact > 0 and allowed < 1e-300:
         raise parameter("delta", "0 or at least 1e-300", delta, hint)
-    return failure
+    return allowed

@@ -157,6 +157,16 @@ class PrivacyClaim:
         return self.law.curve(self.moves, self.scales, delta * (1 - room)) + room * min(1.0, self.epsilon)
 
     @property
+    def mu(self) -> float | None:
+        """μ of Gaussian differential privacy (Dong, Roth & Su 2022): √(2ρ), where all noise is Gaussian; else None.
+
+        It is that of continuous noise with these scales, from which the discrete law differs in the last digits.
+        """
+        claims = self.parts or (self,)
+        gaussian = all(claim.mechanism != MERGED and not claim.law.pure for claim in claims)
+        return math.sqrt(2 * self.rho) if gaussian and self.rho is not None else None
+
+    @property
     def added_up(self) -> str:
         """How the costs of the parts became one; empty for a single release.
 

@@ -93,6 +93,20 @@ def dyadic_below(value: Fraction) -> Fraction:
     return Fraction((value.numerator << digits) // value.denominator, 1 << digits)
 
 
+def root_above(value: Fraction) -> Fraction:
+    """√value, or above it by less than 10⁻²⁰ of it.
+
+    >>> root_above(Fraction(25, 4)), root_above(Fraction(2)) ** 2 > 2
+    (Fraction(5, 2), True)
+    """
+    top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
+    if top * top == value.numerator and bottom * bottom == value.denominator:
+        return Fraction(top, bottom)
+    digits = max(0, value.denominator.bit_length() - value.numerator.bit_length()) // 2 + 70
+    square = (value.numerator << 2 * digits) // value.denominator
+    return Fraction(math.isqrt(square) + 1, 1 << digits)
+
+
 def sum_above(terms: Iterable[Fraction]) -> Fraction:
     """A sum that is never too small: one term, and binary fractions, exactly; others up to 2⁻²⁵⁶ each.
 

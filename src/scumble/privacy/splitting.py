@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from typing import Any
 
 from scumble.errors import PrivacyError, parameter
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, calibrate
@@ -36,11 +37,13 @@ def calibrate_shares(
     *,
     custodians: int,
     dropouts: int = 0,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number = 0.0,
+    rho: Number | None = None,
     neighbors: str = "add-remove",
     records_per_person: int = 1,
     count_share: Number = DEFAULT_COUNT_SHARE,
+    mechanism: str | None = None,
 ) -> PrivacyClaim:
     """The claim of a sum of at least `custodians` − `dropouts` shares; its scales decide what a share is.
 
@@ -49,21 +52,27 @@ def calibrate_shares(
     """
     people = as_count("custodians", custodians)
     missing = _dropouts(dropouts, people)
-    common = {"neighbors": neighbors, "records_per_person": records_per_person, "count_share": count_share}
-    wanted = calibrate(rows, epsilon=epsilon, delta=delta, **common).claim  # type: ignore[arg-type]
+    common: dict[str, Any] = {
+        "neighbors": neighbors,
+        "records_per_person": records_per_person,
+        "count_share": count_share,
+    }
+    wanted = calibrate(rows, epsilon=epsilon, delta=delta, rho=rho, mechanism=mechanism, **common).claim
     slack = shares_of(wanted).slack
     if slack == 0:
         return dataclasses.replace(wanted, custodians=people, dropouts=missing)
     room = 2 * Fraction(slack)
     exact = Fraction(wanted.epsilon)
-    # Room for the sum's distance from its ideal law: (ε − 2c, δ e^−c), not (ε, δ); c <= slack·min(1, ε).
-    ideal = calibrate(
-        rows,
-        epsilon=exact - room * min(Fraction(1), exact),
-        delta=Fraction(wanted.delta) * (1 - room),
-        **common,  # type: ignore[arg-type]
-    ).claim
-    claim = dataclasses.replace(ideal, epsilon=wanted.epsilon, delta=wanted.delta, custodians=people, dropouts=missing)
+    # Room for the sum's distance from its ideal law: (ε − 2c, δ e^−c), not (ε, δ); c <= slack·min(1, ε). In ρ it is c.
+    less = room * min(Fraction(1), exact)
+    if rho is None:
+        budget: dict[str, Any] = {"epsilon": exact - less, "mechanism": wanted.mechanism}
+    else:
+        assert wanted.rho is not None
+        budget = {"rho": Fraction(wanted.rho) - less}
+    ideal = calibrate(rows, delta=Fraction(wanted.delta) * (1 - room), **budget, **common).claim
+    stated = wanted.epsilon if rho is None else float_up(Fraction(ideal.epsilon) + less)
+    claim = dataclasses.replace(ideal, epsilon=stated, delta=wanted.delta, custodians=people, dropouts=missing)
     distance = _distance(claim)
     if distance > slack * min(1.0, claim.epsilon):
         raise parameter(

@@ -56,6 +56,7 @@ def _shared(release: Release) -> dict[str, Any]:
         "epsilon": claim.epsilon,
         "delta": claim.delta,
         "rho": claim.rho,
+        "mu": claim.mu,
         "neighbors": claim.neighbors,
         "unit": claim.unit,
         "records_per_person": claim.records_per_person,
@@ -148,6 +149,8 @@ def lines(found: Release | Bundle | TableRelease) -> list[tuple[str, str]]:
         classes = ", ".join(map(str, data["classes"]))
         out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
     out.append(("Promise", promise(data["epsilon"], data["delta"])))
+    if data["mu"] is not None:
+        out.append(("", f"in other currencies: ρ = {data['rho']:.4g}, μ = {data['mu']:.4g}"))
     equivalent = data["equivalent"]
     if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
         out.append(("", f"also: ε = {equivalent['epsilon']:.3g} at δ = 1e-6"))

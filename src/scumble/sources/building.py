@@ -13,6 +13,7 @@ from scumble.kernels import Kernel
 from scumble.loading import released
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.schema import Schema
 from scumble.sources.apart import require_apart
@@ -49,9 +50,10 @@ class Build:
         if schema is None and not isinstance(kernel, Kernel):
             must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
             raise parameter("kernel", must, kernel, "or give schema=, for counts and synthetic rows of a whole table.")
-        promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person")
-        share = {} if schema is None else {"count_share": COUNT_SHARE}
-        self.budget = Budget(**{"epsilon": 1.0, **share, **promised})
+        promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
+        if all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu")):
+            promised["epsilon"] = 1.0
+        self.budget = Budget.of(**promised, count_share=None if schema is None else COUNT_SHARE)
         book = _taken(options, "ledger", "dataset", "part")
         self.groups.require_hidden(self.budget)
         if self.running.noise_first and self.groups.person_column is not None:
@@ -124,6 +126,8 @@ class Build:
             "person_column": self.groups.person_column,
             "noise_first": self.running.noise_first,
         }
+        if self.budget.rho is not None:
+            about["rho"] = str(self.budget.rho)
         return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
 
     def count(self, progress: Report | None = None) -> Tally:
@@ -171,10 +175,12 @@ def build(
     kernel: Kernel | None = None,
     columns: Sequence[str] | None = None,
     *,
-    epsilon: float = 1.0,
-    delta: float = 0.0,
+    epsilon: Number | None = None,
+    delta: Number = 0.0,
     neighbors: str = "add-remove",
     records_per_person: int = 1,
+    rho: Number | None = None,
+    mu: Number | None = None,
     progress: Report | None = None,
     **options: Any,
 ) -> Release | TableRelease:
@@ -188,7 +194,8 @@ def build(
     schema : instead of a kernel, the columns of a table, a :class:`scumble.Schema`: for counts, means and synthetic
         rows. `target` and `levels` are those of :class:`scumble.TableSketch`.
     columns : the columns to read, in order; None reads all that the source declares (JSON lines declare none).
-    epsilon, delta, neighbors, records_per_person : the budget; see :meth:`scumble.Sketch.release`.
+    epsilon, delta, neighbors, records_per_person : the budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said.
+    rho, mu : the budget in another currency, instead of ε.
     rows, buckets, design : the size. None and "auto" let the plan choose, for the given budget.
     n : roughly how many records there are, if that is public: it improves the plan.
     bounds : (low, high), public, for `design="grid"`.
@@ -214,6 +221,7 @@ def build(
     if "label" in options or "classes" in options:
         raise ParameterError("`build` makes one release. Hint: `scumble.sources.build_by` makes one a class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
+    options |= {"rho": rho, "mu": mu}
     job = Build(source, kernel, columns, **options)
     job.count(progress)
     release = job.release()

@@ -85,7 +85,7 @@ def claim_shares(spec: TableSpec, budget: Budget, n: int | None = None) -> tuple
 
 def shares_of(spec: TableSpec, budget: Budget, n: int | None = None) -> list[Fraction]:
     """What each row gets of the budget: decided by the schema, the budget and a public guess of the size alone."""
-    law = alone(budget)
+    law = alone(budget, spec.rows)
     planned = budgeting.plan((n or DEFAULT_RECORDS) / spec.classes, len(spec.counted), law)
     lengths = [length // spec.classes for length in spec.lengths]
     own = law.shares(lengths[: spec.singles], planned.singles)
@@ -96,11 +96,13 @@ def shares_of(spec: TableSpec, budget: Budget, n: int | None = None) -> list[Fra
     return [*map(_simple, own), *map(_simple, law.shares(cells, planned.pairs))]
 
 
-def alone(budget: Budget) -> budgeting.Budget:
-    """The budget as one view alone would have it."""
-    calibration = replace(budget, count_share=0).calibrate(1)
-    law: budgeting.Law = "gaussian" if "gaussian" in calibration.claim.mechanism else "laplace"
-    return budgeting.Budget(law, float(calibration.counter_scale))
+def alone(budget: Budget, rows: int) -> budgeting.Budget:
+    """The budget as one view alone would have it, with noise of the law that so many rows get."""
+    calibration = replace(budget, count_share=0).calibrate(rows)
+    scale = float(calibration.counter_scale)
+    if "gaussian" in calibration.claim.mechanism:
+        return budgeting.Budget("gaussian", scale / math.sqrt(rows))
+    return budgeting.Budget("laplace", scale / rows)
 
 
 def grouped_by(spec: TableSpec, public: PublishedRows, budget: Budget, shares: Sequence[Fraction]) -> Grouped:

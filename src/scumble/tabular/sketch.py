@@ -118,6 +118,8 @@ class TableSketch(Holder):
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
+        rho: Number | None = None,
+        mu: Number | None = None,
         count_share: Number | None = None,
         n: int | None = None,
         ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -130,7 +132,10 @@ class TableSketch(Holder):
         Parameters
         ----------
         epsilon, delta : Number
-            The privacy budget. δ = 0 draws discrete Laplace noise, δ > 0 discrete Gaussian noise.
+            The privacy budget. δ = 0 draws discrete Laplace noise; δ > 0 the quieter of that and discrete Gaussian
+            noise.
+        rho, mu : Number, optional
+            The budget in another currency, instead of ε: zero-concentrated or Gaussian differential privacy.
         neighbors : {"add-remove", "replace"}
             "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
         records_per_person : int
@@ -151,7 +156,7 @@ class TableSketch(Holder):
             The release.
         """
         share = COUNT_SHARE if count_share is None else count_share
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, share)
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, share, rho=rho, mu=mu)
         return publish(self.secret, self._spec, budget, Account.of(ledger, dataset, part), n=n, keep=keep)
 
     # ---- files ----

@@ -61,10 +61,11 @@ def build(
 ) -> Release | TableRelease:
     """A Spark DataFrame to a release. Noise is drawn once, on the driver; no exact counter is written to a file.
 
-    The options are those of :func:`scumble.build`: `schema`, `target`, `levels` instead of a kernel and columns;
-    `epsilon`, `delta`, `neighbors`, `records_per_person`, `rows`,
-    `buckets`, `design`, `bounds`, `n`, `seed`, `invalid`, `person_column`, `ledger`, `dataset`, `part`, `allow_empty`,
-    `engine`, `threads` (of each task). Of each person, other records may be counted than a single machine would choose.
+    The options are those of :func:`scumble.build`: `schema`, `target` and `levels` instead of a kernel and columns;
+    `epsilon`, `delta` (or `rho`, or `mu`), `neighbors`,
+    `records_per_person`, `rows`, `buckets`, `design`, `bounds`, `n`, `seed`, `invalid`, `person_column`, `ledger`,
+    `dataset`, `part`, `allow_empty`, `engine`, `threads` (of each task). Of each person, other records may be counted
+    than a single machine would choose.
     Spark itself does again what was lost: there is no `checkpoint`.
     """
     if "label" in options or "classes" in options:

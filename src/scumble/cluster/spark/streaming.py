@@ -100,11 +100,13 @@ class Stream:
 
     def release(
         self,
-        epsilon: Number,
+        epsilon: Number | None = None,
         delta: Number = 0.0,
         neighbors: str = "add-remove",
         records_per_person: int = 1,
         *,
+        rho: Number | None = None,
+        mu: Number | None = None,
         count_share: Number | None = None,
         backend: str = "exact",
         ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -117,7 +119,7 @@ class Stream:
         may go on meanwhile; a batch is in one period. Whoever has records in k periods is in k releases: say so with
         `records_per_person`, or add the budgets up. The options are those of :meth:`scumble.Sketch.release`.
         """
-        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share)
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         account = Account.of(ledger, dataset, part)
         with self._alone():
             file, tally, position = self._resume(self._query_in_file())

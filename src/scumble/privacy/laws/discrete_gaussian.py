@@ -21,7 +21,7 @@ import numpy as np
 
 from scumble.privacy import noise
 from scumble.privacy.curve import least_epsilon
-from scumble.privacy.exact import dyadic_below, float_down, simplest_above
+from scumble.privacy.exact import dyadic_below, float_down, root_above, simplest_above
 from scumble.privacy.gaussian import Shift, analytic_gaussian_sigma, certified_delta, smoothing_delta, zcdp_delta
 from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size, require_scales
 from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost
@@ -72,6 +72,16 @@ class DiscreteGaussian(Law):
 
     def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
         return _certified_scales(moves, epsilon, delta, count_share, shares)
+
+    def scales_of_rho(self, moves: Moves, rho: Fraction, count_share: Fraction, shares: Shared = ()) -> Scales:
+        """σ² = L2²/(2ρ (1 − c)) and σ_N² = m²/(2ρ c), rounded up: Σ move²/(2σ²) is ρ or a little less."""
+        twice = 2 * rho
+        count = simplest_above(root_above(moves.people**2 / (twice * count_share))) if count_share else None
+        if not shares:
+            return Scales(simplest_above(root_above(moves.squared / (twice * (1 - count_share)))), count)
+        a_row = replace(moves, rows=1).squared / (twice * (1 - count_share))
+        sigmas = {share: 1 / dyadic_below(1 / root_above(a_row / share)) for share in set(shares)}
+        return Scales.of_rows([sigmas[share] for share in shares], count)
 
     def epsilon(self, moves: Moves, scales: Scales) -> None:
         return None

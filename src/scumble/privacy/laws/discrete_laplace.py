@@ -56,7 +56,7 @@ class DiscreteLaplace(Law):
         return np.exp(-(sizes / scale))
 
     def serves(self, epsilon: float, delta: float) -> bool:
-        return delta == 0
+        return True
 
     def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
         exact = Fraction(epsilon)

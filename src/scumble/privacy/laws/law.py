@@ -64,7 +64,7 @@ class Law(ABC):
 
     @abstractmethod
     def serves(self, epsilon: float, delta: float) -> bool:
-        """Whether a request for (ε, δ) is answered with this law; the first law that says so is taken."""
+        """Whether a request for (ε, δ) can be answered with this law; of those that say so, the quietest is taken."""
 
     @abstractmethod
     def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
@@ -72,6 +72,10 @@ class Law(ABC):
 
         `shares`, if any, say which part of the rest each row gets: of ε if the law is pure, and else of ρ.
         """
+
+    def scales_of_rho(self, moves: Moves, rho: Fraction, count_share: Fraction, shares: Shared = ()) -> Scales | None:
+        """The least scales that make a release ρ-concentrated (zCDP); None if the law is not made for that."""
+        return None
 
     @abstractmethod
     def epsilon(self, moves: Moves, scales: Scales) -> Fraction | None:
@@ -129,21 +133,21 @@ class Shares(ABC):
         return 0.0
 
 
-def require_scales(scales: Scales, epsilon: Number) -> Scales:
+def require_scales(scales: Scales, budget: Number, name: str = "epsilon") -> Scales:
     """Scales that the sampler can draw, and that hide something."""
     found = [scale for _, scale in scales.runs(1)] + ([] if scales.count is None else [scales.count])
     if max(found) > noise.LARGEST_SCALE:
         raise parameter(
-            "epsilon",
+            name,
             "large enough for a noise scale of at most 2**48",
-            epsilon,
-            f"the scale would be {float(max(found)):.3g}; use a larger epsilon or fewer rows.",
+            budget,
+            f"the scale would be {float(max(found)):.3g}; use a larger {name} or fewer rows.",
         )
     if min(found) < noise.SMALLEST_SCALE:
         raise parameter(
-            "epsilon",
+            name,
             "small enough for a noise scale of at least 2**-32",
-            epsilon,
+            budget,
             "with so large a budget the counters would be published as they are.",
         )
     return scales

@@ -1,0 +1,154 @@
+"""Budgets in ρ and μ: just that noise, a claim that holds at the δ that is named, and one currency at a time."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from dp_accounting import dp_event
+from dp_accounting.pld import pld_privacy_accountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble.errors import ParameterError
+from scumble.privacy import PrivacyClaim, calibrate, overlapping
+from scumble.privacy.budget import Budget
+from scumble.privacy.exact import root_above
+from scumble.privacy.splitting import calibrate_shares
+from scumble.show.cards import card, facts
+
+X = np.zeros((40, 1))
+TABLE = pa.table({"a": [1.0, 2.0]})
+
+
+def sketch() -> scumble.Sketch:
+    return scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=3, buckets=8, design="iid")
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    rho=st.one_of(st.floats(1e-5, 5), st.fractions(Fraction(1, 10**5), 5)),
+    rows=st.integers(1, 500),
+    neighbors=st.sampled_from(["add-remove", "replace"]),
+    people=st.integers(1, 4),
+    share=st.sampled_from([0, Fraction(1, 25)]),
+    shares=st.booleans(),
+)
+def test_the_noise_has_just_this_rho(rho, rows, neighbors, people, share, shares) -> None:
+    parts = [1 + r % 5 for r in range(rows)] if shares else None
+    found = calibrate(rows, rho=rho, neighbors=neighbors, records_per_person=people, count_share=share, shares=parts)
+    sides = 2 if neighbors == "replace" else 1
+    truth = sum(sides * people**2 / (2 * scale**2) for scale in found.row_scales)
+    truth += people**2 / (2 * found.count_scale**2) if found.count_scale else 0
+    assert Fraction(rho) * (1 - Fraction(1, 2**38)) <= truth <= Fraction(found.claim.rho) <= Fraction(rho)
+    assert found.claim.delta == 1e-6 and found.mechanism == "discrete-gaussian"
+    assert PrivacyClaim.from_dict(found.claim.to_dict()) == found.claim
+
+
+@pytest.mark.parametrize("rho", [0.005, 0.1, 1.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3])
+def test_epsilon_is_stated_as_dp_accounting_finds_it(rho: float, delta: float) -> None:
+    claim = calibrate(50, rho=rho, delta=delta).claim
+    accountant = pld_privacy_accountant.PLDAccountant()
+    accountant.compose(dp_event.GaussianDpEvent(1 / math.sqrt(2 * rho)))
+    assert claim.delta == delta
+    assert claim.epsilon == pytest.approx(accountant.get_epsilon(delta), rel=2e-3)
+    assert claim.epsilon >= accountant.get_epsilon(delta) * (1 - 2e-3)
+
+
+def test_mu_is_rho_in_other_words() -> None:
+    assert Budget.of(mu="0.2").claim(7) == Budget.of(rho="0.02").claim(7)
+    claim = Budget.of(mu=0.5).claim(7)
+    assert claim.mu == pytest.approx(0.5, rel=1e-9)
+    assert calibrate(7, epsilon=1).claim.mu is None
+    assert overlapping([claim, claim]).mu == pytest.approx(0.5 * math.sqrt(2), rel=1e-9)
+    assert overlapping([claim, calibrate(7, epsilon=1).claim]).mu is None
+
+
+def test_parts_of_a_budget_in_rho_add_up_in_rho() -> None:
+    whole = Budget.of(rho=Fraction(3, 10), delta=1e-5)
+    parts = whole.split(3)
+    assert [part.rho for part in parts] == [Fraction(1, 10)] * 3
+    both = overlapping([part.claim(9) for part in parts])
+    assert both.rho is not None and both.rho <= 0.3 and both.epsilon <= whole.claim(9).epsilon * 1.02
+    assert whole.share(Fraction(1, 3), 1).delta == 1e-5
+    assert not whole.pure
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"epsilon": 1, "rho": 0.1},
+        {"epsilon": 1, "mu": 0.1},
+        {"rho": 1, "mu": 0.1},
+        {"epsilon": 1, "rho": 1, "mu": 0.1},
+        {"rho": 0},
+        {"rho": -1},
+        {"mu": -1},
+        {"mu": "many"},
+        {"rho": math.nan},
+        {"rho": 0.1, "delta": -1e-6},
+        {"rho": 0.1, "delta": 0.5},
+    ],
+    ids=repr,
+)
+def test_one_currency_at_a_time(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        Budget.of(**wrong)
+    if wrong:
+        for way in (sketch().release, sketch().start_with_noise):
+            with pytest.raises(ParameterError):
+                way(**wrong)
+        with pytest.raises(ParameterError):
+            scumble.build(TABLE, scumble.EuclideanKernel(1.0), **wrong)
+        with pytest.raises(ParameterError):
+            scumble.plan(100, 1, kernel=scumble.EuclideanKernel(1.0), **wrong)
+
+
+def test_every_way_to_a_release_takes_every_currency() -> None:
+    for money in ({"rho": 0.02}, {"mu": 0.2}):
+        wanted = Budget.of(**money).claim(3)  # type: ignore[arg-type]
+        assert sketch().update(X).release(**money).privacy == wanted  # type: ignore[arg-type]
+        assert sketch().start_with_noise(**money).update(X).release().privacy == wanted  # type: ignore[arg-type]
+        size = {"rows": 3, "buckets": 8, "design": "iid"}
+        built = scumble.build(TABLE, scumble.EuclideanKernel(1.0), **money, **size)  # type: ignore[arg-type]
+        assert built.privacy == wanted
+        planned = scumble.plan(1000, 1, kernel=scumble.EuclideanKernel(1.0), **money)  # type: ignore[arg-type]
+        assert planned.delta == 1e-6 and planned.epsilon >= wanted.epsilon
+    with pytest.raises(ParameterError, match="without a budget"):
+        sketch().start_with_noise(rho=0.1).update(X).release(rho=0.1)
+
+
+def test_build_still_has_an_epsilon_of_one() -> None:
+    built = scumble.build(TABLE, scumble.EuclideanKernel(1.0), rows=3, buckets=8)
+    assert built.privacy.epsilon == 1.0
+
+
+def test_shares_of_a_rho() -> None:
+    claim = calibrate_shares(60, custodians=4, rho=0.05)
+    alone = calibrate(60, rho=0.05).claim
+    assert claim.rho is not None and 0.05 * (1 - 1e-6) <= claim.rho <= 0.05
+    assert alone.epsilon * (1 - 1e-6) <= claim.epsilon <= alone.epsilon * (1 + 1e-6)
+    assert claim._curve(claim.delta) <= claim.epsilon * (1 + 1e-9)
+    parts = [sketch().update(X).release_share(rho=0.05, custodians=2) for _ in range(2)]
+    assert scumble.combine(parts).privacy.rho == pytest.approx(0.05, rel=1e-6)
+
+
+def test_cards_show_every_currency() -> None:
+    release = sketch().update(X).release(mu=0.2)
+    data = facts(release)
+    assert data["mu"] == pytest.approx(0.2) and data["rho"] == pytest.approx(0.02)
+    assert "ρ = 0.02, μ = 0.2" in card(release, "people")
+    assert "μ" not in card(sketch().update(X).release(epsilon=1), "people")
+
+
+@given(st.fractions(Fraction(1, 10**12), 10**12))
+def test_roots_are_above_and_close(value: Fraction) -> None:
+    assert value <= root_above(value) ** 2 <= value * (1 + Fraction(1, 10**18))
+    assert root_above(value**2) == value
