@@ -96,6 +96,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 Path("people.toml").write_text(block.text)
         kernel = scumble.EuclideanKernel(1.0, 2, scale={"age": 10.0, "income": 20_000.0})
         scumble.build("people.parquet", kernel, ["age", "income"], rows=16, buckets=64).save("people.scumble")
+        schema = scumble.Schema(
+            age=scumble.Number(0, 100, cells=20),
+            income=scumble.Number(0, 200_000, cells=20),
+            mode=scumble.Category(["bus", "car", "bike"]),
+        )
+        schema.save("town.toml")
+        scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble")
         for name in ("north", "south", "monday", "tuesday"):
             scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
         for name in ("part1", "part2"):

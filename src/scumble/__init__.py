@@ -45,11 +45,15 @@ _HOMES = {
     "scumble.planning": ("Plan", "plan"),
     "scumble.privacy.claim": ("PrivacyClaim",),
     "scumble.privacy.ledger": ("Ledger",),
-    "scumble.release": ("Release", "load"),
+    "scumble.loading": ("load", "load_secret", "merge"),
+    "scumble.release": ("Release",),
     "scumble.releasing.share": ("Share", "combine", "load_share"),
     "scumble.schema": ("Boolean", "Category", "Date", "Number", "Schema"),
-    "scumble.sketch": ("Sketch", "load_secret", "merge"),
+    "scumble.sketch": ("Sketch",),
     "scumble.sources": ("build", "build_by"),
+    "scumble.tabular.estimate": ("Estimate",),
+    "scumble.tabular.release": ("TableRelease",),
+    "scumble.tabular.sketch": ("TableSketch",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names} | _ESTIMATORS
 

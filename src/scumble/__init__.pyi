@@ -24,12 +24,14 @@ from scumble.kernels import Kernel as Kernel
 from scumble.kernels import ManhattanKernel as ManhattanKernel
 from scumble.kernels import ProductKernel as ProductKernel
 from scumble.learn.estimators import *  # noqa: F403  the estimators, listed there
+from scumble.loading import load as load
+from scumble.loading import load_secret as load_secret
+from scumble.loading import merge as merge
 from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
 from scumble.privacy.ledger import Ledger as Ledger
 from scumble.release import Release as Release
-from scumble.release import load as load
 from scumble.releasing.share import Share as Share
 from scumble.releasing.share import combine as combine
 from scumble.releasing.share import load_share as load_share
@@ -39,8 +41,9 @@ from scumble.schema import Date as Date
 from scumble.schema import Number as Number
 from scumble.schema import Schema as Schema
 from scumble.sketch import Sketch as Sketch
-from scumble.sketch import load_secret as load_secret
-from scumble.sketch import merge as merge
 from scumble.sources import build as build
 from scumble.sources import build_by as build_by
 from scumble.sources.people import PersonLimit as PersonLimit
+from scumble.tabular.estimate import Estimate as Estimate
+from scumble.tabular.release import TableRelease as TableRelease
+from scumble.tabular.sketch import TableSketch as TableSketch

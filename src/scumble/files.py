@@ -59,16 +59,24 @@ from scumble.machine.mark import mark_of
 FORMAT_VERSION = 1
 
 # Each kind: what it is in words, and who reads it.
-PUBLIC_KINDS = {"release": "a release", "bundle": "a bundle of releases", "model": "a fitted model"}
+PUBLIC_KINDS = {
+    "release": "a release",
+    "bundle": "a bundle of releases",
+    "model": "a fitted model",
+    "table": "a table's release",
+}
 SECRET_KINDS = {
     "secret": "a secret sketch",
     "checkpoint": "the checkpoint of a build",
     "share": "one custodian's share of a release",
 }
 KINDS = PUBLIC_KINDS | SECRET_KINDS
+RELEASES = ("release", "bundle", "table")
+"""What noise was drawn for."""
 _READER = {
     "release": "scumble.load reads it",
     "bundle": "scumble.Bundle.load reads it",
+    "table": "scumble.load reads it",
     "model": "scumble.learn.load reads it",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",

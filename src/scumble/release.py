@@ -278,8 +278,3 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         parts=tuple(parts),
         engine=first._engine,
     )
-
-
-def load(path: str | os.PathLike[str]) -> Release:
-    """Read a released file. Files of exact counters are refused: those open with `load_secret`."""
-    return Release.from_container(files.read(path, expect="release"))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble import checks, files
 from scumble.counting import ENGINES
-from scumble.errors import CorruptFileError, ParameterError, PrivacyError, parameter
+from scumble.errors import CorruptFileError, ParameterError, parameter
 from scumble.kernels import Kernel
-from scumble.machine.places import home_of
 from scumble.planning import Bounds, choose
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Estimate, Reader
-from scumble.release import Disjoint, Release, merge_releases
+from scumble.release import Release
 from scumble.releasing import gate
+from scumble.releasing.holder import Holder
 from scumble.releasing.secret import Secret, require_unreleased
 from scumble.releasing.share import Share
 from scumble.releasing.spending import Prepaid
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
 
 
-class Sketch(Answers):
+class Sketch(Holder, Answers):
     """R rows of W exact counters. Each record adds one to exactly one counter in every row.
 
     A sketch is secret: it is never printed, pickled or logged with its counts. `release` consumes it. Threads may share
@@ -115,10 +115,7 @@ class Sketch(Answers):
     def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None) -> None:
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
-        self.secret = Secret(spec, drops=invalid == "drop")
-        """The exact counters, for the gate alone (:mod:`scumble.releasing.gate`)."""
-        self.dropped = 0
-        """Rows dropped as invalid so far: for the curator only."""
+        self._hold(Secret(spec, drops=invalid == "drop"))
         spec.prepare()  # now, so bad parameters fail before the first record
 
     @staticmethod
@@ -127,6 +124,10 @@ class Sketch(Answers):
         sketch = object.__new__(Sketch)
         sketch._start(spec, invalid, engine, threads)
         return sketch
+
+    def empty(self) -> Sketch:
+        """A sketch with the same parameters and options, and no records."""
+        return Sketch.from_spec(self._spec, invalid=self._invalid, engine=self._engine, threads=self._threads)
 
     @property
     def _counts(self) -> np.ndarray:
@@ -155,14 +156,6 @@ class Sketch(Answers):
             self._spec.layout.count(parts, counts, engine_name=self._engine, threads=self._threads)
             self.secret.counted(len(parts[0]))
             self.dropped += dropped
-        return self
-
-    def merge(self, other: Sketch) -> Sketch:
-        """Add another sketch's counters to this one's: exactly the sketch of both tables together."""
-        if not isinstance(other, Sketch):
-            raise parameter("other", "a Sketch", type(other).__name__, "two releases merge with Release.merge.")
-        self.secret.merge(other.secret)
-        self.dropped += other.dropped
         return self
 
     # ---- releasing ----
@@ -264,11 +257,6 @@ class Sketch(Answers):
         gate.begin_with_noise([self.secret], budget, Account.of(ledger, dataset, part), backend=backend)
         return self
 
-    @property
-    def noisy(self) -> bool:
-        """Whether the noise is in already, by `start_with_noise`."""
-        return self.secret.noise is not None
-
     def release_share(
         self,
         epsilon: Number | None = None,
@@ -300,13 +288,6 @@ class Sketch(Answers):
 
     # ---- the curator's own answers ----
 
-    @property
-    def count(self) -> int:
-        """The exact number of records: secret."""
-        with self.secret.lock:
-            self._require_exact("count")
-            return self.secret.total
-
     def _estimate(self, Q: object, method: str) -> Estimate:
         with self.secret.lock:  # a release in another thread would take the counters away
             return super()._estimate(Q, method)
@@ -316,38 +297,7 @@ class Sketch(Answers):
         count = (float(self.count), 0.0)
         return self._spec.layout.reader(self.secret.counts, 0.0, count, engine_name=self._engine)
 
-    def _require_exact(self, verb: str) -> None:
-        self.secret.require_open(verb)
-        self.secret.require_exact()
-
     # ---- files ----
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the exact counters to a secret file, mode 0600, to merge them elsewhere. By convention ``.secret``."""
-        secret = self.secret
-        with secret.lock:
-            home = home_of(path)
-            if secret.home not in (None, home):
-                raise PrivacyError(
-                    f"The noise of this sketch was drawn first, and it is kept in {secret.home!r} already: a second "
-                    "file would be a second look. Hint: save it there."
-                )
-            if secret.home is not None:
-                gate.keep_noise(secret, home)
-                return
-            files.write(path, "secret", *secret.contents(), secret=True, bound=self.noisy)
-            if self.noisy:
-                secret.home = home
-
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` would write: secret."""
-        if self.noisy:
-            raise PrivacyError("The noise of this sketch was drawn first: it is kept in one file, by `save`.")
-        return files.to_bytes("secret", *self.contents())
-
-    def contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What a secret file holds, metadata and arrays: for `save` and for checkpoints."""
-        return self.secret.contents()
 
     @staticmethod
     def from_container(container: files.Container, **options: Any) -> Sketch:
@@ -361,44 +311,10 @@ class Sketch(Answers):
         sketch.secret.fill(container)
         return sketch
 
-    # ---- keeping the secret ----
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise PrivacyError(
-            "A Sketch is not pickled or copied: it holds exact counters. "
-            "Hint: `sketch.save('part.secret')` writes a secret file; `sketch.release(epsilon=...)` makes it public."
-        )
-
     def __repr__(self) -> str:
         spec = self._spec
         state = "closed" if self.secret.closed else "secret"
         return f"<Sketch ({state}): {spec.rows} x {spec.buckets} counters, {spec.design}, {spec.kernel!r}>"
-
-
-@overload
-def merge(parts: Iterable[Sketch]) -> Sketch: ...
-@overload
-def merge(parts: Iterable[Release], *, disjoint: Disjoint = None) -> Release: ...
-def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
-    """One sketch out of many, or one release out of many. The parts stay as they are.
-
-    Sketches add up exactly, whatever they hold. For releases, `disjoint` declares what they have in common (see
-    :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up.
-    """
-    parts = list(parts)
-    if not parts:
-        raise parameter("parts", "at least one sketch or release", parts)
-    if all(isinstance(part, Release) for part in parts):
-        return merge_releases(parts, disjoint=disjoint)
-    if not all(isinstance(part, Sketch) for part in parts):
-        kinds = sorted({type(part).__name__ for part in parts})
-        raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
-    first = parts[0]
-    total = Sketch.from_spec(first.spec, invalid=first._invalid, engine=first._engine, threads=first._threads)
-    total.secret.lineage = set()
-    for part in parts:
-        total.merge(part)
-    return total
 
 
 def release_disjoint(
@@ -412,14 +328,6 @@ def release_disjoint(
     """Release sketches of disjoint records, one per class, for the price of one; see :func:`gate.publish`."""
     published = gate.publish([sketch.secret for sketch in sketches], budget, payer, backend=backend, keep=keep)
     return [sketch._published(made) for sketch, made in zip(sketches, published, strict=True)]
-
-
-def load_secret(path: str | os.PathLike[str], **options: Any) -> Sketch:
-    """Read a sketch's exact counters, to merge or release them. Keep the file as safe as the table itself."""
-    sketch = Sketch.from_container(files.read(path, expect="secret"), **options)
-    if sketch.noisy:
-        sketch.secret.home = os.path.realpath(path)
-    return sketch
 
 
 def _buckets(value: object) -> int | tuple[int, ...] | None:

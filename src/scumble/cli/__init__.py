@@ -39,11 +39,13 @@ from scumble._version import __version__
 
 VERBS = {
     "plan": "rows, buckets and the error to expect, before any data is touched",
+    "schema": "a draft of a table's schema, from the names and types of its columns alone",
     "build": "a table to a released file, in one pass",
     "sketch": "a table to a secret part, to be merged with others",
     "merge": "several parts or releases into one",
     "release": "a secret part to a released file",
     "info": "the privacy card of a released file",
+    "count": "how many records meet a condition, with an interval",
     "query": "densities with error bars at points of your choice",
     "modes": "where records are densest",
     "fit": "a table to a fitted model",

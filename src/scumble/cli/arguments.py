@@ -171,6 +171,14 @@ def kernel(parser: Parser) -> None:
     group.add_argument("--tokens", type=names, metavar="E", help="a column of sets or of words (Jaccard)")
 
 
+def table(parser: Parser) -> None:
+    """A whole table instead of a kernel."""
+    group = parser.add_argument_group("a whole table, instead of a kernel (all public)")
+    group.add_argument("--schema", metavar="FILE.toml", help="its columns; scumble schema drafts it")
+    group.add_argument("--target", metavar="COLUMN", help="count every class of this column apart")
+    group.add_argument("--levels", type=Whole(2, 2**16), help="levels of a column in pairs (default: as memory allows)")
+
+
 def size(parser: Parser) -> None:
     """The size of the sketch."""
     group = parser.add_argument_group("size (left out: the plan chooses)")

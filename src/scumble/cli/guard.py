@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-INPUTS = ("source", "files", "release", "points", "model", "table", "secret", "file", "ledger", "config")
+INPUTS = ("source", "files", "release", "points", "model", "table", "schema", "secret", "file", "ledger", "config")
 OUTPUTS = ("out", "checkpoint", "plot", "export")
 
 
@@ -58,7 +58,7 @@ def tidy(target: str, *, takes: bool = False) -> Iterator[str]:
     for left in places.leftovers(target):
         if left.ready:
             try:
-                files.read(left.path, expect=("release", "bundle"))
+                files.read(left.path, expect=files.RELEASES)
             except FileError:
                 pass
             else:

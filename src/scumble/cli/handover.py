@@ -16,18 +16,18 @@ void, after it the release is whole and is taken as it is: nothing is drawn or c
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from scumble import files
-from scumble.bundle import Bundle
 from scumble.errors import BudgetError, FileError, PrivacyError
+from scumble.loading import release_in
 from scumble.machine import places
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import READY, Place
-from scumble.release import Release
 from scumble.releasing.pledges import identity_of, left_release, pledge
 from scumble.spec import Spec
 
@@ -38,7 +38,7 @@ Note = Callable[[str, dict[str, Any]], bytes]
 def room(spec: Spec, releases: int = 1) -> int:
     """The most bytes that a file of so many releases takes."""
     header = len(str(spec.to_dict()))
-    return releases * (8 * spec.rows * spec.buckets + 4 * header + 3072) + 1024
+    return releases * (8 * math.prod(spec.counters) + 128 * spec.rows + 4 * header + 3072) + 1024
 
 
 class Handover:
@@ -187,13 +187,12 @@ def finished(metadata: dict[str, Any], out: str) -> tuple[Any, int] | None:
     if "released" not in metadata or out == "-":
         return None
     try:
-        container = files.read(out, expect=("release", "bundle"))
+        container = files.read(out, expect=files.RELEASES)
     except FileError:
         return None
     if identity_of(container) != metadata["released"]:
         return None
-    kind = Release if container.kind == "release" else Bundle
-    return kind.from_container(container), os.path.getsize(out)
+    return release_in(container), os.path.getsize(out)
 
 
 class Part:
@@ -333,5 +332,4 @@ class Left:
             _pour(data)
             done()
             places.clear(self.path)
-        kind = Release if self.container.kind == "release" else Bundle
-        return kind.from_container(self.container), len(data)
+        return release_in(self.container), len(data)

@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.bundle import Bundle
     from scumble.cli.output import check_out, human_bytes, say, secret_out, write_release
     from scumble.errors import MergeError, ParameterError
+    from scumble.loading import merge, sketch_in
     from scumble.release import Release, merge_releases
-    from scumble.sketch import Sketch, merge
 
     check_out(args.out, text=False)
     containers = [files.read(path, expect=("secret", "release", "bundle")) for path in args.files]
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
                 "--overlapping and --disjoint are for releases: parts are counted together and released once."
             )
         secret_out(args.out)
-        merge([Sketch.from_container(container) for container in containers]).save(args.out)
+        merge([sketch_in(container) for container in containers]).save(args.out)
         say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
         return
     result: Any

@@ -31,11 +31,11 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow as pa
 
     from scumble.cli.arguments import bounds_for
-    from scumble.cli.output import TABLES, TableWriter, check_out, one_release, say
+    from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, say
     from scumble.learn import PrivateModes
 
     check_out(args.out, like=tuple(TABLES))
-    release = one_release(args.release, args.label)
+    release = one_release(load_release(args.release), args.release, args.label)
     names = column_names(release)
     model = PrivateModes.from_release(
         release,

@@ -19,8 +19,7 @@ from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
 
 if TYPE_CHECKING:
-    from scumble.bundle import Bundle
-    from scumble.release import Release
+    pass
 
 TABLES = {
     ".csv": "csv",
@@ -162,28 +161,38 @@ class TableWriter:
                 self._place.close()
 
 
-def load_release(path: str) -> Release | Bundle:
-    """A release or a bundle, by what the file holds; "-" reads standard input."""
+def load_release(path: str, *, tables: bool = False) -> Any:
+    """A release or a bundle (or a table, if the verb knows them), by what the file holds; "-" reads standard input."""
     from scumble import files
-    from scumble.bundle import Bundle
-    from scumble.release import Release
+    from scumble.loading import release_in
 
-    kinds = ("release", "bundle")
+    kinds = files.RELEASES
     if path == "-":
         container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
     else:
         container = files.read(path, expect=kinds)
+    if container.kind == "table" and not tables:
+        raise ParameterError(f"{path} is the release of a table, which has no densities. Hint: try scumble count.")
     try:
-        return (Release if container.kind == "release" else Bundle).from_container(container)
+        return release_in(container)
     except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them
         raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
 
 
-def one_release(path: str, label: str | None) -> Release:
+def table_release(path: str) -> Any:
+    """The release of a table."""
+    from scumble.tabular.release import TableRelease
+
+    found = load_release(path, tables=True)
+    if not isinstance(found, TableRelease):
+        raise ParameterError(f"{path} is not the release of a table. Hint: scumble build --schema makes one.")
+    return found
+
+
+def one_release(found: Any, path: str, label: str | None) -> Any:
     """A release; of a bundle, the class that was asked for."""
     from scumble.bundle import Bundle
 
-    found = load_release(path)
     if not isinstance(found, Bundle):
         if label is not None:
             raise ParameterError(f"{path} has no classes. Hint: leave out --class.")

@@ -6,6 +6,7 @@ import argparse
 
 EXAMPLE = """
 scumble plot people.scumble --range age=0:100,income=0:120000 --units age=years --out people.png
+scumble plot town.scumble --out columns.png
 scumble plot people.scumble --range age=0:100 --at income=50000 --out ages.svg
 """
 NOTHING_PRIVATE = "reads a released file"
@@ -29,11 +30,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.output import check_out, one_release, say
+    from scumble.cli.output import check_out, load_release, one_release, say
     from scumble.show import plots
 
     check_out(args.out, like=plots.FORMATS)
-    release = one_release(args.release, args.label)
+    found = load_release(args.release, tables=True)
+    if hasattr(found, "views"):
+        plots.save(found.plot(), args.out)
+        say(args, f"Drew {args.out}.")
+        return
+    release = one_release(found, args.release, args.label)
     figure = plots.density(
         release,
         ranges=args.range,

@@ -13,6 +13,8 @@ from scumble.cli.arguments import bounds_for, promised
 from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
+from scumble.errors import ParameterError
+from scumble.schema import Schema
 from scumble.sources import Build, Source, open_source
 from scumble.tables.roles import roles_of
 
@@ -29,6 +31,8 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         source = open_source(args.source, **reading)
         make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
+        if args.schema is not None:
+            return make(**_table(args), **_running(args), **options)
         label = options.get("label")
         columns = source.columns(args.columns or None, besides=(label, args.person_column))
         source.require(columns)
@@ -41,25 +45,37 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
             buckets=args.buckets,
             design=args.design,
             bounds=bounds_for(args.bounds, columns, lambda name: roles[name] == "number"),
-            n=args.n,
-            seed=args.seed,
-            **promised(args, "the privacy budget, such as 1"),
-            invalid=args.invalid,
-            threads=args.threads,
-            allow_empty=args.allow_empty,
-            checkpoint=args.checkpoint,
-            checkpoint_seconds=args.checkpoint_seconds,
-            person_column=args.person_column,
-            **{
-                name: getattr(args, name)
-                for name in ("noise_first", "ledger", "dataset", "part")
-                if hasattr(args, name)
-            },
+            target=args.target,
+            levels=args.levels,
+            **_running(args),
             **options,
         )
     except BaseException:
         source.close()
         raise
+
+
+_RUNNING = (
+    *("n", "seed", "invalid", "threads", "allow_empty"),
+    *("checkpoint", "checkpoint_seconds", "person_column", "noise_first", "ledger", "dataset", "part"),
+)
+
+
+def _running(args: argparse.Namespace) -> dict[str, Any]:
+    """The options that all builds have."""
+    running = {name: getattr(args, name) for name in _RUNNING if hasattr(args, name)}
+    return {**running, **promised(args, "the privacy budget, such as 1")}
+
+
+def _table(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a whole table; those of kernels are refused."""
+    for name in ("columns", "kernel", "bandwidth", "power", "scale", "categories", "tokens", "bounds"):
+        if getattr(args, name) is not None:
+            raise ParameterError(
+                f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out."
+            )
+    size = {"rows": args.rows, "buckets": args.buckets, "design": args.design}
+    return {"schema": Schema.load(args.schema), "target": args.target, "levels": args.levels, **size}
 
 
 def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source, Callable[..., Build]]:
@@ -68,11 +84,16 @@ def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source
     from scumble.cluster.spark.reading import read
 
     others = [name for name in (args.label, args.person_column) if name is not None]
+    columns = args.columns
     roles = None
-    if args.columns:
+    if args.schema is not None:
+        schema = Schema.load(args.schema)
+        columns = list(schema)
+        roles = {**schema.roles, **dict.fromkeys(others, "category")}
+    elif args.columns:
         roles = {**roles_of(kernel_from(args, args.columns), args.columns), **dict.fromkeys(others, "category")}
     df, text = read(session(args.master), args.source, roles=roles, **reading)
-    wanted = args.columns and [*args.columns, *others]
+    wanted = [*columns, *others] if columns else None
     return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, text=text)
 
 

@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.handover import Handover, Part, room
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.errors import BudgetError, ParameterError
+    from scumble.loading import load_secret, sketch_in
     from scumble.show.cards import facts
-    from scumble.sketch import Sketch, load_secret
 
     asked = promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
     require(args, out="the released file to write, such as people.scumble")
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
                 release, size = left.take(args.out)
                 say(args, "A run that was killed had made this release; nothing was drawn or charged again.")
             else:
-                sketch = Sketch.from_container(part.container)
+                sketch = sketch_in(part.container)
                 with Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked) as handover:
                     release, size = handover.make(
                         lambda: sketch.release(**asked, **charged), sign=part.sign, put_back=part.put_back

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 EXAMPLE = """
 scumble sample people.scumble --n 1000 --bounds age=0:100,income=0:200000 --out synthetic.csv
+scumble sample town.scumble --n 1000 --where "age >= 65" --out synthetic.parquet
 scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 --json
 """
 NOTHING_PRIVATE = "reads a released file"
@@ -20,7 +22,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="draw within these; a grid knows its own")
     parser.add_argument("--seed", type=SEED, help="of the draw (default: a fresh one)")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    parser.add_argument("--where", metavar="CONDITION", help="of a table: records that meet this condition")
     json_flag(parser)
+
+
+def _table_rows(args: argparse.Namespace, release: Any) -> None:
+    from scumble.cli.output import TableWriter, say
+    from scumble.errors import ParameterError
+
+    if args.bounds is not None:
+        raise ParameterError("--bounds goes with releases of kernels: a table's schema has them.")
+    rows = release.sample_arrow(args.n, args.seed, where=args.where).combine_chunks()
+    with TableWriter(args.out, args.json) as writer:
+        for batch in rows.to_batches():
+            writer.write(batch)
+    if args.out != "-":
+        say(args, f"Wrote {args.out}.")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -31,10 +48,16 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import bounds_for
     from scumble.cli.modes import column_names, free
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
+    from scumble.errors import ParameterError
     from scumble.learn import sample
 
     check_out(args.out, like=tuple(TABLES))
-    found = load_release(args.release)
+    found = load_release(args.release, tables=True)
+    if hasattr(found, "views"):
+        _table_rows(args, found)
+        return
+    if args.where is not None:
+        raise ParameterError("--where goes with the release of a table. Hint: scumble build --schema makes one.")
     names = column_names(found.spec)
     drawn = sample(found, args.n, args.seed, bounds=bounds_for(args.bounds, names, lambda _: True))
     X = drawn[0] if isinstance(found, Bundle) else drawn

@@ -15,10 +15,12 @@ MOST = 2**62
 def fits(*tables: np.ndarray) -> bool:
     """Whether the sum of these (rows, buckets) tables has room left; asked before they are added.
 
+    Rows of unequal length, in one line, are taken as one row: that asks for more than is needed.
+
     >>> half = np.full((1, 1), 2**61)
     >>> fits(half), fits(half, half)
     (True, False)
     """
     highest, lowest = sum(int(table.max()) for table in tables), sum(int(table.min()) for table in tables)
-    sums = np.add.reduce([table.sum(axis=1, dtype=np.float64) for table in tables])
+    sums = np.add.reduce([np.atleast_2d(table).sum(axis=1, dtype=np.float64) for table in tables])
     return lowest > -MOST and highest < MOST and bool(np.abs(sums).max() < MOST)

@@ -43,11 +43,12 @@ import numpy as np
 from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
+from scumble.loading import load
 from scumble.planning import DEFAULT_RECORDS, plan_within
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
-from scumble.release import Release, load
+from scumble.release import Release
 from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch, release_disjoint
 

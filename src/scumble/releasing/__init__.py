@@ -4,6 +4,7 @@ The files::
 
     gate.py         look at everything, charge, draw, add: the gate (gate.proof.md)
     secret.py       exact counters under lock, and all that decides whether they may be released
+    holder.py       what every secret sketch does with its counters: merge, save, keep them to itself
     spending.py     who may release, and when: once, or as often as an account allows
     share.py        one custodian's share of a release, and how shares are combined
     selection.py    the best of a public list, chosen privately

@@ -38,7 +38,7 @@ def left_release(metadata: dict[str, Any], secret: str | None = None) -> tuple[s
     beside = [] if secret is None else [os.path.join(os.path.dirname(secret), os.path.basename(ready))]
     for path in (ready, *beside):
         try:
-            return path, files.read(path, expect=("release", "bundle"))
+            return path, files.read(path, expect=files.RELEASES)
         except FileError:
             continue
     if "released" not in metadata and not os.path.isdir(os.path.dirname(ready)):
@@ -52,7 +52,7 @@ def left_release(metadata: dict[str, Any], secret: str | None = None) -> tuple[s
 def identity_of(container: files.Container) -> str:
     """Which release it is; of a bundle, the first."""
     data = container.metadata
-    return str((data if container.kind == "release" else data["releases"][0])["identity"])
+    return str((data["releases"][0] if container.kind == "bundle" else data)["identity"])
 
 
 def require_free(metadata: dict[str, Any]) -> None:

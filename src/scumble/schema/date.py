@@ -154,6 +154,11 @@ class Date(Column):
     def _name(self, first: int, end: int) -> str:
         return self._written(first) if end == first + 1 else f"{self._written(first)} to {self._written(end - 1)}"
 
+    def moment(self, tick: int) -> datetime.date:
+        """The day, or the time, of a place on the line."""
+        found = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=tick * self.step)
+        return found.date() if self.resolution == "day" else found
+
     def _written(self, tick: int) -> str:
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=tick * self.step)
         if self.resolution == "day":

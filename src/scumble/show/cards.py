@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import html as markup
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import Shown, ShownByClass
+from scumble.show.wording import promise, protected
+
+if TYPE_CHECKING:
+    from scumble.tabular.release import TableRelease
 
 WIDTH = 100
 
 
-def facts(found: Shown | ShownByClass) -> dict[str, Any]:
+def facts(found: Shown | ShownByClass | TableRelease) -> dict[str, Any]:
     """Everything on the card, as JSON values."""
+    if _is_table(found):
+        from scumble.show import tablecards
+
+        return tablecards.facts(found)
     if isinstance(found, ShownByClass):
         one = next(iter(found.values()))
         out = {"kind": "bundle", **_shared(one), "label": found.label, "classes": list(found.classes)}
@@ -30,12 +38,13 @@ def facts(found: Shown | ShownByClass) -> dict[str, Any]:
             for name, release in found.items()
         ]
         return out
+    release: Any = found
     return {
         "kind": "release",
-        **_shared(found),
-        "count": found.count,
-        "count_standard_error": found.count_standard_error,
-        "identity": found.identity,
+        **_shared(release),
+        "count": release.count,
+        "count_standard_error": release.count_standard_error,
+        "identity": release.identity,
     }
 
 
@@ -74,7 +83,7 @@ def expected_error(release: Shown) -> dict[str, float]:
     return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
 
 
-def card(found: Shown | ShownByClass, title: str) -> str:
+def card(found: Shown | ShownByClass | TableRelease, title: str) -> str:
     """The card as text."""
     out = [f"{title}: a private release", "─" * WIDTH]
     for name, text in lines(found):
@@ -102,7 +111,7 @@ def html(title: str, rows: list[tuple[str, str]]) -> str:
     )
 
 
-def release_html(found: Shown | ShownByClass) -> str:
+def release_html(found: Shown | ShownByClass | TableRelease) -> str:
     """The card of a release or a bundle."""
     return html(
         "Private releases, one per class" if isinstance(found, ShownByClass) else "A private release", lines(found)
@@ -116,8 +125,8 @@ def estimator_html(model: Any) -> str:
     files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
     spec = releases[0].spec
     rows = [
-        ("Promise", _promise(claim.epsilon, claim.delta) + ", the whole fit"),
-        ("Protects", _protected(claim.neighbors, claim.unit, claim.records_per_person)),
+        ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
+        ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
         ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_size(spec.to_dict())}"),
         ("Kernel", _kernel_text(spec.kernel.to_dict())),
@@ -127,21 +136,25 @@ def estimator_html(model: Any) -> str:
     return html(f"{type(model).__name__}: fitted; it holds no record", rows)
 
 
-def lines(found: Shown | ShownByClass) -> list[tuple[str, str]]:
+def lines(found: Shown | ShownByClass | TableRelease) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
+    if _is_table(found):
+        from scumble.show import tablecards
+
+        return tablecards.lines(found)
     data = facts(found)
     columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
     out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
     if data["kind"] == "bundle":
         classes = ", ".join(map(str, data["classes"]))
         out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
-    out.append(("Promise", _promise(data["epsilon"], data["delta"])))
+    out.append(("Promise", promise(data["epsilon"], data["delta"])))
     if data["mu"] is not None:
         out.append(("", f"in other currencies: ρ = {data['rho']:.4g}, μ = {data['mu']:.4g}"))
     equivalent = data["equivalent"]
     if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
         out.append(("", f"also: ε = {equivalent['epsilon']:.3g} at δ = 1e-6"))
-    out.append(("Protects", _protected(data["neighbors"], data["unit"], data["records_per_person"])))
+    out.append(("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])))
     out.append(("Meaning", data["meaning"]))
     out.append(("Mechanism", _mechanism(data)))
     out.append(("Size", _size(data)))
@@ -158,14 +171,8 @@ def lines(found: Shown | ShownByClass) -> list[tuple[str, str]]:
     return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]
 
 
-def _promise(epsilon: float, delta: float) -> str:
-    return f"ε = {epsilon:.6g}, " + (f"δ = {delta:.3g}" if delta else "δ = 0 (no exceptions)")
-
-
-def _protected(neighbors: str, unit: str, people: int) -> str:
-    hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
-    who = "every record" if unit == "record" else f"every person with up to {people} records"
-    return f"{who}: {hidden} (neighbors: {neighbors}; unit: {unit})"
+def _is_table(found: Any) -> TypeGuard[TableRelease]:
+    return hasattr(found, "views")
 
 
 def _mechanism(data: dict[str, Any]) -> str:

@@ -37,6 +37,14 @@ class Arrow(Format):
         close()
         return names
 
+    def types(self, file: File) -> dict[str, pa.DataType]:
+        if file.path == "-":
+            return {}
+        reader, close = self._open(file)
+        found = dict(zip(reader.schema.names, reader.schema.types, strict=True))
+        close()
+        return found
+
     def _open(self, file: File, wanted: list[str] | None = None) -> tuple[Any, Any]:
         """A reader of the whole file (of the columns `wanted`) or of a stream, and what closes it."""
         if file.path != "-" and not file.compression:

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any, overload
 
 from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
+from scumble.loading import released
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
 from scumble.release import Release
-from scumble.sketch import release_disjoint
+from scumble.schema import Schema
 from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
-from scumble.sources.settings import Groups, Running, Size, sorted_out
+from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
 from scumble.tables.roles import roles_of
-
-if TYPE_CHECKING:
-    pass
+from scumble.tabular.publishing import COUNT_SHARE, claim_shares
+from scumble.tabular.release import TableRelease
+from scumble.tabular.spec import TableSpec
 
 
 class Build:
@@ -36,16 +38,22 @@ class Build:
     and what `open_source` takes.
     """
 
-    def __init__(self, source: object, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> None:
-        if not isinstance(kernel, Kernel):
-            raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", kernel)
+    def __init__(
+        self, source: object, kernel: Kernel | None = None, columns: Sequence[str] | None = None, **options: Any
+    ) -> None:
         self.running = sorted_out(Running, options)
         self.size = sorted_out(Size, options)
         self.groups = sorted_out(Groups, options)
+        self.views = sorted_out(Views, options)
+        self.views.require_alone(kernel, columns, self.size, self.groups)
+        schema = self.views.schema
+        if schema is None and not isinstance(kernel, Kernel):
+            must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
+            raise parameter("kernel", must, kernel, "or give schema=, for counts and synthetic rows of a whole table.")
         promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
         if all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu")):
             promised["epsilon"] = 1.0
-        self.budget = Budget.of(**promised)
+        self.budget = Budget.of(**promised, count_share=None if schema is None else COUNT_SHARE)
         book = _taken(options, "ledger", "dataset", "part")
         self.groups.require_hidden(self.budget)
         if self.running.noise_first and self.groups.person_column is not None:
@@ -53,19 +61,32 @@ class Build:
                 "Noise first and a column of persons do not go together: the table of persons would be there to steal. "
                 "Hint: leave out one of them."
             )
+        if self.running.noise_first and schema is not None:
+            raise PrivacyError(
+                "Noise first does not go with a table: which of its cells are added up depends on the first noise. "
+                "Hint: leave it out."
+            )
         self._require_apart(source, book.get("ledger"), options)
         people = self.groups.people(self.budget.records_per_person)
         self.source: Source = open_source(source, **options)
         try:
             others = self.groups.columns
-            names = self.source.columns(columns, besides=others)
+            names = self.source.columns(columns if schema is None else list(schema), besides=others)
             self.source.require([*names, *others])
             self.groups.require_beside(names)
-            self.roles = {**roles_of(kernel, names), **dict.fromkeys(others, "category")}
-            spec = self.size.spec(kernel, names, self.budget)
+            roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
+            self.roles = {**roles, **dict.fromkeys(others, "category")}
+            spec: Spec | TableSpec
+            price: tuple[int, list[Fraction] | None]
+            if schema is not None:
+                spec = self.views.spec()
+                price = claim_shares(spec, self.budget, self.size.n)
+            else:
+                spec = self.size.spec(kernel, names, self.budget)  # type: ignore[arg-type]
+                price = spec.rows, None
             self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
             if self.account is not None and not self.running.goes_on:
-                self.account.check(self.budget.claim(spec.rows))
+                self.account.check(self.budget.claim(*price))
             self.tally = Tally(
                 spec,
                 label=self.groups.label,
@@ -89,7 +110,7 @@ class Build:
         written = {"checkpoint": os.fsdecode(self.running.checkpoint)}
         require_apart(written, inputs, every=reading.get("format") is not None)
 
-    def _checkpoint(self, spec: Spec) -> Checkpoint | None:
+    def _checkpoint(self, spec: Spec | TableSpec) -> Checkpoint | None:
         """The file that a killed build goes on from, for this very build and no other."""
         if self.running.checkpoint is None:
             return None
@@ -134,20 +155,25 @@ class Build:
         if self.checkpoint is not None:
             self.checkpoint.discard()
 
-    def release(self) -> Release | Bundle:
-        """Add the noise, once: a release, or a bundle of one release per class."""
+    def release(self) -> Release | Bundle | TableRelease:
+        """Add the noise, once: a release, a bundle of one release per class, or the release of a table."""
         if self.running.noise_first:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
-            releases = release_disjoint(self.tally.sketches, self.budget, self.account)
+            releases = released(self.tally.sketches, self.budget, self.account, n=self.size.n)
         if self.tally.classes is None:
-            return releases[0]
+            only: Release | TableRelease = releases[0]
+            return only
         return Bundle(dict(zip(self.tally.classes, releases, strict=True)), label=self.tally.label)
 
 
+@overload
+def build(source: Any, kernel: None = None, *, schema: Schema, **options: Any) -> TableRelease: ...
+@overload
+def build(source: Any, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> Release: ...
 def build(
     source: object,
-    kernel: Kernel,
+    kernel: Kernel | None = None,
     columns: Sequence[str] | None = None,
     *,
     epsilon: Number | None = None,
@@ -158,7 +184,7 @@ def build(
     mu: Number | None = None,
     progress: Report | None = None,
     **options: Any,
-) -> Release:
+) -> Release | TableRelease:
     """A table of any size to a release, in one pass. The exact counters never touch the disk.
 
     Parameters
@@ -166,8 +192,11 @@ def build(
     source : str, path-like, list, table or iterable of table
         A file, a folder, a glob, a list of these, "-" for standard input, "sqlite:///file.db" or "postgresql://…" (with
         `table` or `query`); or a table in memory.
-    kernel : Kernel
-        What "near" means.
+    kernel : Kernel or None
+        What "near" means, for densities.
+    schema : Schema
+        Instead of a kernel, the columns of a table: for counts, means and synthetic rows. `target` and `levels` are
+        those of :class:`scumble.TableSketch`.
     columns : sequence of str or None
         The columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
@@ -219,7 +248,7 @@ def build(
     job.count(progress)
     release = job.release()
     job.discard_checkpoint()
-    assert isinstance(release, Release)
+    assert isinstance(release, Release | TableRelease)
     return release
 
 

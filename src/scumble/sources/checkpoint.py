@@ -21,9 +21,9 @@ from typing import Any
 
 from scumble import files
 from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
+from scumble.loading import sketch_in
 from scumble.machine import places
 from scumble.releasing.pledges import require_free
-from scumble.sketch import Sketch
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
 
@@ -95,7 +95,7 @@ class Checkpoint:
             for k, secret in enumerate(data["sketches"]):
                 part = {"counts": container.arrays[f"counts.{k}"]}
                 box = files.Container("secret", secret, part, container.version, container.library)
-                sketches.append(Sketch.from_container(box, **tally.options))
+                sketches.append(sketch_in(box, **tally.options))
             file, row = data["position"]
             skipped = {int(index): int(count) for index, count in data["skipped"].items() if int(index) < file}
             if tally.people is not None:

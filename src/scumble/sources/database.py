@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -175,6 +175,10 @@ class DatabaseSource(Source):
 
     def place(self, position: Position, rows: int, row: int) -> str:
         return f"{self}, row {position[1] - rows + row + 1:,} of the result"
+
+    def types(self, columns: Sequence[str]) -> dict[str, pa.DataType | None]:
+        found = {name: self._types[name].type for name in columns}
+        return {name: None if pa.types.is_null(kind) else kind for name, kind in found.items()}
 
     def fingerprint(self) -> dict[str, Any]:
         if self._file is None:

@@ -51,6 +51,10 @@ class FileSource(Source):
         first = self._files[0].name
         return first if len(self._files) == 1 else f"{first} and {len(self._files) - 1} more files"
 
+    def types(self, columns: Sequence[str]) -> dict[str, pa.DataType | None]:
+        declared = self._readers[0].types(self._files[0])
+        return {name: declared.get(name) for name in columns}
+
     def require(self, wanted: Sequence[str]) -> None:
         super().require(wanted)
         if not self.declared:

@@ -54,6 +54,10 @@ class Format(ABC):
     def columns(self, file: File) -> tuple[str, ...]:
         """The names of the columns that the file declares."""
 
+    def types(self, file: File) -> dict[str, pa.DataType]:
+        """The types that the file declares, by column; text declares none."""
+        return {}
+
     def keys(self, file: File) -> tuple[str, ...]:
         """The names of all its columns, even if read from its records: for public points, never for a private table."""
         return self.columns(file)

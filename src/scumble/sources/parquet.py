@@ -22,6 +22,10 @@ class Parquet(Format):
         with self._open(file) as opened:
             return tuple(opened.schema_arrow.names)
 
+    def types(self, file: File) -> dict[str, pa.DataType]:
+        with self._open(file) as opened:
+            return dict(zip(opened.schema_arrow.names, opened.schema_arrow.types, strict=True))
+
     def _open(self, file: File) -> pq.ParquetFile:
         try:
             if is_empty(file):

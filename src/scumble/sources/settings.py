@@ -16,10 +16,12 @@ from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.planning import DEFAULT_RECORDS, Bounds, plan_within, rows_to_plan
 from scumble.privacy.budget import Budget
+from scumble.schema import Schema
 from scumble.sources.checkpoint import EVERY
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.sources.tally import class_numbers
 from scumble.spec import Spec
+from scumble.tabular.spec import TableSpec
 
 Setting = TypeVar("Setting")
 
@@ -69,6 +71,36 @@ class Size:
             bounds=planned.bounds,
             shape=planned.shape,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Views:
+    """Which views a table has: its schema, and what else decides about them."""
+
+    schema: Schema | None = None
+    target: str | None = None
+    levels: int | None = None
+
+    def spec(self) -> TableSpec:
+        """All public parameters of the sketch of this table."""
+        assert self.schema is not None
+        return TableSpec.of(self.schema, target=self.target, levels=self.levels)
+
+    def require_alone(self, kernel: Any, columns: Any, size: Size, groups: Groups) -> None:
+        """A table is described by its schema alone: refuse what describes it a second time."""
+        if self.schema is None:
+            for name in ("target", "levels"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"`{name}` goes with `schema`. Hint: describe the table by a schema.")
+            return
+        if not isinstance(self.schema, Schema):
+            raise parameter("schema", "a scumble.Schema", type(self.schema).__name__)
+        if kernel is not None or columns is not None:
+            raise ParameterError("Give `schema` or a kernel and columns, not both: a schema names the columns.")
+        if size != Size(n=size.n):
+            raise ParameterError("rows, buckets, design, bounds and seed are those of kernels. Hint: leave them out.")
+        if groups.label is not None:
+            raise ParameterError("`label` goes with kernels. Hint: give target=, one of the schema's columns.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -71,6 +71,10 @@ class Source(ABC):
             )
         return [name for name in self.names if name not in besides]
 
+    def types(self, columns: Sequence[str]) -> dict[str, pa.DataType | None]:
+        """The type that the author declared for each column, if there is one; no record is looked at."""
+        return dict.fromkeys(columns)
+
     def keys(self) -> tuple[str, ...]:
         """All columns, even if read from the records: for public points, never for a private table."""
         return self.names

@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from scumble.bundle import Label
 from scumble.errors import DataError, parameter
+from scumble.loading import AnySketch, sketch_of
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
-from scumble.sketch import Sketch
 from scumble.sources.people import PersonLimit
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
+from scumble.tabular.spec import TableSpec
 
 
 class Tally:
@@ -30,7 +31,7 @@ class Tally:
 
     def __init__(
         self,
-        spec: Spec,
+        spec: Spec | TableSpec,
         *,
         label: str | None = None,
         classes: Sequence[Label] | None = None,
@@ -42,7 +43,7 @@ class Tally:
         self.options = options
         self.person, self.people, self._noise = person, people, noise
         self.label, self.classes = label, None if classes is None else list(classes)
-        self.sketches = [Sketch.from_spec(spec, **options) for _ in range(len(self.classes or [0]))]
+        self.sketches = [sketch_of(spec, **options) for _ in range(len(self.classes or [0]))]
         for sketch in self.sketches:
             sketch.secret.drops |= people is not None
         self._hashes = None if classes is None else class_numbers(classes)
@@ -58,14 +59,14 @@ class Tally:
     @property
     def dropped_rows(self) -> int:
         """Rows dropped so far: for the curator only."""
-        return self.unknown + sum(sketch.dropped for sketch in self.sketches)
+        return self.unknown + sum(int(sketch.dropped) for sketch in self.sketches)
 
     @property
     def dropped(self) -> int:
         """Rows and lines dropped so far: for the curator only."""
         return self.dropped_rows + sum(self.skipped.values())
 
-    def restore(self, sketches: list[Sketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
+    def restore(self, sketches: list[AnySketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
         """Go on from these."""
         if len(sketches) != len(self.sketches):
             raise ValueError("sketches")

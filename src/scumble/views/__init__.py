@@ -12,4 +12,5 @@ The files::
     estimates.py    a view's own cells and the model's answer, together
     rehearsal.py    how far answers are off, in worlds like this one
     intervals.py    answers with intervals
+    drawing.py      chance for synthetic rows
 """

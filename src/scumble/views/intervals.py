@@ -85,22 +85,26 @@ class Reading:
                 self._coefficients = error_law(self.evidence, rehearsals, generator)
             self._rehearsals = rehearsals
 
-    def count(self, condition: Condition) -> Estimate:
-        """How many records meet a condition, and the variance of that."""
+    def count(self, condition: Condition, alike: float | None = None) -> Estimate:
+        """How many records meet a condition, and the variance of that.
+
+        Weights may be any numbers, of size one at most; then `alike` is the share of an ordinary condition that errs as
+        much: the mean square of the weights.
+        """
         self.prepare()
         modelled = self.model.share(condition) * self.evidence.count
-        share = modelled / self.evidence.count
+        share = modelled / self.evidence.count if alike is None else alike
         smooth = smoothed(self._coefficients, share, conditions(condition))
         rehearsed = np.array([rehearsal.error(condition) for rehearsal in self._rehearsals])
         mixed = (mean_square(rehearsed) + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
         if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
             variance += self.evidence.count * max(share * (1 - share), 0.0)
-        estimate = Estimate(modelled, variance + self._unseen(condition))
+        estimate = Estimate(modelled, variance + self._unseen(condition, signed=alike is not None))
         own = inside(self.evidence, condition)
         return estimate if own is None else self._both(own, estimate, condition, rehearsed[:, 0])
 
-    def _unseen(self, condition: Condition) -> float:
+    def _unseen(self, condition: Condition, *, signed: bool) -> float:
         """The variance for what no view shows of pairs of conditions."""
         phi = UNKNOWN_CORRELATION / 2 if self._pairs else UNKNOWN_CORRELATION
         variance = 0.0
@@ -111,7 +115,11 @@ class Reading:
                 unseen = parts[i].total * parts[j].total
                 if (i, j) in self._pairs:
                     unseen -= parts[i].between * parts[j].between
-                rest = whole / max(parts[i].mean * parts[j].mean, 1e-9)
+                if signed:  # a mean may be nothing
+                    others = {k: weights for k, weights in product.items() if k not in (i, j)}
+                    rest = self.model.share([(1.0, others)]) * self.evidence.count
+                else:
+                    rest = whole / max(parts[i].mean * parts[j].mean, 1e-9)
                 variance += (coefficient * phi * rest) ** 2 * unseen
         return variance
 

@@ -13,6 +13,7 @@ from scumble.audit.greybox.building import COLUMNS, KERNEL, file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import path
 from scumble.audit.greybox.sketches import ledger_of
+from scumble.audit.greybox.tabular import SCHEMA
 
 SIZE: dict[str, Any] = {"rows": 6, "buckets": 16, "seed": 3, "design": "iid", "invalid": "drop"}
 OPTIONS: dict[str, Any] = {**SIZE, "allow_empty": True}
@@ -54,13 +55,18 @@ def _register() -> None:
     from scumble.cluster import spark
 
     @path("spark.build", "floats", "missing", few=1)
-    def _build(table: Table, folder: Path) -> Release:
+    def _build(table: Table, folder: Path) -> Any:
         return spark.build(frame(table, folder), KERNEL, COLUMNS, **OPTIONS)
 
     @path("spark.build, a person column", "persons", few=1, people=3)
-    def _persons(table: Table, folder: Path) -> Release:
+    def _persons(table: Table, folder: Path) -> Any:
         options = {**OPTIONS, "person_column": "who", "records_per_person": 3}
         return spark.build(frame(table, folder), KERNEL, COLUMNS, **options)
+
+    @path("spark.build, a schema", "floats", "missing", "missing things", few=2)
+    def _table(table: Table, folder: Path) -> Any:
+        options: dict[str, Any] = {"invalid": "drop", "allow_empty": True, "epsilon": 1.0}
+        return spark.build(frame(table, folder), schema=SCHEMA, target="label", **options)
 
     @path("spark.build_by", "labels", few=2)
     def _build_by(table: Table, folder: Path) -> Bundle:

@@ -31,8 +31,9 @@ from scumble.releasing import gate
 from scumble.sketch import release_disjoint
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
-from scumble.sources.settings import Groups, Running, Size
+from scumble.sources.settings import Groups, Running, Size, Views
 from scumble.sources.source import Source
+from scumble.tabular.publishing import publish
 
 ROOT = Path(scumble.__file__).parent
 DRAWS = {"discrete_laplace", "discrete_gaussian", "laplace_share"}
@@ -49,6 +50,8 @@ READS_ONLY = {
     "scumble.Release.from_bytes": "reads a released file",
     "scumble.Release.from_container": "reads a released file",
     "scumble.Share.from_container": "reads a share",
+    "scumble.TableRelease.from_bytes": "reads a released file",
+    "scumble.TableRelease.from_container": "reads a released file",
     "scumble.learn.refine": "asks a release more cleverly",
 }
 """Doors that open on what is public already."""
@@ -153,7 +156,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 def _gives_release(function: Any) -> bool:
     """Whether its return annotation, or that of an overload, names something public."""
     told = [str(one.__annotations__.get("return", "")) for one in (function, *typing.get_overloads(function))]
-    return any(re.search(r"\b(Release|Bundle|Share)\b", text) for text in told)
+    return any(re.search(r"\b((Table)?Release|Bundle|Share)\b", text) for text in told)
 
 
 def _inner_doors() -> list[Callable[..., Any]]:
@@ -161,7 +164,10 @@ def _inner_doors() -> list[Callable[..., Any]]:
     return [
         scumble.Sketch.__init__,
         scumble.Sketch.start_with_noise,
+        scumble.TableSketch.__init__,
         Size.__init__,
+        Views.__init__,
+        publish,
         Groups.__init__,
         Running.__init__,
         Budget.of,

@@ -34,6 +34,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.release import Release
 from scumble.releasing import spending
+from scumble.tabular.release import TableRelease
 
 CURATORS = ("clipped_",)
 """Fitted attributes that are for the curator only, and are neither saved nor pickled."""
@@ -92,7 +93,7 @@ def public_bytes(thing: Any) -> bytes:
         return thing
     if isinstance(thing, str):
         return thing.encode()
-    if isinstance(thing, Release | Bundle):
+    if isinstance(thing, Release | Bundle | TableRelease):
         return thing.to_bytes()
     from scumble.learn import models
 
@@ -107,7 +108,7 @@ def _learnt(model: Any) -> Iterator[bytes]:
 
 
 def _plain(value: Any) -> bytes:
-    if isinstance(value, Release | Bundle):
+    if isinstance(value, Release | Bundle | TableRelease):
         return value.to_bytes()
     if isinstance(value, np.ndarray) and value.dtype != object:
         return f"{value.dtype}{value.shape}".encode() + value.tobytes()
@@ -122,7 +123,7 @@ def claim_of(things: Iterable[Any]) -> PrivacyClaim | None:
     for k, thing in enumerate(things):
         if isinstance(thing, PrivacyClaim):
             claims[f"thing {k}"] = thing
-        elif isinstance(thing, Release):
+        elif isinstance(thing, Release | TableRelease):
             claims[thing.identity] = thing.privacy
         elif not isinstance(thing, bytes | str):
             claims[f"thing {k}"] = thing.privacy if isinstance(thing, Bundle) else thing.privacy_

@@ -38,10 +38,14 @@ def _add_steps() -> None:
         exact = money.get("neighbors") == "replace"
         invalid = {"invalid": "error"} if exact else {}
 
-        def at_once(table: Table, folder: Path, money: dict = money, invalid: dict = invalid) -> list[Any]:
+        def at_once(
+            table: Table, folder: Path, money: dict[str, Any] = money, invalid: dict[str, Any] = invalid
+        ) -> list[Any]:
             return _told(publish_in_steps([sketch_of(table, **invalid).secret], Budget.of(**money), shares=SHARES))
 
-        def steps(table: Table, folder: Path, money: dict = money, invalid: dict = invalid) -> list[Any]:
+        def steps(
+            table: Table, folder: Path, money: dict[str, Any] = money, invalid: dict[str, Any] = invalid
+        ) -> list[Any]:
             secrets, choice = [sketch_of(table, **invalid).secret], {"first": [0, 1], "choose": _by_rank}
             return _told(publish_in_steps(secrets, Budget.of(**money), shares=SHARES, **choice))  # type: ignore[arg-type]
 

@@ -17,6 +17,7 @@ from scumble.audit.greybox.estimators import estimators, options
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import add, path
 from scumble.audit.greybox.running import command
+from scumble.audit.greybox.tabular import SCHEMA
 from scumble.learn.estimators import TASKS
 
 SIZE = ["--rows", "6", "--buckets", "16", "--seed", "3", "--design", "iid"]
@@ -30,8 +31,8 @@ def published(folder: Path, words: list[str], out: str = "out.scumble", given: b
     where = folder / out
     if not where.exists():
         return [shown]
-    kind = scumble.files.read(where, expect=("release", "bundle", "model")).kind
-    loaded = {"release": scumble.load, "bundle": Bundle.load, "model": learn.load}[kind](where)
+    kind = scumble.files.read(where, expect=("release", "bundle", "model", "table")).kind
+    loaded = {"release": scumble.load, "table": scumble.load, "bundle": Bundle.load, "model": learn.load}[kind](where)
     return [shown, where.read_bytes(), loaded]
 
 
@@ -68,6 +69,25 @@ def _add_builds() -> None:
         return published(folder, ["build", source, *words, *SIZE, *EPSILON, *more])
 
     add("scumble build --neighbors replace", replaced, neighbors="replace", strict=True)
+
+
+def _add_tables() -> None:
+    ways: dict[str, tuple[list[str], tuple[str, ...], dict[str, Any]]] = {
+        "": ([], ("empty",), {"few": 8}),
+        "--target --delta --json": (["--target", "label", "--delta", "1e-6", "--json"], (), {"few": 4}),
+        "--checkpoint": (["--checkpoint", "c.secret", "--checkpoint-seconds", "0"], (), {"few": 3}),
+    }
+    for name, (more, kinds, promise) in ways.items():
+
+        def run(table: Table, folder: Path, more: list[str] = more) -> list[Any]:
+            SCHEMA.save(folder / "schema.toml")
+            source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")
+            more = [str(folder / word) if word == "c.secret" else word for word in more]
+            words = ["build", source, "--schema", str(folder / "schema.toml"), "--invalid", "drop", "--allow-empty"]
+            return published(folder, [*words, *EPSILON, "--out", out, *more])
+
+        traits = ("floats", "missing", "missing things", "texts", *kinds)
+        add(f"scumble build --schema {name}".strip(), run, *traits, **promise)
 
 
 @path("scumble build - --out -", "floats", "missing", few=6)
@@ -135,5 +155,6 @@ def _fit_charged(table: Table, folder: Path) -> list[Any]:
 
 
 _add_builds()
+_add_tables()
 _add_merges()
 _add_fits()

@@ -11,10 +11,12 @@ from scumble.cluster.spark.engine import quoted, require_frame
 from scumble.cluster.spark.progress import Report
 from scumble.errors import ParameterError, PrivacyError
 from scumble.kernels import Kernel
+from scumble.loading import sketch_of
 from scumble.release import Release
 from scumble.sketch import Sketch
 from scumble.sources import Build
 from scumble.sources.tally import Tally
+from scumble.tabular.release import TableRelease
 
 
 def sketch(
@@ -53,15 +55,22 @@ def sketch(
     made.update(empty)  # a column that is missing or of a wrong type shows here
     tally = Tally(made.spec, **options)
     count(df, tally, progress=progress)
-    return tally.sketches[0]
+    counted: Sketch = tally.sketches[0]
+    return counted
 
 
 def build(
-    df: Any, kernel: Kernel, columns: Sequence[str] | None = None, *, progress: Report | None = None, **options: Any
-) -> Release:
+    df: Any,
+    kernel: Kernel | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    progress: Report | None = None,
+    **options: Any,
+) -> Release | TableRelease:
     """A Spark DataFrame to a release. Noise is drawn once, on the driver; no exact counter is written to a file.
 
-    The options are those of :func:`scumble.build`: `epsilon`, `delta` (or `rho`, or `mu`), `neighbors`,
+    The options are those of :func:`scumble.build`: `schema`, `target` and `levels` instead of a kernel and columns;
+    `epsilon`, `delta` (or `rho`, or `mu`), `neighbors`,
     `records_per_person`, `rows`, `buckets`, `design`, `bounds`, `n`, `seed`, `invalid`, `person_column`, `ledger`,
     `dataset`, `part`, `allow_empty`, `engine`, `threads` (of each task). Of each person, other records may be counted
     than a single machine would choose.
@@ -72,7 +81,7 @@ def build(
     job = ClusterBuild(df, kernel, columns, **options)
     job.count(progress)  # type: ignore[arg-type]
     release = job.release()
-    assert isinstance(release, Release)
+    assert isinstance(release, Release | TableRelease)
     return release
 
 
@@ -105,7 +114,13 @@ class ClusterBuild(Build):
     """
 
     def __init__(
-        self, df: Any, kernel: Kernel, columns: Sequence[str] | None = None, *, text: bool = False, **options: Any
+        self,
+        df: Any,
+        kernel: Kernel | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        text: bool = False,
+        **options: Any,
     ) -> None:
         if options.get("checkpoint") is not None:
             raise ParameterError("A cluster has no `checkpoint`: Spark itself does again what was lost.")
@@ -115,11 +130,13 @@ class ClusterBuild(Build):
                 "merged. Hint: leave it out, or build on one machine."
             )
         others = [options[name] for name in ("label", "person_column") if options.get(name) is not None]
-        empty = columns_of(df, None if columns is None else [*columns, *others])
+        schema = options.get("schema")
+        wanted = columns if schema is None else list(schema)
+        empty = columns_of(df, None if wanted is None else [*wanted, *others])
         super().__init__(empty, kernel, columns, **options)
         self._df, self._text = df, text
         if not text:
-            Sketch.from_spec(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here
+            sketch_of(self.tally.sketches[0].spec).update(empty)  # a column of a wrong type shows here
 
     def _pass(self, progress: Any) -> None:
         count(

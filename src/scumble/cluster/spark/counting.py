@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from scumble.cluster.spark.progress import Report, watched
 from scumble.cluster.spark.task import Order
 from scumble.cluster.spark.tree import Tree
 from scumble.errors import DataError
-from scumble.sketch import Sketch
+from scumble.loading import sketch_of
 from scumble.sources.tally import Tally
 from scumble.tables import stable_hash
 
@@ -40,9 +41,9 @@ def count(
     engine.require_same_again(df)
     if person is not None:
         df = engine.first_of_each(df, person, columns, records_per_person)
-    if 8 * classes * spec.rows * spec.buckets > ROOM:
+    if 8 * classes * math.prod(spec.counters) > ROOM:
         df = _by_class(df, tally.label)
-    tree = Tree.planned(classes, spec.rows * spec.buckets, engine.parallelism(df))
+    tree = Tree.planned(classes, math.prod(spec.counters), engine.parallelism(df))
     order = Order(
         replace(spec),  # without the hash functions that are made already
         shares=tree.shares,
@@ -73,7 +74,7 @@ def _take(sums: wire.Sums, tally: Tally) -> None:
         raise DataError(f"Partition {int(said[:9])}: {said[9:]}")
     rows, dropped = sums.counters.get((wire.ABOUT, 0), (0, 0))
     for part, mine in enumerate(tally.sketches):
-        counted = Sketch.from_spec(mine.spec, **tally.options)
+        counted = sketch_of(mine.spec, **tally.options)
         sums.into(part, counted.contents()[1]["counts"])
         mine.merge(counted)
     tally.rows += int(rows)

@@ -8,6 +8,7 @@ one more, it hands on all that are open and starts again: where classes are many
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,20 +20,21 @@ import pyarrow.compute as pc
 
 from scumble.cluster.spark import engine, wire
 from scumble.errors import DataError, ScumbleError
-from scumble.sketch import Sketch
+from scumble.loading import AnySketch, sketch_of
 from scumble.sources.source import BATCH_ROWS
 from scumble.spec import Spec
 from scumble.tables import Table
 from scumble.tables.roles import converted
+from scumble.tabular.spec import TableSpec
 
-_SPECS: dict[str, Spec] = {}
+_SPECS: dict[str, Spec | TableSpec] = {}
 
 
 @dataclass(frozen=True)
 class Order:
     """What travels to the tasks. All of it is public, and small: hash functions go as their seed."""
 
-    spec: Spec
+    spec: Spec | TableSpec
     invalid: str
     engine: str
     threads: int | None
@@ -75,8 +77,8 @@ class _Counting:
         self._order = order
         self._spec = known(order.spec)
         self._options: dict[str, Any] = {"invalid": order.invalid, "engine": order.engine, "threads": threads}
-        self._open: dict[int, Sketch] = {}
-        self._room = max(1, order.room // (8 * self._spec.rows * self._spec.buckets))
+        self._open: dict[int, AnySketch] = {}
+        self._room = max(1, order.room // (8 * math.prod(self._spec.counters)))
         self.rows = self.dropped = 0
 
     def update(self, table: pa.Table) -> Iterator[tuple[int, np.ndarray]]:
@@ -106,9 +108,9 @@ class _Counting:
         """The sketches that are still open."""
         yield from self._close(list(self._open))
 
-    def _sketch(self, part: int) -> Sketch:
+    def _sketch(self, part: int) -> AnySketch:
         if part not in self._open:
-            self._open[part] = Sketch.from_spec(self._spec, **self._options)
+            self._open[part] = sketch_of(self._spec, **self._options)
         return self._open[part]
 
     def _close(self, parts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
@@ -150,7 +152,7 @@ class _Counting:
         return found
 
 
-def known(spec: Spec) -> Spec:
+def known(spec: Any) -> Any:
     """An equal spec whose hash functions this process has made already, if there is one."""
     if len(_SPECS) > 8:
         _SPECS.clear()

@@ -1,0 +1,98 @@
+"""The right kind of thing for what a file, or a spec, says it is: sketches and releases of points and of tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+from scumble import files
+from scumble.bundle import Bundle
+from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.release import Disjoint, Release, merge_releases
+from scumble.sketch import Sketch, release_disjoint
+from scumble.spec import Spec
+from scumble.tabular.publishing import publish
+from scumble.tabular.release import TableRelease
+from scumble.tabular.sketch import TableSketch
+from scumble.tabular.spec import TableSpec
+
+AnySketch = Sketch | TableSketch
+AnyRelease = Release | Bundle | TableRelease
+_KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a released file: a `Release`, or a `TableRelease`, by what it holds.
+
+    Files of exact counters are refused: those open with `load_secret`.
+    """
+    return release_in(files.read(path, expect=("release", "table")))
+
+
+def load_secret(path: str | os.PathLike[str], **options: Any) -> Any:
+    """Read a sketch's exact counters, to merge or release them. Keep the file as safe as the table itself."""
+    sketch = sketch_in(files.read(path, expect="secret"), **options)
+    if sketch.noisy:
+        sketch.secret.home = os.path.realpath(path)
+    return sketch
+
+
+@overload
+def merge(parts: Iterable[Sketch]) -> Sketch: ...
+@overload
+def merge(parts: Iterable[TableSketch]) -> TableSketch: ...
+@overload
+def merge(parts: Iterable[Release], *, disjoint: Disjoint = None) -> Release: ...
+def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
+    """One sketch out of many, or one release out of many. The parts stay as they are.
+
+    Sketches add up exactly, whatever they hold. For releases, `disjoint` declares what they have in common (see
+    :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up.
+    """
+    parts = list(parts)
+    if not parts:
+        raise parameter("parts", "at least one sketch or release", parts)
+    if all(isinstance(part, Release) for part in parts):
+        return merge_releases(parts, disjoint=disjoint)
+    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], AnySketch):
+        kinds = sorted({type(part).__name__ for part in parts})
+        raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
+    total = parts[0].empty()
+    total.secret.lineage = set()
+    for part in parts:
+        total.merge(part)
+    return total
+
+
+# ---- by what it is ----
+
+
+def release_in(container: files.Container) -> Any:
+    """The release, the bundle or the table's release that a file holds."""
+    return _KINDS[container.kind].from_container(container)
+
+
+def sketch_in(container: files.Container, **options: Any) -> Any:
+    """The sketch that a secret file holds."""
+    about = container.metadata.get("spec")
+    kind = TableSketch if isinstance(about, dict) and "schema" in about else Sketch
+    return kind.from_container(container, **options)
+
+
+def sketch_of(spec: Spec | TableSpec, **options: Any) -> Any:
+    """An empty sketch with these parameters."""
+    return (TableSketch if isinstance(spec, TableSpec) else Sketch).from_spec(spec, **options)  # type: ignore[arg-type]
+
+
+def released(sketches: Sequence[Any], budget: Budget, account: Account | None, *, n: int | None = None) -> list[Any]:
+    """The releases of a pass: of several classes for the price of one; of a table, one."""
+    if not isinstance(sketches[0], TableSketch):
+        return list(release_disjoint(sketches, budget, account))
+    if len(sketches) > 1:
+        raise ParameterError("The classes of a table are its `target`. Hint: leave out `label`.")
+    if sketches[0].noisy:
+        raise PrivacyError("The noise of a table comes last: which cells it goes to depends on the first of it.")
+    return [publish(sketches[0].secret, sketches[0].spec, budget, account, n=n)]

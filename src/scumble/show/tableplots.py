@@ -1,0 +1,38 @@
+"""Pictures of a table's release: its columns at a glance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from scumble.show.plots import INK, SECOND, new_figure, plain
+
+if TYPE_CHECKING:
+    from scumble.tabular.release import TableRelease
+
+ACROSS = 3
+BARS = 24
+
+
+def marginals(release: TableRelease, columns: Iterable[str] | None = None) -> Any:
+    """A histogram for each column; the lines on the bars are intervals."""
+    names = list(release.columns if columns is None else columns)
+    across = min(ACROSS, len(names))
+    down = math.ceil(len(names) / across)
+    figure = new_figure(3.4 * across, 2.5 * down)
+    all_axes = figure.subplots(down, across, squeeze=False).ravel()
+    for name, axes in zip(names, all_axes, strict=False):
+        found = release.histogram(name, BARS)
+        middle = range(len(found))
+        off = [found["value"] - found["low"], found["high"] - found["value"]]
+        axes.bar(middle, found["value"], width=0.9, color=INK, yerr=off, ecolor=SECOND, error_kw={"lw": 1.0})
+        shown = list(middle)[:: max(1, len(found) // 6)]
+        labels = [str(found[name].iloc[place])[:14] for place in shown]
+        axes.set_xticks(shown, labels, rotation=30, ha="right", fontsize=7)
+        axes.set_title(name, fontsize=9, color=INK)
+        plain(axes)
+    for axes in all_axes[len(names) :]:
+        axes.set_axis_off()
+    figure.suptitle(f"about {release._answers.total.value:,.0f} records; {release.privacy}", fontsize=10, color=INK)
+    return figure

@@ -1,0 +1,15 @@
+"""Words that all cards have in common."""
+
+from __future__ import annotations
+
+
+def promise(epsilon: float, delta: float) -> str:
+    """The budget."""
+    return f"ε = {epsilon:.6g}, " + (f"δ = {delta:.3g}" if delta else "δ = 0 (no exceptions)")
+
+
+def protected(neighbors: str, unit: str, people: int) -> str:
+    """Who, and from what."""
+    hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
+    who = "every record" if unit == "record" else f"every person with up to {people} records"
+    return f"{who}: {hidden} (neighbors: {neighbors}; unit: {unit})"

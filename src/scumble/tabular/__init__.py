@@ -1,0 +1,15 @@
+"""Whole tables: one row of counters for each view, a view being a few columns and its counters their cross-table.
+
+The files::
+
+    spec.py         which views there are, and where a record is counted in each
+    counting.py     the counting
+    sketch.py       the secret sketch
+    publishing.py   how the budget is divided, and which levels pairs tell apart
+    release.py      what is published
+    asking.py       the questions, in the words of people who ask them
+    questions.py    conditions by position, parts of a column, sums and means
+    evidence.py     a release's counters as the model takes them
+    answers.py      the model of each class, and how far its answers may be off
+    estimate.py     a number that is known up to noise
+"""

@@ -1,0 +1,160 @@
+"""Answers out of a release: the model of each class, and how far its answers may be off.
+
+Both are prepared when they are first asked for, and kept. Classes are disjoint and have noise of their own: what is
+asked of the table is the sum of what is asked of each class, and variances add up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.tabular.questions import narrowed, squared
+from scumble.tabular.spec import TableSpec
+from scumble.views.budgeting import Law
+from scumble.views.estimates import Estimate
+from scumble.views.evidence import Evidence
+from scumble.views.intervals import Reading
+from scumble.views.mixture import Condition, Mixture, labelled
+
+Floats = npt.NDArray[np.float64]
+
+
+class Ratio(NamedTuple):
+    """A mean over some records."""
+
+    value: float
+    variance: float
+    records: float
+    """How many records it is the mean of, about."""
+
+
+class Answers:
+    """What the views of a table tell.
+
+    Parameters
+    ----------
+    spec : TableSpec
+        The views.
+    evidence : sequence of Evidence
+        The noisy views of each class.
+    law : {"laplace", "gaussian"}
+        The law of their noise.
+    identity : str
+        The release's: starts of fits are derived from it, so that answers are the same each time.
+    """
+
+    def __init__(self, spec: TableSpec, evidence: Sequence[Evidence], law: Law, identity: str) -> None:
+        self._spec, self._evidence, self._law = spec, evidence, law
+        self._seed = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:6], "big")
+        self._number = {j: k for k, j in enumerate(spec.counted)}
+        self._readings: list[Reading] | None = None
+        self._whole: Mixture | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def total(self) -> Estimate:
+        """The number of records, by the sums of all views: an exact law, and no model."""
+        return Estimate(
+            sum(evidence.count for evidence in self._evidence), sum(_variance(evidence) for evidence in self._evidence)
+        )
+
+    @property
+    def readings(self) -> list[Reading]:
+        """The model of each class."""
+        with self._lock:
+            if self._readings is None:
+                self._readings = [
+                    Reading(evidence, self._law, self._seed + number) for number, evidence in enumerate(self._evidence)
+                ]
+            return self._readings
+
+    @property
+    def model(self) -> Mixture:
+        """One distribution over the whole table, with all columns of the schema."""
+        readings = self.readings
+        if self._whole is None:
+            models = [reading.model for reading in readings]
+            place = self._spec.place
+            counts = [evidence.count for evidence in self._evidence]
+            self._whole = models[0] if place is None else labelled(models, counts, place)
+        return self._whole
+
+    # ---- counts ----
+
+    def count(self, asked: Condition) -> Estimate:
+        """How many records meet a condition."""
+        if all(not product for _, product in asked):  # all of them, or none
+            factor = sum(coefficient for coefficient, _ in asked)
+            return Estimate(factor * self.total.value, factor**2 * self.total.variance)
+        return self._summed(asked)
+
+    def _summed(self, asked: Condition, alike: Condition | None = None) -> Estimate:
+        value = variance = 0.0
+        for number, reading in enumerate(self.readings):
+            mine = self._of_class(asked, number)
+            if not mine:
+                continue
+            weight = None if alike is None else reading.model.share(self._of_class(alike, number))
+            found = _whole_class(reading, mine) if alike is None else None
+            found = reading.count(mine, weight) if found is None else found
+            value, variance = value + found.value, variance + found.variance
+        return Estimate(value, variance)
+
+    def _of_class(self, asked: Condition, number: int) -> Condition:
+        """The same question, to the records of one class."""
+        place = self._spec.place
+        found = []
+        for coefficient, product in asked:
+            factor = coefficient
+            if place is not None and place in product:
+                factor *= float(np.asarray(product[place])[number])
+            if factor:
+                found.append((factor, {self._number[j]: weights for j, weights in product.items() if j != place}))
+        return found
+
+    # ---- sums and means ----
+
+    def sum(self, asked: Condition, column: int, values: Floats) -> Estimate:
+        """The sum of a column's values over the records that meet a condition."""
+        scale = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+        weighed = narrowed(asked, column, np.nan_to_num(values) / scale)
+        found = self._summed(weighed, squared(weighed))
+        return Estimate(scale * found.value, scale**2 * found.variance)
+
+    def mean(self, asked: Condition, column: int, values: Floats) -> Ratio:
+        """The mean of a column's values over the records that meet a condition; levels without a value are left out.
+
+        The model's mean μ₀ comes first. What is left, Σ (value − μ₀) over the records, is a question like any other:
+        its answer over the number of records corrects μ₀, and its variance is that of the mean.
+        """
+        known = np.isfinite(values)
+        values = np.where(known, values, 0.0)
+        records = self.count(narrowed(asked, column, known.astype(float))).value
+        table = self.model.table([column], asked) * known
+        if not (records > 0 and table.sum() > 0):
+            return Ratio(math.nan, math.inf, max(records, 0.0))
+        first = float(table @ values / table.sum())
+        scale = float(np.abs(values - first)[known].max(initial=0.0)) or 1.0
+        weighed = narrowed(asked, column, np.where(known, (values - first) / scale, 0.0))
+        rest = self._summed(weighed, squared(weighed))
+        return Ratio(first + scale * rest.value / records, (scale / records) ** 2 * rest.variance, records)
+
+
+def _variance(evidence: Evidence) -> float:
+    """That of `Evidence.count`, which weighs the views' totals by inverse variance."""
+    return 1.0 / sum(1.0 / (max(view.variance, 1e-12) * view.counts.size) for view in evidence.views)
+
+
+def _whole_class(reading: Reading, asked: Condition) -> Estimate | None:
+    """All records of a class are a question that its sums answer."""
+    if any(product for _, product in asked):
+        return None
+    factor = sum(coefficient for coefficient, _ in asked)
+    return Estimate(factor * reading.evidence.count, factor**2 * _variance(reading.evidence))

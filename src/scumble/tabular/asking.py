@@ -1,0 +1,299 @@
+"""The questions of a table's release, in the words of people who ask them. Everything here is post-processing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble import checks
+from scumble.errors import ParameterError, parameter
+from scumble.schema import Schema
+from scumble.tabular.answers import Answers
+from scumble.tabular.estimate import Estimate, deviations, interval
+from scumble.tabular.questions import (
+    Floats,
+    Part,
+    Where,
+    cells_of,
+    names_of,
+    narrowed,
+    parts,
+    place_of,
+    question,
+    values_of,
+)
+from scumble.views.drawing import generator_of
+from scumble.views.mixture import Condition
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+By = str | Iterable[str] | None
+MOST_GROUPS = 2_000
+
+
+class Asking:
+    """Counts, shares, sums, means, quantiles and tables, each with an interval; and synthetic rows."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def schema(self) -> Schema: ...
+
+        @property
+        def _answers(self) -> Answers: ...
+
+    # ---- numbers ----
+
+    def count(self, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """How many records there are.
+
+        Parameters
+        ----------
+        where : str, mapping or None
+            Which: "age >= 65 and sex == 'Female'", or {"age": (65, None), "sex": "Female"}; None for all.
+        by : str or list of str, optional
+            A column, or several: one number for each of their levels.
+        confidence : float
+            Of the interval.
+
+        Returns
+        -------
+        Estimate or DataFrame
+            The number; with `by`, a row for each level.
+        """
+        return self._each(where, by, lambda asked: self._count(asked, confidence))
+
+    def share(self, where: Where, *, by: By = None, confidence: float = 0.95) -> Any:
+        """Which share of all records meets a condition; as `count`, divided by the number of records."""
+        total = max(self._answers.total.value, 1.0)
+
+        def share(asked: Condition) -> Estimate:
+            found = self._answers.count(asked)
+            return interval(found.value / total, found.variance / total**2, confidence, 0.0, 1.0)
+
+        return self._each(where, by, share)
+
+    def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """The sum of a column of numbers; missing cells count nothing. Values are taken to be the means of their cells.
+
+        The parameters are those of `count`.
+        """
+        place, values = self._valued(column)
+
+        def total(asked: Condition) -> Estimate:
+            found = self._answers.sum(asked, place, values)
+            return interval(found.value, found.variance, confidence)
+
+        return self._each(where, by, total)
+
+    def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
+        """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
+
+        Values are taken to be the means of their cells. The parameters are those of `count`. Where nobody seems to meet
+        the condition the mean is NaN, and the interval all that is possible.
+        """
+        place, values = self._valued(column)
+        least, most = float(np.nanmin(values)), float(np.nanmax(values))
+
+        def mean(asked: Condition) -> Estimate:
+            found = self._answers.mean(asked, place, values)
+            if math.isnan(found.value):
+                return Estimate(math.nan, least, most, math.inf)
+            return interval(found.value, found.variance, confidence, least, most)
+
+        return self._each(where, by, mean)
+
+    def quantile(
+        self,
+        column: str,
+        q: float | Iterable[float] = 0.5,
+        where: Where = None,
+        *,
+        by: By = None,
+        confidence: float = 0.95,
+    ) -> Any:
+        """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        q : float or list of float
+            The share, or several: then there is a row for each.
+        where, by, confidence
+            As those of `count`.
+        """
+        place = place_of(self.schema, column)
+
+        def at(share: float) -> Callable[[Condition], Estimate]:
+            return lambda asked: self._quantile(asked, place, column, share, confidence)
+
+        if isinstance(q, int | float | np.number):
+            return self._each(where, by, at(float(q)))
+        names = ["all"] if by is None else names_of(by)
+        rows = []
+        for share in map(float, q):
+            found = self._each(where, None if by is None else names, at(share))
+            listed = [vars(found)] if by is None else found.to_dict("records")
+            rows += [{"q": share, **row} for row in listed]
+        return _frame(rows)
+
+    # ---- tables ----
+
+    def histogram(
+        self, column: str, bins: int | Iterable[float] | None = None, where: Where = None, *, confidence: float = 0.95
+    ) -> DataFrame:
+        """How many records each level of a column has.
+
+        Parameters
+        ----------
+        column : str
+            The column.
+        bins : int or list of float, optional
+            Of numbers and dates: at most how many bins, each made of whole cells; or the edges of the bins.
+        where, confidence
+            As those of `count`.
+
+        Returns
+        -------
+        DataFrame
+            A row for each bin, with `value`, `low`, `high` and `standard_error`.
+        """
+        place, asked = place_of(self.schema, column), question(self.schema, where)
+        rows = []
+        for part in parts(self.schema[column], column, bins):
+            ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
+            found = self._count(narrowed(asked, place, part.weights), confidence)
+            rows.append({column: part.name, **ends, **vars(found)})
+        return _frame(rows)
+
+    def crosstab(
+        self, first: str, second: str, where: Where = None, *, bins: int | None = None, confidence: float = 0.95
+    ) -> DataFrame:
+        """How many records have each combination of two columns' levels; of numbers and dates, of at most `bins` bins.
+
+        Returns
+        -------
+        DataFrame
+            A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
+        """
+        names = names_of([first, second])
+        return self._grouped_by(question(self.schema, where), names, lambda q: self._count(q, confidence), bins)
+
+    # ---- rows ----
+
+    def sample(self, n: int, random_state: Any = None, *, where: Where = None) -> DataFrame:
+        """Synthetic records, with the table's own columns, types and levels.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int or Generator, optional
+            For the same ones again.
+        where : str, mapping or None
+            Records that meet a condition. Of a cell that a range cuts, whole cells are drawn, in proportion.
+
+        Returns
+        -------
+        DataFrame
+            The records.
+        """
+        return self.sample_arrow(n, random_state, where=where).to_pandas(types_mapper=_whole_numbers)
+
+    def sample_arrow(self, n: int, random_state: Any = None, *, where: Where = None) -> Any:
+        """As `sample`, as an Arrow table: for Parquet, polars and other types."""
+        size, generator = checks.whole("n", n, 0), generator_of(random_state)
+        asked = question(self.schema, where)
+        codes = self._answers.model.draw(size, generator, asked)
+        if len(codes) < size:
+            raise ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
+        return self.schema.decode(codes, generator)
+
+    # ---- how ----
+
+    def _count(self, asked: Condition, confidence: float) -> Estimate:
+        found = self._answers.count(asked)
+        return interval(found.value, found.variance, confidence, 0.0)
+
+    def _valued(self, column: str) -> tuple[int, Floats]:
+        place = place_of(self.schema, column)
+        return place, values_of(self.schema[column], column)
+
+    def _quantile(self, asked: Condition, place: int, name: str, q: float, confidence: float) -> Estimate:
+        """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
+        if not 0 <= q <= 1:
+            raise parameter("q", "between 0 and 1", q)
+        column = self.schema[name]
+        cuts = cells_of(column, name)
+        masses = np.maximum(self._answers.model.table([place], asked)[: cuts.size], 0.0)
+        if not masses.sum() > 0:
+            low, high = _at(column, cuts, [0, cuts.size - 1], [0.0, 1.0])
+            return Estimate(math.nan, low, high, math.inf)
+        below = np.concatenate([[0.0], np.cumsum(masses) / masses.sum()])
+
+        def reached(share: float) -> tuple[int, float]:
+            cell = min(int(np.searchsorted(below[1:], share, side="left")), cuts.size - 1)
+            within = below[cell + 1] - below[cell]
+            return cell, float(np.clip((share - below[cell]) / within, 0.0, 1.0)) if within > 0 else 0.5
+
+        cell, part = reached(q)
+        under = np.full(column.size, np.nan)
+        under[: cuts.size] = np.arange(cuts.size) < cell
+        under[cell] = part
+        error = math.sqrt(self._answers.mean(asked, place, under).variance)
+        reach = deviations(confidence) * error
+        spots = [reached(min(max(share, 0.0), 1.0)) for share in (q, q - reach, q + reach)]
+        value, low, high = _at(column, cuts, [spot for spot, _ in spots], [share for _, share in spots])
+        width = deviations(confidence) * 2
+        spread = (high - low) / width if column.kind == "number" else math.nan
+        return Estimate(value, low, high, spread)
+
+    def _each(self, where: Where, by: By, answer: Callable[[Condition], Estimate]) -> Any:
+        asked = question(self.schema, where)
+        return answer(asked) if by is None else self._grouped_by(asked, names_of(by), answer, None)
+
+    def _grouped_by(
+        self, asked: Condition, names: list[str], answer: Callable[[Condition], Estimate], bins: int | None
+    ) -> DataFrame:
+        places = [place_of(self.schema, name) for name in names]
+        levels = [parts(self.schema[name], name, bins) for name in names]
+        if math.prod(map(len, levels)) > MOST_GROUPS:
+            raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: ask for fewer at once.")
+        rows = []
+        for combination in itertools.product(*levels):
+            mine = asked
+            for place, part in zip(places, combination, strict=True):
+                mine = narrowed(mine, place, part.weights)
+            rows.append({**dict(_named(names, combination)), **vars(answer(mine))})
+        return _frame(rows)
+
+
+def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:
+    for name, part in zip(names, combination, strict=True):
+        yield name, part.name
+
+
+def _frame(rows: list[dict[str, Any]]) -> DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows)
+
+
+def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:
+    """Values of a column, each so far into a cell."""
+    found = cuts.at(np.array(cells), np.array(shares))
+    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [float(x) for x in found]
+
+
+def _whole_numbers(kind: Any) -> Any:
+    """pandas has whole numbers with gaps, if it is asked for them."""
+    import pandas as pd
+    import pyarrow as pa
+
+    return pd.Int64Dtype() if pa.types.is_int64(kind) else pd.BooleanDtype() if pa.types.is_boolean(kind) else None

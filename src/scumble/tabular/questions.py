@@ -1,0 +1,138 @@
+"""What can be asked of a table: conditions by position, the parts that a column falls into, sums and means.
+
+A question is a list of products of weights with coefficients, as the model takes it (`views.mixture`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble import checks
+from scumble.errors import ParameterError, parameter
+from scumble.schema import Condition, Schema, condition
+from scumble.schema.column import Column
+from scumble.schema.grammar import known
+from scumble.schema.number import Number
+from scumble.views import mixture
+
+Floats = npt.NDArray[np.float64]
+Where = str | Mapping[str, Any] | Condition | None
+"""Which records are meant; see :func:`scumble.schema.condition`."""
+BINS = 20
+"""Parts of a line, where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some levels of a column that stand together in an answer."""
+
+    name: Any
+    weights: Floats
+    ends: tuple[float, float] | None = None
+    """From where to where, of a number."""
+
+
+def question(schema: Schema, where: Where) -> mixture.Condition:
+    """A condition by positions of columns."""
+    found = condition(schema, where)
+    places = {name: j for j, name in enumerate(schema)}
+    return [(1.0, {places[name]: weights for name, weights in term.items()}) for term in found.terms]
+
+
+def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.Condition:
+    """The same question, with weights on the levels of one more column."""
+    return [
+        (c, {**product, column: np.asarray(product[column], float) * weights if column in product else weights})
+        for c, product in asked
+    ]
+
+
+def squared(asked: mixture.Condition) -> mixture.Condition:
+    """The same with all weights squared."""
+    return [(c**2, {j: np.asarray(weights, float) ** 2 for j, weights in product.items()}) for c, product in asked]
+
+
+def place_of(schema: Schema, name: Any) -> int:
+    """Where a column stands."""
+    return schema.names.index(known(name, schema.columns))
+
+
+def names_of(by: str | Iterable[str]) -> list[str]:
+    """One name or several."""
+    names = [by] if isinstance(by, str) else list(by)
+    if not names or len(set(names)) < len(names):
+        raise parameter("by", "a column, or several that differ", by)
+    return names
+
+
+def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) -> list[Part]:
+    """A column in parts: its words; runs of its cells, at most `bins` of them; or the numbers between given edges."""
+    if bins is not None and not isinstance(bins, int | np.integer):
+        return _between(column, name, list(bins))
+    most = BINS if bins is None else checks.whole("bins", bins)
+    line = column.size - column.missing
+    levels = column.levels
+    cuts = [line * k // min(most, line) for k in range(min(most, line) + 1)] if column.ordered else range(line + 1)
+    found = []
+    for first, end in pairwise(cuts):
+        weights = np.zeros(column.size)
+        weights[first:end] = 1.0
+        found.append(Part(_name(column, levels, first, end), weights, _ends(column, first, end)))
+    if column.missing:
+        found.append(Part(None if column.ordered else levels[-1], np.eye(column.size)[-1]))
+    return found
+
+
+def values_of(column: Column, name: str) -> Floats:
+    """A number for each level, NaN where there is none."""
+    if column.kind not in ("number", "boolean"):
+        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no mean. Hint: ask for counts.")
+    return np.asarray(column.representative, float)
+
+
+def cells_of(column: Column, name: str) -> Any:
+    """How the cells of a line are cut."""
+    if not column.ordered:
+        raise ParameterError(
+            f"Column {name!r} is a {column.kind}, of which there are no quantiles. Hint: ask for counts."
+        )
+    return column.cuts  # type: ignore[attr-defined]
+
+
+def _between(column: Column, name: str, edges: list[float]) -> list[Part]:
+    if not isinstance(column, Number) or len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
+        raise parameter("bins", "a number of bins, or the rising edges of a column of numbers", edges)
+    return list(_ranges(Schema({name: column}), name, edges))
+
+
+def _ranges(schema: Schema, name: str, edges: list[float]) -> Iterator[Part]:
+    whole = schema[name].whole  # type: ignore[attr-defined]
+    for number, (low, high) in enumerate(pairwise(edges)):
+        last = number == len(edges) - 2
+        upto = high if last else math.ceil(high) - 1 if whole else math.nextafter(high, -math.inf)
+        terms = condition(schema, {name: (low, upto)}).terms if low <= upto else ()
+        weights = np.asarray(terms[0][name], float) if terms else np.zeros(schema[name].size)
+        yield Part(f"[{low:g}, {high:g}{']' if last else ')'}", weights, (float(low), float(high)))
+
+
+def _name(column: Column, levels: tuple[str, ...], first: int, end: int) -> Any:
+    if end == first + 1:
+        return levels[first]
+    if isinstance(column, Number):
+        low, high = _ends(column, first, end) or (0.0, 0.0)
+        return f"{low:g} to {high - 1:g}" if column.whole else f"[{low:g}, {high:g})"
+    return f"{levels[first].split(' to ')[0]} to {levels[end - 1].split(' to ')[-1]}"
+
+
+def _ends(column: Column, first: int, end: int) -> tuple[float, float] | None:
+    if not isinstance(column, Number):
+        return None
+    low, high = column.cuts.values(np.array([column.cuts.edges[first], column.cuts.edges[end]]))
+    return float(low), float(high)

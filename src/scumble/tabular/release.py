@@ -1,0 +1,229 @@
+"""What is published of a table: noisy cross-tables that anyone may hold, save and ask for ever."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble import files
+from scumble.counting.headroom import MOST
+from scumble.errors import CorruptFileError, ParameterError
+from scumble.privacy.claim import PrivacyClaim
+from scumble.schema import Schema
+from scumble.tabular.answers import Answers
+from scumble.tabular.asking import Asking
+from scumble.tabular.evidence import Grouped
+from scumble.tabular.spec import TableSpec
+
+if TYPE_CHECKING:
+    from scumble.views.budgeting import Law
+
+
+class TableRelease(Asking):
+    """A table, released: counts of its columns and of pairs of them, with noise; and all that follows from these.
+
+    It is made by :meth:`TableSketch.release`, :func:`scumble.build` or :func:`scumble.load`. Whatever is computed from
+    it is post-processing: it costs no privacy, however often it is asked.
+
+    Examples
+    --------
+    >>> import scumble
+    >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+    >>> sketch = scumble.TableSketch(schema).update({"age": [41, 30] * 5000, "smoker": [True, False] * 5000})
+    >>> release = sketch.release(epsilon=1.0)
+    >>> bool(abs(release.count("age >= 35").value - 5000) < 500)
+    True
+    """
+
+    def __init__(
+        self,
+        grouped: Grouped,
+        counts: np.ndarray,
+        privacy: PrivacyClaim,
+        *,
+        noisy_count: int | None,
+        count_variance: float,
+        identity: str,
+    ) -> None:
+        self._grouped = grouped
+        self._counts = np.ascontiguousarray(counts, np.int64)
+        self._counts.flags.writeable = False
+        self._privacy, self._identity = privacy, identity
+        self._own_count, self._noise_of_count = noisy_count, count_variance
+
+    # ---- what it is ----
+
+    @property
+    def spec(self) -> TableSpec:
+        """All public parameters of the views."""
+        return self._grouped.spec
+
+    @property
+    def schema(self) -> Schema:
+        """The columns."""
+        return self._grouped.spec.schema
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self.schema.names
+
+    @property
+    def target(self) -> str | None:
+        """The column whose classes have views of their own, or None."""
+        return self.spec.target
+
+    @property
+    def views(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each cross-table that was measured."""
+        names = self.columns
+        kept = [*range(self.spec.singles), *(self.spec.singles + k for k in self._measured)]
+        return tuple(tuple(names[j] for j in self.spec.views[row]) for row in kept)
+
+    @property
+    def _measured(self) -> list[int]:
+        known = {pair: number for number, pair in enumerate(self.spec.pairs)}
+        return [known[pair] for pair in self._grouped.pairs]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The noisy integers of all views, one after the other, read-only."""
+        return self._counts
+
+    @cached_property
+    def variances(self) -> tuple[float, ...]:
+        """The variance of the noise on each counter, for each view: by the claim's own scales."""
+        scales, law = self._privacy.row_scales, self._privacy.law
+        each = {scale: law.variance(scale) for scale in set(scales)}
+        rows = [*range(self.spec.singles), *(self.spec.singles + number for number in self._measured)]
+        return tuple(each[scales[row]] for row in rows)
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What is promised to each record's owner."""
+        return self._privacy
+
+    @property
+    def identity(self) -> str:
+        """The release's UUID: the same in every copy of its file."""
+        return self._identity
+
+    @property
+    def noisy_count(self) -> int | None:
+        """The number of records with noise of its own; exact where it is public, None if it was not released."""
+        return self._own_count
+
+    @property
+    def count_variance(self) -> float:
+        """The variance of the noise on `noisy_count`; 0 if that is exact, or was not released."""
+        return self._noise_of_count
+
+    @property
+    def _answers(self) -> Answers:
+        return self._prepared
+
+    @cached_property
+    def _prepared(self) -> Answers:
+        count = None if self._own_count is None else (float(self._own_count), self._noise_of_count)
+        law: Law = "gaussian" if "gaussian" in self._privacy.mechanism else "laplace"
+        return Answers(self.spec, self._grouped.evidence(self._counts, self.variances, count), law, self._identity)
+
+    # ---- files ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to a file, atomically. By convention its name ends in ``.scumble``."""
+        files.write(path, "table", *self._contents())
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write."""
+        return files.to_bytes("table", *self._contents())
+
+    @staticmethod
+    def from_bytes(data: bytes) -> TableRelease:
+        """The release in such bytes."""
+        return TableRelease.from_container(files.from_bytes(data, expect="table"))
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        metadata = {
+            "spec": self.spec.to_dict(),
+            "privacy": self._privacy.to_dict(),
+            "noisy_count": self._own_count,
+            "count_variance": self._noise_of_count,
+            "identity": self._identity,
+        }
+        arrays: dict[str, np.ndarray] = {
+            "counts": self._counts,
+            "groups": np.concatenate(self._grouped.groups).astype(np.int32),
+            "pairs": np.array(self._measured, np.int32),
+        }
+        return metadata, arrays
+
+    @staticmethod
+    def from_container(container: files.Container) -> TableRelease:
+        """A release out of a file's content; what does not fit together is refused."""
+        data, arrays = container.metadata, container.arrays
+        try:
+            spec = TableSpec.from_dict(data["spec"])
+            counts = arrays["counts"]
+            grouped = _grouped(spec, arrays["groups"], arrays["pairs"])
+            if counts.shape != (grouped.length,) or counts.dtype != np.int64 or len(arrays) != 3:
+                raise CorruptFileError("The counters do not have the shape that the file's header states.")
+            if np.abs(counts).max(initial=0) >= MOST or np.abs(counts.astype(float)).sum() >= MOST:
+                raise CorruptFileError("The file has counters beyond 2**62: no table has as many records.")
+            privacy, noisy_count, noise = (
+                PrivacyClaim.from_dict(data["privacy"]),
+                data["noisy_count"],
+                data["count_variance"],
+            )
+            if type(noise) not in (int, float) or not 0 <= noise < 1e300:
+                raise TypeError("a variance that is none")
+            if noisy_count is not None and (type(noisy_count) is not int or abs(noisy_count) >= MOST):
+                raise TypeError("a count that is none")
+            if type(data["identity"]) is not str:
+                raise TypeError("an identity that is none")
+            if privacy.rows not in (spec.rows, spec.singles) or privacy.rows < len(grouped.shapes):
+                raise CorruptFileError("The privacy claim is about another number of views.")
+            return TableRelease(
+                grouped,
+                counts,
+                privacy,
+                noisy_count=noisy_count,
+                count_variance=float(noise),
+                identity=data["identity"],
+            )
+        except (KeyError, TypeError, OverflowError, ParameterError) as problem:
+            raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem
+
+    # ---- to look at ----
+
+    def plot(self, columns: Iterable[str] | None = None) -> Any:
+        """Histograms of all columns with intervals, a matplotlib Figure. Needs ``pip install 'scumble[plot]'``."""
+        from scumble.show import tableplots
+
+        return tableplots.marginals(self, columns)
+
+    def _repr_html_(self) -> str:
+        from scumble.show import cards
+
+        return cards.release_html(self)
+
+    def __repr__(self) -> str:
+        records = self._answers.total.value
+        return f"<TableRelease of about {records:,.0f} records: {len(self.columns)} columns, {self._privacy}>"
+
+
+def _grouped(spec: TableSpec, groups: np.ndarray, pairs: np.ndarray) -> Grouped:
+    """Groups and pairs out of a file."""
+    sizes = [int(axis.max()) + 1 for axis in spec.axes]
+    if groups.dtype != np.int32 or groups.shape != (sum(sizes),):
+        raise CorruptFileError("The file does not have a group for each level.")
+    if pairs.dtype != np.int32 or pairs.ndim != 1 or ((pairs < 0) | (pairs >= len(spec.pairs))).any():
+        raise CorruptFileError("The file has pairs of columns that were not counted.")
+    each = np.split(groups.astype(np.int64), np.cumsum(sizes)[:-1])
+    found = Grouped(spec, tuple(each), tuple(spec.pairs[k] for k in pairs))
+    found.check()
+    return found

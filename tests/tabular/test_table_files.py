@@ -1,0 +1,121 @@
+"""Files of tables: the same again, and hostile ones refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tabular.people import SCHEMA, people
+
+import scumble
+from scumble import TableRelease, TableSketch, files
+from scumble.loading import release_in
+from scumble.show.cards import card, facts
+
+
+@pytest.fixture(scope="module", params=[None, "smoker"])
+def release(request: pytest.FixtureRequest) -> TableRelease:
+    return TableSketch(SCHEMA, target=request.param).update(people(2000)).release(epsilon=1.0, delta=1e-6)
+
+
+def test_a_file_gives_the_same_release(release: TableRelease, tmp_path: Path) -> None:
+    release.save(tmp_path / "people.scumble")
+    again = scumble.load(tmp_path / "people.scumble")
+    assert isinstance(again, TableRelease)
+    assert again.to_bytes() == release.to_bytes() == (tmp_path / "people.scumble").read_bytes()
+    assert again.privacy == release.privacy and again.views == release.views and again.schema == SCHEMA
+    assert again.variances == release.variances
+    assert again.count() == release.count()
+    with pytest.raises(scumble.ForeignFileError, match=r"scumble\.load"):
+        scumble.Bundle.load(tmp_path / "people.scumble")
+
+
+def test_a_release_is_small(release: TableRelease) -> None:
+    assert len(release.to_bytes()) < 200_000
+
+
+def _changed(release: TableRelease, change: dict[str, Any], arrays: dict[str, Any]) -> files.Container:
+    box = files.from_bytes(release.to_bytes(), expect="table")
+    return files.Container("table", {**box.metadata, **change}, {**box.arrays, **arrays}, box.version, box.library)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spec": {}},
+        {"spec": None},
+        {"privacy": {}},
+        {"privacy": None},
+        {"noisy_count": 1.5},
+        {"noisy_count": 2**62},
+        {"noisy_count": True},
+        {"count_variance": -1},
+        {"count_variance": "0"},
+        {"count_variance": 1e301},
+        {"identity": 7},
+    ],
+)
+def test_hostile_metadata_is_refused(release: TableRelease, change: dict[str, Any]) -> None:
+    with pytest.raises(scumble.FileError):
+        release_in(_changed(release, change, {}))
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"counts": np.zeros(3, np.int64)},
+        {"counts": np.zeros((2, 2), np.int64)},
+        {"groups": np.zeros(3, np.int32)},
+        {"groups": lambda old: np.full_like(old, 1)},
+        {"groups": lambda old: old - 1},
+        {"groups": lambda old: np.where(np.arange(len(old)) == 0, 2**30, old)},
+        {"groups": lambda old: old.astype(np.int64)},
+        {"pairs": lambda old: old[::-1]},
+        {"pairs": lambda old: np.append(old, 10**6)},
+        {"pairs": lambda old: np.append(old, old[-1:])},
+        {"pairs": lambda old: -old},
+        {"counts": lambda old: np.where(np.arange(len(old)) == 0, 2**62, old)},
+        {"counts": lambda old: np.full_like(old, -(2**63))},
+        {"counts": lambda old: old.astype(float)},
+        {"more": np.zeros(1)},
+    ],
+)
+def test_hostile_arrays_are_refused(release: TableRelease, arrays: dict[str, Any]) -> None:
+    box = files.from_bytes(release.to_bytes(), expect="table")
+    made = {name: new(box.arrays[name]) if callable(new) else new for name, new in arrays.items()}
+    with pytest.raises(scumble.FileError):
+        release_in(_changed(release, {}, made))
+
+
+def test_a_claim_about_other_views_is_refused(release: TableRelease) -> None:
+    other = TableSketch(scumble.Schema(a=scumble.Boolean())).release(epsilon=1.0).privacy.to_dict()
+    with pytest.raises(scumble.CorruptFileError, match="views"):
+        release_in(_changed(release, {"privacy": other}, {}))
+
+
+def test_every_flipped_bit_is_noticed(release: TableRelease) -> None:
+    data = release.to_bytes()
+    for place in range(0, len(data), len(data) // 50):
+        broken = bytearray(data)
+        broken[place] ^= 1
+        with pytest.raises(scumble.FileError):
+            TableRelease.from_bytes(bytes(broken))
+
+
+def test_cards_and_pictures(release: TableRelease) -> None:
+    told = card(release, "people.scumble")
+    assert "ε = 1, δ = 1e-06" in told and "age, sex, hours, seen, smoker" in told
+    assert facts(release)["kind"] == "table" and facts(release)["counters"] == len(release.counts)
+    assert "Promise" in release._repr_html_() and "TableRelease" in repr(release)
+
+
+def test_pictures_of_all_columns(release: TableRelease) -> None:
+    figure = release.plot(["sex", "smoker"])
+    assert [axes.get_title() for axes in figure.axes] == ["sex", "smoker"]
+
+
+def test_counters_cannot_be_changed(release: TableRelease) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        release.counts[0] = 1

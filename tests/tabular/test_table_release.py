@@ -1,0 +1,187 @@
+"""The release of a table: answers against the truth, intervals, synthetic rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.tabular.people import SCHEMA, by_pandas, people
+
+import scumble
+from scumble import Estimate, TableRelease, TableSketch
+
+FRAME = people(4000)
+COLUMNS = scumble.Schema({name: SCHEMA[name] for name in ("age", "sex", "hours", "smoker")})
+CONDITIONS = {
+    "age >= 65": FRAME.age >= 65,
+    "sex == 'Female'": FRAME.sex == "Female",
+    "sex == '(other)'": FRAME.sex == "other",
+    "hours is missing": FRAME.hours.isna(),
+    "smoker and sex == 'Male'": FRAME.smoker & (FRAME.sex == "Male"),
+    "age < 30 or not smoker": (FRAME.age < 30) | ~FRAME.smoker,
+    "hours < 35 and sex == 'Female'": (FRAME.hours < 35) & (FRAME.sex == "Female"),
+}
+"""What pairs of columns tell wholly."""
+
+
+@pytest.fixture(scope="module", params=[(None, 20.0), ("smoker", 6.0)], ids=["table", "classes"])
+def exact(request: pytest.FixtureRequest) -> TableRelease:
+    """Little noise: scales are below 12, and a counter is off by 600 with a chance below e^-50."""
+    target, epsilon = request.param
+    sketch = TableSketch(COLUMNS, target=target).update(FRAME)
+    spec, wanted = sketch.spec, by_pandas(sketch.spec, FRAME)
+    release = sketch.release(epsilon=epsilon, n=len(FRAME), count_share=0.1)
+    alone = sum(spec.lengths[: spec.singles])
+    assert np.abs(release.counts[:alone] - wanted[:alone]).max() < 600
+    assert np.sqrt(release.variances).max() < 20
+    return release
+
+
+@pytest.fixture(scope="module")
+def noisy() -> TableRelease:
+    return TableSketch(COLUMNS).update(FRAME).release(epsilon=1.0)
+
+
+def test_totals_are_what_was_counted(exact: TableRelease) -> None:
+    assert float(exact.count()) == pytest.approx(len(FRAME), abs=20)
+    assert float(exact.share(None)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_with_little_noise_counts_are_the_truth(exact: TableRelease, where: str) -> None:
+    found, truth = exact.count(where), int(CONDITIONS[where].sum())
+    assert isinstance(found, Estimate)
+    assert found.low <= found.value <= found.high
+    assert found.value == pytest.approx(truth, abs=0.02 * len(FRAME))
+    assert float(exact.share(where)) == pytest.approx(found.value / float(exact.count()), rel=1e-6)
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_with_noise_intervals_are_honest(noisy: TableRelease, where: str) -> None:
+    found, truth = noisy.count(where), int(CONDITIONS[where].sum())
+    assert abs(found.value - truth) < 6 * max(found.standard_error, 1.0)  # beyond any 95 % interval
+    assert 0 < found.standard_error < 0.1 * len(FRAME)
+    wide, narrow = noisy.count(where, confidence=0.99), noisy.count(where, confidence=0.5)
+    assert wide.low <= found.low <= narrow.low <= narrow.high <= found.high <= wide.high
+
+
+def test_strings_and_mappings_ask_the_same(noisy: TableRelease) -> None:
+    assert noisy.count("age >= 65 and sex == 'Female'") == noisy.count({"age": (65, None), "sex": "Female"})
+
+
+def test_means_sums_and_quantiles(exact: TableRelease) -> None:
+    assert float(exact.mean("age")) == pytest.approx(FRAME.age.mean(), abs=0.5)
+    assert float(exact.mean("smoker", where="age > 60")) == pytest.approx(FRAME.smoker[FRAME.age > 60].mean(), abs=0.03)
+    by_sex = exact.mean("hours", by="sex").set_index("sex").value
+    truth = FRAME.groupby("sex").hours.mean()
+    assert by_sex["Female"] == pytest.approx(truth["Female"], abs=1.0)  # cells are five hours wide
+    assert by_sex["Male"] == pytest.approx(truth["Male"], abs=1.0)
+    assert float(exact.sum("age", "sex == 'Male'")) == pytest.approx(FRAME.age[FRAME.sex == "Male"].sum(), rel=0.02)
+    assert float(exact.quantile("age")) == pytest.approx(FRAME.age.median(), abs=1)
+    several = exact.quantile("age", [0.1, 0.9], by="smoker")
+    assert list(several.columns[:2]) == ["q", "smoker"] and len(several) == 4
+    for row in several.itertuples():
+        mine = FRAME.age[FRAME.smoker == (row.smoker == "true")]
+        assert row.value == pytest.approx(mine.quantile(row.q), abs=2)
+        assert row.low <= row.value <= row.high
+
+
+def test_a_mean_of_nobody_is_not_known(exact: TableRelease) -> None:
+    found = exact.mean("age", where="age < 18 and age > 80")
+    assert math.isnan(found.value) and (found.low, found.high) == (17, 90)
+
+
+def test_histograms_and_crosstabs(exact: TableRelease) -> None:
+    found = exact.histogram("age", bins=[17, 30, 60, 90])
+    truth = pd.cut(FRAME.age, [17, 30, 60, 91], right=False).value_counts(sort=False)
+    np.testing.assert_allclose(found.value, truth, atol=40)
+    assert found["from"].tolist() == [17, 30, 60] and found["to"].tolist() == [30, 60, 90]
+    assert exact.histogram("age", bins=7).value.sum() == pytest.approx(len(FRAME), rel=0.01)
+    assert exact.histogram("sex").sex.tolist() == ["Female", "Male", "(other)", "(missing)"]
+    table = exact.crosstab("sex", "smoker").pivot(index="sex", columns="smoker", values="value")
+    truth = pd.crosstab(FRAME.sex, FRAME.smoker)
+    np.testing.assert_allclose(table.loc[["Female", "Male"]], truth.loc[["Female", "Male"]], atol=40)
+    assert {"value", "low", "high", "standard_error"} <= set(exact.crosstab("age", "hours", bins=3).columns)
+    assert len(exact.count(by=["sex", "smoker"])) == 8
+
+
+def test_dates_are_asked_in_their_own_terms() -> None:
+    schema = scumble.Schema(seen=SCHEMA["seen"], smoker=SCHEMA["smoker"])
+    release = TableSketch(schema).update(FRAME).release(epsilon=20.0, n=len(FRAME))
+    median = release.quantile("seen")
+    truth = sorted(FRAME.seen)[len(FRAME) // 2]
+    assert isinstance(median.value, datetime.date) and abs((median.value - truth).days) <= 3
+    found = release.count("seen >= '2024-07-01'")
+    assert found.value == pytest.approx((FRAME.seen >= datetime.date(2024, 7, 1)).sum(), abs=40)
+    assert release.sample(5, 0).seen.map(type).eq(datetime.date).all()
+
+
+def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
+    rows = exact.sample(2000, 7)
+    assert list(rows.columns) == list(COLUMNS) and len(rows) == 2000
+    assert str(rows.age.dtype) == "Int64" and rows.age.between(17, 90).all()
+    assert rows.hours.isna().any() and str(rows.smoker.dtype) == "boolean"
+    assert set(rows.sex.dropna().unique()) <= {"Female", "Male", "(other)"}
+    pd.testing.assert_frame_equal(rows, exact.sample(2000, 7))
+    # Means of 2000 draws: six standard deviations.
+    assert rows.age.astype(float).mean() == pytest.approx(FRAME.age.mean(), abs=6 * 21 / 2000**0.5 + 0.5)
+    some = exact.sample(300, 1, where="age >= 65 and sex == 'Female'")
+    assert (some.age >= 65).all() and (some.sex == "Female").all() and len(some) == 300
+    assert len(exact.sample(0)) == 0
+    with pytest.raises(scumble.ParameterError, match="nobody"):
+        exact.sample(1, where="age < 18 and age > 80")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda r: r.count("height > 3"),
+        lambda r: r.count(7),
+        lambda r: r.mean("sex"),
+        lambda r: r.mean("nothing"),
+        lambda r: r.quantile("sex"),
+        lambda r: r.quantile("age", 1.5),
+        lambda r: r.histogram("sex", bins=[1, 2]),
+        lambda r: r.histogram("age", bins=[2, 1]),
+        lambda r: r.histogram("age", bins=0),
+        lambda r: r.crosstab("sex", "sex"),
+        lambda r: r.count(confidence=1.0),
+        lambda r: r.count(by=[]),
+        lambda r: r.sample(-1),
+        lambda r: r.sample(1, -1),
+        lambda r: r.count(by=["age", "hours", "sex", "smoker"]),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_words(noisy: TableRelease, ask) -> None:
+    with pytest.raises(scumble.ParameterError):
+        ask(noisy)
+
+
+@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {"neighbors": "replace"}, {"records_per_person": 3}])
+@pytest.mark.parametrize("target", [None, "sex"])
+def test_every_kind_of_promise(budget: dict, target: str | None) -> None:
+    release = TableSketch(COLUMNS, target=target).update(FRAME).release(epsilon=2.0, **budget)
+    claim = release.privacy
+    assert claim.epsilon <= 2.0 and claim.records_per_person == budget.get("records_per_person", 1)
+    assert (release.noisy_count == len(FRAME)) == (budget.get("neighbors") == "replace") or release.count_variance > 0
+    total = release.count()
+    assert abs(total.value - len(FRAME)) < 8 * total.standard_error + 1
+    assert release.views[0] == (("sex",) if target else ("age",))
+
+
+def test_a_small_budget_leaves_pairs_out() -> None:
+    release = TableSketch(COLUMNS).update(FRAME).release(epsilon=0.001, n=100)
+    assert release.views == (("age",), ("sex",), ("hours",), ("smoker",))
+    assert release.privacy.rows == 4
+
+
+def test_a_sketch_is_released_once() -> None:
+    sketch = TableSketch(COLUMNS).update(FRAME)
+    sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.BudgetError):
+        sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.ParameterError, match="epsilon"):
+        TableSketch(COLUMNS).release()
