@@ -322,7 +322,7 @@ def test_costs_of_each_kind_of_call():
     assert laplace[0].cost(laplace[1]) == (Fraction(3, 2), 0)
     assert gaussian[0].cost(gaussian[1]) == (0, Fraction(5, 8))
     assert best[0].cost(best[1]) == (Fraction(3, 2), 0)  # one rises by two while another falls by one
-    pure, concentrated = calibrate(1, epsilon=1).claim, calibrate(1, epsilon=1, delta=1e-6).claim
+    pure, concentrated = calibrate(1, epsilon=1).claim, calibrate(1, rho=0.02).claim
     assert used(pure, Fraction(1, 2), Fraction(0)) == 0.5
     assert used(pure, Fraction(0), Fraction(1, 100)) == float("inf")
     assert used(concentrated, Fraction(0), Fraction(concentrated.rho)) == 1.0

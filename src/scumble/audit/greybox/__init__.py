@@ -1,8 +1,8 @@
 """The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
 
 :mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
-``sketches.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes up tables,
-``running.py`` runs a path under watch, and ``coverage.py`` finds paths that nobody has registered.
+``sketches.py``, ``steps.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py``
+makes up tables, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that nobody has registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)
@@ -73,7 +73,8 @@ class Report:
 
 def all_paths() -> dict[str, Path]:
     """Every registered path that this machine can run."""
-    from scumble.audit.greybox import building, clusters, estimators, sketches, tabular, verbs  # noqa: F401  they register themselves
+    # They register themselves.
+    from scumble.audit.greybox import building, clusters, estimators, sketches, steps, tabular, verbs  # noqa: F401
 
     return PATHS
 

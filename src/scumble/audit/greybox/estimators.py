@@ -35,7 +35,7 @@ KERNELS: dict[str, list[Any]] = {
 OTHER_KERNELS = [EuclideanKernel(2.0), ManhattanKernel(2.0)]
 
 VALUES: dict[str, Any] = {
-    "delta": [1e-6],
+    "delta": [1e-3],
     "neighbors": list(NEIGHBORS),
     "rows": [None],
     "buckets": [None],
@@ -106,20 +106,20 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
         for value in values_of(kind, name):
             if inspect.signature(kind).parameters[name].default != value or name not in ("rule", "method", "neighbors"):
                 yield f"{name}={_shown(value)}", _with(base, name, value)
-    yield "delta=1e-06, neighbors='replace'", {**base, "delta": 1e-6, "neighbors": "replace"}
+    yield "delta=0.001, neighbors='replace'", {**base, "delta": 1e-3, "neighbors": "replace"}
     if "unknown" in names:
         yield "unknown='drop', neighbors='replace'", {**base, "unknown": "drop", "neighbors": "replace"}
     if "bandwidths" in names:
-        yield "bandwidths, delta=1e-06", {**base, "bandwidths": [0.1, 0.5], "delta": 1e-6}
+        yield "bandwidths, delta=0.001", {**base, "bandwidths": [0.1, 0.5], "delta": 1e-3}
         yield "bandwidths, normalize", {**base, "bandwidths": [0.1, 0.5], "normalize": True}
     if "selection_share" in names:
         several = {**base, "kernel": KERNELS["PrivateKDEClassifier"][1]}
         yield "several kernels, selection_share=0.3", {**several, "selection_share": 0.3}
-        yield "several kernels, delta=1e-06", {**several, "delta": 1e-6}
-        people = {**several, "selection_share": 0.2, "records_per_person": 3, "delta": 1e-6}
-        yield "several kernels, selection_share=0.2, delta=1e-06, records_per_person=3", people
+        yield "several kernels, delta=0.001", {**several, "delta": 1e-3}
+        people = {**several, "selection_share": 0.2, "records_per_person": 3, "delta": 1e-3}
+        yield "several kernels, selection_share=0.2, delta=0.001, records_per_person=3", people
     if "threshold_share" in names:
-        yield "threshold_share=0.4, delta=1e-06", {**base, "threshold_share": 0.4, "delta": 1e-6}
+        yield "threshold_share=0.4, delta=0.001", {**base, "threshold_share": 0.4, "delta": 1e-3}
 
 
 def _with(base: dict[str, Any], name: str, value: Any) -> dict[str, Any]:

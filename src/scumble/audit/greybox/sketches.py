@@ -231,7 +231,7 @@ def _merged_releases(table: Table, folder: Path) -> Release:
 
 @path("Release.merge of disjoint releases", "floats", "labels")
 def _merged_method(table: Table, folder: Path) -> Release:
-    one, two = (sketch_of(_by(table, label)).release(epsilon=1.0, delta=1e-6) for label in ("bus", "car"))
+    one, two = (sketch_of(_by(table, label)).release(epsilon=1.0, delta=1e-3) for label in ("bus", "car"))
     return one.merge(two, disjoint=True)
 
 

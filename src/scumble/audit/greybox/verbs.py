@@ -58,7 +58,9 @@ def _add_builds() -> None:
     ways: dict[str, tuple[list[str], tuple[str, ...], dict[str, Any]]] = {
         "": ([], (*traits, "empty"), {"few": 20}),
         "--json": (["--json"], traits, {"few": 4}),
-        "--delta": (["--delta", "1e-6"], traits, {"few": 4}),
+        "--delta": (["--delta", "1e-3"], traits, {"few": 4}),
+        "--rho": (["--rho", "0.02"], traits, {"few": 4}),
+        "--mu": (["--mu", "0.2"], traits, {"few": 4}),
         "--label": (label, (*traits, "labels", "missing labels"), {"few": 12}),
         "--person-column": (person, ("persons", "nobody"), {"people": 3}),
         "--noise-first": (["--noise-first"], traits, {"few": 6}),
@@ -70,7 +72,8 @@ def _add_builds() -> None:
         def run(table: Table, folder: Path, more: list[str] = more) -> list[Any]:
             source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")
             more = [str(folder / word) if word == "c.secret" else word for word in more]
-            return published(folder, ["build", source, *KERNEL, *SIZE, *EPSILON, "--allow-empty", "--out", out, *more])
+            budget = [] if more[:1] in (["--rho"], ["--mu"]) else EPSILON
+            return published(folder, ["build", source, *KERNEL, *SIZE, *budget, "--allow-empty", "--out", out, *more])
 
         add(f"scumble build {name}".strip(), run, *kinds, **promise)
 
@@ -147,7 +150,7 @@ def _add_fits() -> None:
         "regress": ["--target", "z", "--target-bounds", "0:10"],
     }
     for task, more in tasks.items():
-        for delta in ("0", "1e-6"):
+        for delta in ("0", "1e-3"):
 
             def run(table: Table, folder: Path, task: str = task, more: list[str] = more, delta: str = delta) -> Any:
                 source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")

@@ -1,0 +1,53 @@
+"""Paths of rows with noise of their own, published in steps (:mod:`scumble.releasing.steps`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scumble.audit.greybox.neighbors import Table
+from scumble.audit.greybox.paths import BUDGETS, add, promise_of
+from scumble.audit.greybox.sketches import sketch_of
+from scumble.privacy.budget import Budget
+from scumble.releasing.steps import Groups, PublishedRows, publish_in_steps
+
+SHARES = (3, 1, 2, 0, 5, 1)
+"""Of six rows; the fourth is not published."""
+
+
+def _by_rank(found: PublishedRows) -> Groups:
+    """Two rows in three groups of cells each, by the ranks of a noisy row; a third as it is; the others not at all."""
+    ranks = np.argsort(np.argsort(found.rows[0].counts, kind="stable"))
+    groups = np.minimum(3 * ranks // len(ranks), 2)
+    return {2: groups, 4: groups[::-1].copy(), 5: None} if (found.noisy_count or 0) % 2 else {2: groups, 5: None}
+
+
+def _told(published: list[PublishedRows]) -> list[Any]:
+    """Everything in them, as bytes, and the one claim."""
+    rows = [row for found in published for row in found.rows]
+    told = [row.counts.tobytes() + repr((row.row, row.variance)).encode() for row in rows]
+    told += [b"" if row.groups is None else row.groups.tobytes() for row in rows]
+    told += [repr((one.noisy_count, one.count_variance, one.identity)).encode() for one in published]
+    return [*told, published[0].privacy]
+
+
+def _add_steps() -> None:
+    for name, money in BUDGETS.items():
+        exact = money.get("neighbors") == "replace"
+        invalid = {"invalid": "error"} if exact else {}
+
+        def at_once(table: Table, folder: Path, money: dict = money, invalid: dict = invalid) -> list[Any]:
+            return _told(publish_in_steps([sketch_of(table, **invalid).secret], Budget.of(**money), shares=SHARES))
+
+        def steps(table: Table, folder: Path, money: dict = money, invalid: dict = invalid) -> list[Any]:
+            secrets, choice = [sketch_of(table, **invalid).secret], {"first": [0, 1], "choose": _by_rank}
+            return _told(publish_in_steps(secrets, Budget.of(**money), shares=SHARES, **choice))  # type: ignore[arg-type]
+
+        promise = {**promise_of(money), "strict": exact}
+        add(f"rows with noise of their own, {name}", at_once, "floats", **promise)
+        add(f"rows in steps, {name}", steps, "floats", **promise)
+
+
+_add_steps()
