@@ -75,15 +75,8 @@ class Report:
 
 def all_paths() -> dict[str, Path]:
     """Every registered path that this machine can run."""
-    from scumble.audit.greybox import (  # noqa: F401  they register themselves
-        building,
-        clusters,
-        estimators,
-        sketches,
-        steps,
-        tabular,
-        verbs,
-    )
+    # They register themselves.
+    from scumble.audit.greybox import building, clusters, estimators, sketches, steps, tabular, verbs  # noqa: F401
 
     return PATHS
 

@@ -57,18 +57,20 @@ def _add_promises() -> None:
 
 def _add_options() -> None:
     ways: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-        "few levels": ({"levels": 2}, {}),
-        "no count": ({}, {"count_share": 0}),
-        "a guess of the size": ({}, {"n": 10}),
-        "outside dropped": ({"schema": DROPPING}, {}),
-        "singles only": ({}, {"n": 2}),
+        "few levels": ({"levels": 2}, {"epsilon": 1.0}),
+        "no count": ({}, {"epsilon": 1.0, "count_share": 0}),
+        "a guess of the size": ({}, {"epsilon": 1.0, "n": 10}),
+        "outside dropped": ({"schema": DROPPING}, {"epsilon": 1.0}),
+        "singles only": ({}, {"epsilon": 1.0, "n": 2}),
+        "in rho": ({}, {"rho": 0.1}),
+        "in mu": ({}, {"mu": 0.3}),
     }
     for name, (options, release) in ways.items():
 
         def run(
             table: Table, folder: Path, options: dict[str, Any] = options, release: dict[str, Any] = release
         ) -> TableRelease:
-            return sketch_of(table, **options).release(epsilon=1.0, **release)
+            return sketch_of(table, **options).release(**release)
 
         add(f"TableSketch.release, {name}", run, *TRAITS, few=6)
 
