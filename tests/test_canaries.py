@@ -29,9 +29,14 @@ def test_an_honest_release_is_not_accused(epsilon):
 
 
 def test_an_honest_gaussian_release_is_not_accused():
-    report = audit_canaries(epsilon=1.0, delta=1e-6)
+    report = audit_canaries(rho=0.03, delta=1e-6)
     assert report.passed and values(report)["guesses"] < 1000
     assert values(report)["delta"] < 1e-9 and values(report)["claimed"] > 1.0
+
+
+def test_where_laplace_noise_is_quieter_every_canary_is_guessed_at():
+    report = audit_canaries(epsilon=1.0, delta=1e-6)
+    assert report.passed and values(report)["guesses"] == 1000 and values(report)["claimed"] <= 1.0
 
 
 def test_flawed_noise_is_caught(monkeypatch):

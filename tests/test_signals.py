@@ -308,6 +308,7 @@ OTHERS = {
         *["--target-bounds=-5:5", "--epsilon", "1", "--delta", "1e-6", "--out", "o.scumble"],
     ],
     "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv"],
+    "schema": ["schema", "q.csv", "--out", "o.toml"],
 }
 COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS}
 

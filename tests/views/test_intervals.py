@@ -193,8 +193,8 @@ def test_pairs_without_a_view_widen_the_interval() -> None:
 
 def test_conditions_finer_than_groups_are_less_certain() -> None:
     reading = Reading(evidence(table(), 5.0, 0), "gaussian", 1)
-    whole = reading._unseen([(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})])
-    half = reading._unseen([(1.0, {0: [1, 0, 0, 0, 0, 0], 1: [1, 0, 0]})])
+    whole = reading._unseen([(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})], signed=False)
+    half = reading._unseen([(1.0, {0: [1, 0, 0, 0, 0, 0], 1: [1, 0, 0]})], signed=False)
     assert whole == pytest.approx(0, abs=1e-6)
     assert half > 1
 

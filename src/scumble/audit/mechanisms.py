@@ -143,6 +143,7 @@ def audit_canaries(
     *,
     epsilon: float = 1.0,
     delta: float = 0.0,
+    rho: float | None = None,
     count: int = CANARIES,
     mutant: str | None = None,
     false_alarm: float = FALSE_ALARM,
@@ -159,6 +160,8 @@ def audit_canaries(
     ----------
     epsilon, delta : float
         The promise to be tested, under add-remove.
+    rho : float or None
+        A promise in ρ instead of ε: its noise is Gaussian.
     count : int
         How many canaries.
     mutant : str or None
@@ -176,7 +179,7 @@ def audit_canaries(
     spec = Spec(HammingKernel(), 1, ("name",), CANARY_ROWS, CANARY_BUCKETS, 7, "iid")
     sketch = Sketch.from_spec(spec, threads=1).update({"name": np.concatenate([usual, names[there]])})
     if mutant is None:
-        release = sketch.release(epsilon=epsilon, delta=delta)
+        release = sketch.release(epsilon=epsilon if rho is None else None, delta=delta, rho=rho)
     else:
         release = _mutated(mutant, spec, {"name": usual}, sketch, epsilon, delta)
     scores = release.kernel_sum({"name": names}) - 0.5

@@ -125,7 +125,7 @@ class Asking:
             The column.
         q : float or list of float
             The share, or several: then there is a row for each.
-        where, by, confidence
+        where, by, confidence : str, dict, float or None
             As those of `count`.
         """
         place = place_of(self.schema, column)
@@ -156,7 +156,7 @@ class Asking:
             The column.
         bins : int or list of float, optional
             Of numbers and dates: at most how many bins, each made of whole cells; or the edges of the bins.
-        where, confidence
+        where, confidence : str, dict, float or None
             As those of `count`.
 
         Returns

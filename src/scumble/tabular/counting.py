@@ -35,8 +35,8 @@ def count(spec: TableSpec, codes: Codes, counts: Integers, threads: int | None =
     ----------
     spec : TableSpec
         The views.
-    codes : ndarray of int32, records × columns
-        The level of every cell; all are there.
+    codes : ndarray of int32
+        (records, columns): the level of every cell; all are there.
     counts : ndarray of int64
         The counters.
     threads : int, optional

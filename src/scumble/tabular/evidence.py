@@ -33,7 +33,7 @@ class Grouped:
         The views as they were counted.
     groups : tuple of ndarray of int
         For each column of the schema, the group of each of its levels in pairs (`TableSpec.axes`).
-    pairs : tuple of (int, int)
+    pairs : tuple of pair of int
         The pairs that were measured, in the order of the spec.
     """
 

@@ -144,7 +144,7 @@ class TableSketch(Holder):
             The part of the budget that pays for the noisy count.
         n : int, optional
             Roughly how many records there are, if that is public: it divides the budget better.
-        ledger, dataset, part : Ledger or path, str, str
+        ledger, dataset, part : Ledger, path-like, str or None
             Charge the release to this dataset of a `scumble.Ledger` before noise is drawn; refused if too little is
             left. `part` names one of the dataset's disjoint parts.
         keep : bool

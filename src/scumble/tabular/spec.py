@@ -50,7 +50,7 @@ class TableSpec:
         The most levels that an axis has in a pair.
     target : str or None
         The column whose levels are classes.
-    pairs : tuple of (int, int)
+    pairs : tuple of pair of int
         Which columns are counted together, by their positions.
 
     Examples

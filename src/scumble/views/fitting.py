@@ -45,10 +45,10 @@ class Targets:
     ----------
     starts : ndarray of int
         Where each column's groups begin in the stack.
-    pairs, pair_precision : ndarray of float32, shape (S, S)
-        Noisy shares and inverse variances, symmetric; precision 0 where nothing was measured.
-    singles, single_precision : ndarray of float32, shape (S,)
-        The same of the columns alone.
+    pairs, pair_precision : ndarray of float32
+        (S, S): noisy shares and inverse variances, symmetric; precision 0 where nothing was measured.
+    singles, single_precision : ndarray of float32
+        (S,): the same of the columns alone.
     cells : int
         How many cells were measured.
     """

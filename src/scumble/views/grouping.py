@@ -52,8 +52,8 @@ def groups(column: Column, counts: Floats, most: int) -> Integers:
     ----------
     column : Column
         What the levels are.
-    counts : ndarray of float, shape (levels,)
-        The single column's noisy counts.
+    counts : ndarray of float
+        (levels,): the single column's noisy counts.
     most : int
         How many groups there may be, at least one.
 

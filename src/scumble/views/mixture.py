@@ -36,10 +36,10 @@ class Mixture:
 
     Parameters
     ----------
-    weights : ndarray of float, shape (K,)
-        w, which sums to one.
-    columns : tuple of ndarray of float, each of shape (K, levels)
-        A_j, whose rows sum to one.
+    weights : ndarray of float
+        w, (K,), which sums to one.
+    columns : tuple of ndarray of float
+        A_j, (K, levels), whose rows sum to one.
     """
 
     weights: Floats

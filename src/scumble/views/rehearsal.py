@@ -42,8 +42,8 @@ class Rehearsal:
 
     Attributes
     ----------
-    rows : ndarray of int, shape (n, columns)
-        The synthetic records; none if the world itself was the table.
+    rows : ndarray of int
+        (n, columns): the synthetic records; none if the world itself was the table.
     world : Mixture
         What they were drawn from.
     evidence : Evidence
