@@ -284,7 +284,7 @@ def test_what_types_are_refused() -> None:
 @settings(max_examples=300, deadline=None)
 @given(text=st.one_of(st.text(max_size=12), st.from_regex(r"\s*[+-]?[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,3})?\s*")))
 def test_text_says_a_number_as_it_does_in_a_csv_file(text: str) -> None:
-    from scumble.sources.roles import numbers_from_text
+    from scumble.tables.roles import numbers_from_text
 
     want = numbers_from_text(pa.array([text]))[0].as_py()
     assert repr(number_in(text.encode())) == repr(math.nan if want is None else want)
