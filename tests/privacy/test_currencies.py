@@ -148,6 +148,7 @@ def test_cards_show_every_currency() -> None:
     assert "μ" not in card(sketch().update(X).release(epsilon=1), "people")
 
 
+@settings(deadline=None)
 @given(st.fractions(Fraction(1, 10**12), 10**12))
 def test_roots_are_above_and_close(value: Fraction) -> None:
     assert value <= root_above(value) ** 2 <= value * (1 + Fraction(1, 10**18))
