@@ -26,6 +26,7 @@ import scumble
 from scumble.cli import main
 from scumble.cluster import spark
 from scumble.cluster.spark import counting, engine, sql, wire
+from scumble.cluster.spark.building import ClusterBuild
 from scumble.cluster.spark.task import Order
 from scumble.sources.tally import Tally
 
@@ -162,6 +163,21 @@ def test_a_grid_and_sets_of_tokens_too(session) -> None:
         equal(spark.sketch(df, kernel, columns, **size), here)
 
 
+@pytest.mark.parametrize("target", [None, "town"])
+def test_a_whole_table_too(df, table: pa.Table, target: str | None) -> None:
+    schema = scumble.Schema(
+        a=scumble.Number(-5, 5, cells=30),
+        b=scumble.Number(0, 8, whole=True),
+        town=scumble.Category(["Ulm", "Bonn"]),
+    )
+    job = ClusterBuild(df, schema=schema, target=target, epsilon=1.0, invalid="drop")
+    (found,) = job.count().sketches
+    wanted = scumble.TableSketch(schema, target=target, invalid="drop").update(table)
+    np.testing.assert_array_equal(found.secret.counts, wanted.secret.counts)
+    assert found.dropped == wanted.dropped == 12
+    assert isinstance(job.release(), scumble.TableRelease)
+
+
 def test_what_travels_is_a_seed() -> None:
     from pyspark import cloudpickle
 
@@ -276,7 +292,7 @@ def test_one_sketch_a_key(df, table: pa.Table, room: int, monkeypatch: pytest.Mo
         expected.append(counters(mine.update(table.filter(here).select(["a", "b"]))))
     counted: list[np.ndarray] = []
     monkeypatch.setattr(
-        "scumble.sources.building.release_disjoint",
+        "scumble.loading.release_disjoint",
         lambda sketches, *paid: (
             counted.extend(counters(one).copy() for one in sketches),
             scumble.sketch.release_disjoint(sketches, *paid),

@@ -130,6 +130,9 @@ def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
     assert rows.age.astype(float).mean() == pytest.approx(FRAME.age.mean(), abs=6 * 21 / 2000**0.5 + 0.5)
     some = exact.sample(300, 1, where="age >= 65 and sex == 'Female'")
     assert (some.age >= 65).all() and (some.sex == "Female").all() and len(some) == 300
+    cut = exact.sample(500, 2, where="hours < 38 or age > 80 and hours between 41.5 and 43")
+    late = (cut.age > 80) & cut.hours.between(41.5, 43)
+    assert ((cut.hours < 38) | late).all() and late.any() and (cut.hours > 35).any()
     assert len(exact.sample(0)) == 0
     with pytest.raises(scumble.ParameterError, match="nobody"):
         exact.sample(1, where="age < 18 and age > 80")

@@ -120,6 +120,10 @@ class Column(ABC):
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         """The values of levels on the line."""
 
+    def places(self, values: pa.ChunkedArray) -> np.ndarray:
+        """Where the values that `decode` has drawn stand on the line; of missing ones, anywhere."""
+        raise NotImplementedError  # no range cuts through a word
+
     # ---- what conditions ask for ----
 
     @abstractmethod

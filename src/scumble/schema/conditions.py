@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from scumble.errors import ParameterError, parameter
 from scumble.schema import grammar, line
@@ -45,6 +46,8 @@ class Condition:
     """Weights by column, for each of the disjoint products; a column that is not there is free."""
     partly: tuple[str, ...]
     """The columns of which a range cuts through a cell, so values are taken to lie evenly in it."""
+    parts: tuple[Mapping[str, Part], ...] = ()
+    """The values themselves that each product asks for, by column."""
 
     @property
     def exact(self) -> bool:
@@ -68,6 +71,22 @@ class Condition:
             for name, weights in term.items():
                 product *= weights[codes[:, places[name]]]
             found += product
+        return found
+
+    def holds(self, codes: np.ndarray, values: pa.Table) -> np.ndarray:
+        """Which records meet the condition, given their levels and their values: exactly, also within a cell."""
+        places = {name: j for j, name in enumerate(self.schema)}
+        found = np.zeros(len(codes), bool)
+        for term, product in zip(self.terms, self.parts, strict=True):
+            mine = np.ones(len(codes), bool)
+            for name, weights in term.items():
+                share = weights[codes[:, places[name]]]
+                cut = (share > 0) & (share < 1)
+                mine &= share > 0
+                if cut.any():
+                    inside = line.holds(product[name].spans, self.schema[name].places(values.column(name)))
+                    mine &= ~cut | inside
+            found |= mine
         return found
 
 
@@ -122,7 +141,8 @@ def _weighed(schema: Schema, products: list[_Product]) -> Condition:
         MappingProxyType({name: made[name, product[name]] for name in schema if name in product})
         for product in products
     ]
-    return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly))
+    parts = tuple(MappingProxyType(product) for product in products)
+    return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly), parts)
 
 
 # ---- from a tree to disjoint products ----

@@ -192,6 +192,11 @@ class Date(Column):
         zone = "UTC" if any(bound.endswith("Z") for bound in self._bounds) else None
         return pa.array(ticks * self.step, pa.int64(), mask=gone).cast(pa.timestamp("s", tz=zone))
 
+    def places(self, values: pa.ChunkedArray) -> np.ndarray:
+        if self.resolution == "day":
+            return np.asarray(values.cast(pa.int32()).fill_null(0).to_numpy().astype(np.int64))
+        return np.asarray(values.cast(pa.int64()).fill_null(0).to_numpy() // self.step)
+
     # ---- what conditions ask for ----
 
     def span(self, literal: object) -> Span:

@@ -83,3 +83,15 @@ def without(spans: Spans, line: Span) -> Spans:
             out.append((at, first))
         at = end
     return (*out, (at, line[1])) if at < line[1] else tuple(out)
+
+
+def holds(spans: Spans, places: np.ndarray) -> np.ndarray:
+    """Which places lie in one of the spans.
+
+    >>> holds(((0, 2), (5, 6)), np.array([1, 2, 5])).tolist()
+    [True, False, True]
+    """
+    found = np.zeros(len(places), bool)
+    for first, end in spans:
+        found |= (places >= first) & (places < end)
+    return found

@@ -218,6 +218,10 @@ class Number(Column):
         drawn = self.cuts.at(codes, generator.random(len(codes)))
         return pa.array(drawn, pa.int64() if self.whole else pa.float64(), mask=gone)
 
+    def places(self, values: pa.ChunkedArray) -> np.ndarray:
+        found = np.nan_to_num(values.to_numpy().astype(np.float64))
+        return line.place(found) if self.cuts.real else found.astype(np.int64)
+
     # ---- what conditions ask for ----
 
     def span(self, literal: object) -> Span:

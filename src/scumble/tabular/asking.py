@@ -11,8 +11,9 @@ import numpy as np
 
 from scumble import checks
 from scumble.errors import ParameterError, parameter
-from scumble.schema import Schema
+from scumble.schema import Schema, condition
 from scumble.tabular.answers import Answers
+from scumble.tabular.drawing import drawn
 from scumble.tabular.estimate import Estimate, deviations, interval
 from scumble.tabular.questions import (
     Floats,
@@ -26,7 +27,6 @@ from scumble.tabular.questions import (
     question,
     values_of,
 )
-from scumble.views.drawing import generator_of
 from scumble.views.mixture import Condition
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Asking:
         random_state : int or Generator, optional
             For the same ones again.
         where : str, mapping or None
-            Records that meet a condition. Of a cell that a range cuts, whole cells are drawn, in proportion.
+            Only records that meet a condition.
 
         Returns
         -------
@@ -208,12 +208,7 @@ class Asking:
 
     def sample_arrow(self, n: int, random_state: Any = None, *, where: Where = None) -> Any:
         """As `sample`, as an Arrow table: for Parquet, polars and other types."""
-        size, generator = checks.whole("n", n, 0), generator_of(random_state)
-        asked = question(self.schema, where)
-        codes = self._answers.model.draw(size, generator, asked)
-        if len(codes) < size:
-            raise ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
-        return self.schema.decode(codes, generator)
+        return drawn(self._answers.model, condition(self.schema, where), checks.whole("n", n, 0), random_state)
 
     # ---- how ----
 

@@ -1,0 +1,55 @@
+"""Synthetic rows out of a model, exactly those that meet a condition.
+
+Cells that a range cuts are drawn whole, values are drawn within them, and rows whose values do not meet the condition
+are rejected. Where the cells of several products of the condition overlap, a row is kept with one chance in so many.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import ParameterError
+from scumble.schema import Condition
+from scumble.views.drawing import generator_of
+from scumble.views.mixture import Mixture
+
+TRIES = 1000
+"""Rounds without a single row, after which there is none to be found."""
+
+
+def drawn(model: Mixture, where: Condition, size: int, random_state: Any) -> pa.Table:
+    """So many records of the condition's schema, as an Arrow table."""
+    generator, schema = generator_of(random_state), where.schema
+    places = {name: j for j, name in enumerate(schema)}
+    whole = [
+        (1.0, {places[name]: (weights > 0).astype(float) for name, weights in term.items()}) for term in where.terms
+    ]
+    found: list[pa.Table] = [schema.decode(np.empty((0, len(schema)), np.int64), generator)]
+    missing, fruitless = size, 0
+    while missing > 0:
+        codes = model.draw(missing if where.exact else 2 * missing + 64, generator, whole)
+        if not where.exact:
+            codes = codes[generator.random(len(codes)) * _overlap(whole, codes) < 1]
+        rows = schema.decode(codes, generator)
+        if not where.exact:
+            rows = rows.filter(pa.array(where.holds(codes, rows)))
+        fruitless = 0 if len(rows) else fruitless + 1
+        if not len(rows) and (where.exact or fruitless > TRIES):
+            raise ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
+        found.append(rows.slice(0, missing))
+        missing -= len(found[-1])
+    return pa.concat_tables(found).unify_dictionaries().combine_chunks()
+
+
+def _overlap(whole: list[Any], codes: np.ndarray) -> np.ndarray:
+    """How many products of the condition hold each record's cell."""
+    total = np.zeros(len(codes))
+    for _, product in whole:
+        mine = np.ones(len(codes))
+        for j, weights in product.items():
+            mine *= weights[codes[:, j]]
+        total += mine
+    return total
