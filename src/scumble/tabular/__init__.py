@@ -11,5 +11,6 @@ The files::
     questions.py    conditions by position, parts of a column, sums and means
     evidence.py     a release's counters as the model takes them
     answers.py      the model of each class, and how far its answers may be off
+    drawing.py      synthetic rows that meet a condition
     estimate.py     a number that is known up to noise
 """
