@@ -1,8 +1,10 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The rows are dealt out to the threads, so each thread owns its rows' counters and nothing has to be merged. Large
-batches of kernels that project go the quick way, in single precision with a guard (`quick`); everything else in double
-precision (`exact`). Both ways give the same counters, to the integer.
+The rows are dealt out to the threads, so no counter has two writers; where rows are fewer than threads, the records are
+dealt out too. Large batches of kernels that project go the quick way, in single precision with a guard (`quick`);
+everything else in double precision (`exact`). Both ways give the same counters, to the integer.
+
+A thread enters the interpreter once a share of the work, not once a tile: threads can enter it only one by one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Single precision with a guard: the loops for large batches of kernels that project, and for products of them.
 
-A thread takes its records in tiles that stay in its cache and its rows four at a time. Every hash of a row becomes a
-line of fixed-point codes; where one lies too near an edge, it is computed again in double precision (`guard` says what
-is too near, and why the counters are then those of double precision). The codes become cells, and the cells of four
-rows are counted together, so a counter is not written and read again at once.
+A thread takes its records in tiles that stay in its cache, projects them on the directions of some rows at once
+(`products`) and takes the rows four at a time. Every hash of a row becomes a line of fixed-point codes; where one lies
+too near an edge, it is computed again in double precision (`guard` says what is too near, and why the counters are then
+those of double precision). The codes become cells, and the cells of four rows are counted together, so a counter is not
+written and read again at once.
 
 Where a row has few codes in this batch, its cells are the codes themselves: they are counted in a small table and
 rehashed into buckets once, when all records are in. Otherwise each record's codes are rehashed.
