@@ -191,3 +191,23 @@ def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
     assert not repeats.worth_a_search(rng.normal(size=(20_000, 3)), repeats.WORTH)
     assert not repeats.worth_a_search(X, repeats.WORTH - 1)
     check(scumble.EuclideanKernel(0.7), X, rows=300)
+
+
+@pytest.mark.parametrize("quickly", [True, False])
+@pytest.mark.parametrize("rows, threads", [(1, 3), (4, 16), (5, 7), (20, 16), (100, 16)])
+def test_more_threads_than_rows_change_nothing(
+    rows: int, threads: int, quickly: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records are dealt out too, repeated ones and those that double precision counts included."""
+    monkeypatch.setattr(cpu, "WORTH_A_THREAD", 16)
+    monkeypatch.setattr(cpu, "FEWEST", N - 100)
+    monkeypatch.setattr(cpu, "PART", 1)  # a second part, and a small one
+    if not quickly:
+        monkeypatch.setattr(cpu, "prepare", lambda *given: None)
+    X = np.random.default_rng(12).normal(size=(N, 2))
+    X[::3] = np.round(X[::3])
+    hasher = Hasher(scumble.EuclideanKernel(1.0), Design("iid", 5, rows), buckets=64, width=2)
+    found, wanted = np.ones((2, rows, 64), np.int64)
+    cpu.count(hasher, [Records(X)], found, threads)
+    reference.count(hasher, [Records(X)], wanted)
+    np.testing.assert_array_equal(found, wanted)

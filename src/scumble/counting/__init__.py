@@ -7,6 +7,7 @@ The files::
     cpu.py              the compiled engine, on all cores
     exact.py            its loops in double precision, for any kernel
     quick.py            its loops in single precision, for large batches
+    products.py         the products that project records, in vectors spelled out
     guard.py            how far single precision can be trusted
     repeats.py          records that occur several times are hashed once
     gpu.py              the engine for CUDA devices

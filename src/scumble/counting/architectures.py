@@ -11,8 +11,7 @@ shows, and in `grid.cells`, after cutting to the grid. Public numbers, such as t
 making.
 
 **Fused multiply-add.** Processors have it or not, and compilers use it where they may. In double precision they may
-not. In single precision they may, as may the libraries of matrix products, which also add in any order: the bound in
-`guard` holds either way.
+not. In single precision they may: the bound in `guard` holds either way.
 
 **Denormal numbers** are kept, unless some library, built with -ffast-math, has switched the process to taking them for
 zero (MXCSR's FTZ and DAZ on x86-64, FPCR's FZ on ARM). Counting goes on then: that mode is no record's doing, and the

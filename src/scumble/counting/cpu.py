@@ -1,8 +1,10 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The rows are dealt out to the threads, so each thread owns its rows' counters and nothing has to be merged. Large
-batches of kernels that project go the quick way, in single precision with a guard (`quick`); everything else in double
-precision (`exact`). Both ways give the same counters, to the integer.
+The rows are dealt out to the threads, so no counter has two writers; where rows are fewer than threads, the records are
+dealt out too. Large batches of kernels that project go the quick way, in single precision with a guard (`quick`);
+everything else in double precision (`exact`). Both ways give the same counters, to the integer.
+
+A thread enters the interpreter once a share of the work, not once a tile: threads can enter it only one by one.
 """
 
 from __future__ import annotations
@@ -10,28 +12,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import cache, partial
-from itertools import pairwise
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from scumble.counting import exact, quick
+from scumble.counting import exact, products, quick
 from scumble.counting.device import on_host
-from scumble.counting.guard import Batch, prepare
+from scumble.counting.guard import Batch, Spread, prepare
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
 
 Share = TypeVar("Share")
 Result = TypeVar("Result")
+Pool = ThreadPoolExecutor | None
 
 WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""
+SHARES = 4
+"""Shares of the rows for each thread: who is quick takes more of them."""
 PART, FEWEST = 1 << 21, 1 << 13
-"""Values, and the fewest records, that are prepared at a time: 16 MiB."""
+"""Values, and the fewest records, that are prepared at a time: 16 MiB for up to seven threads."""
 
 
 def available_threads() -> int:
@@ -49,16 +53,41 @@ def suits(work: int) -> bool:
 
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
-    for part in _parts(hasher, on_host(records)):
-        shares = _shares(hasher.rows, quick.TOGETHER, _busy(hasher, len(part[0]), threads))
-        batch = prepare(hasher, part)
+    busy = _busy(hasher, len(records[0]), threads)
+    room = None
+    with _crew(busy) as pool:
+        for part in _parts(hasher, on_host(records), busy):
+            room = _count(hasher, part, counts, busy, pool, room)
+
+
+def _count(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None
+) -> np.ndarray | None:
+    """One part of the records: rows are dealt out, and records too where there are more threads than rows for them.
+
+    Threads that have the same rows have counters of their own, added up in the end: they are few. Returns the room for
+    columns, to be used again.
+    """
+    rows = _shares(hasher.rows, quick.TOGETHER, threads if threads == 1 else threads * SHARES)
+    batch, times, columns = prepare(hasher, records, _spread(threads, pool)), quick.EMPTY, room
+    if batch is not None:
+        batch, times = _without_repeats(batch, threads, pool)
+        columns = _in_single(batch, threads, pool, room)
+    n = len(records[0] if batch is None else batch.values)
+    some = _shares(n, quick.TILE, max(1, min(threads // len(rows), n // counts.shape[1])))
+    counters = [counts, *(np.zeros_like(counts) for _ in some[1:])]
+
+    def work(share: tuple[slice, int]) -> None:
+        mine, k = share
         if batch is None:
-            _in_threads(partial(exact.count, hasher, part, counts), shares)
-            continue
-        batch, times = _without_repeats(batch, len(shares))
-        columns = _in_single(batch, len(shares))
-        with _one_thread_a_product():
-            _in_threads(partial(quick.count, batch, columns, times, counts), shares)
+            exact.count(hasher, [part[some[k]] for part in records], counters[k], mine)
+        else:
+            quick.count(batch, columns, times, counters[k], mine, some[k])
+
+    _in_threads(work, list(product(rows, range(len(some)))), pool)
+    for own in counters[1:]:
+        counts += own
+    return columns
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
@@ -75,18 +104,21 @@ def sums(
     out = np.zeros((int(lines[-1]) + 1, n), counts.dtype)
     if n == 0:
         return out
-    batch = prepare(hasher, records) if counts.dtype == np.int64 and counts.flags.writeable else None
-    shares = _shares(n, 1, _busy(hasher, n, threads))
-    if batch is None and len(shares) == 1:
-        exact.read(hasher, records, counts, lines, out, shares[0])
-    elif batch is None:
-        _in_threads(lambda mine: exact.read(hasher, [part[mine] for part in records], counts, lines, out, mine), shares)
-    else:
-        with _one_thread_a_product():
-            _in_threads(
-                lambda mine: quick.read(batch._replace(values=batch.values[mine]), counts, lines, out, mine.start),
-                shares,
-            )
+    busy = _busy(hasher, n, threads)
+    with _crew(busy) as pool:
+        quickly = counts.dtype == np.int64 and counts.flags.writeable
+        batch = prepare(hasher, records, _spread(busy, pool)) if quickly else None
+
+        def work(mine: slice) -> None:
+            if batch is None:
+                exact.read(hasher, [part[mine] for part in records], counts, lines, out, mine)
+            else:
+                quick.read(batch._replace(values=batch.values[mine]), counts, lines, out, mine.start)
+
+        if batch is None and busy == 1:  # few queries wait for nothing else
+            exact.read(hasher, records, counts, lines, out, slice(0, n))
+        else:
+            _in_threads(work, _shares(n, 1, busy), pool)
     return out
 
 
@@ -96,27 +128,28 @@ def moments(
     """By `sums`: there is no shorter way."""
 
 
-def _without_repeats(batch: Batch, threads: int) -> tuple[Batch, np.ndarray]:
+def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:
     """The batch with each record once, and how often it occurs; or as it is, if that is not worth it."""
     if not worth_a_search(batch.values, batch.multipliers.size):
         return batch, quick.EMPTY
-    found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads))
+    found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads), pool)
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return batch._replace(values=values), times
 
 
-def _in_single(batch: Batch, threads: int) -> np.ndarray | None:
+def _in_single(batch: Batch, threads: int, pool: Pool, room: np.ndarray | None) -> np.ndarray | None:
     """All columns in single precision, for all threads to use; None where each had better make its own."""
     if threads == 1 or batch.values.size < WORTH_A_THREAD:
         return None
-    columns = quick.columns_for(batch, len(batch.values))
-    _in_threads(partial(quick.fill, batch, columns), _shares(len(batch.values), quick.TILE, threads))
-    return columns
+    if room is None or len(room) * products.RECORDS < len(batch.values):
+        room = quick.columns_for(batch, len(batch.values))
+    _in_threads(partial(quick.fill, batch, room), _shares(len(batch.values), quick.TILE, threads), pool)
+    return room
 
 
-def _parts(hasher: Hasher, records: Sequence[Records]) -> Iterator[Sequence[Records]]:
-    """The records in parts that are prepared and freed one at a time."""
-    size = max(FEWEST, PART // sum(len(which) for which in hasher.which))
+def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator[Sequence[Records]]:
+    """The records in parts that are prepared and freed one at a time, larger ones for many threads."""
+    size = max(FEWEST, PART * max(1, threads // 4) // sum(len(which) for which in hasher.which))
     for first in range(0, len(records[0]), size):
         yield [part[first : first + size] for part in records]
 
@@ -132,30 +165,27 @@ def _shares(size: int, group: int, threads: int) -> list[slice]:
     if threads == 1:
         return [slice(0, size)]
     groups = -(-size // group)
-    parts = max(1, min(threads, groups // 2))
+    parts = max(1, min(threads, groups))
     edges = [min(groups * k // parts * group, size) for k in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share]) -> list[Result]:
-    """Each share's work in a thread of its own, the first in this one."""
+def _crew(threads: int) -> AbstractContextManager[Pool]:
+    """The threads that work, none where this one does."""
+    return nullcontext() if threads == 1 else ThreadPoolExecutor(threads)
+
+
+def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share], pool: Pool) -> list[Result]:
+    """Each share's work by the next thread that is free."""
     work = np.errstate(all="ignore")(work)  # a warning could tell of a record; threads do not inherit this
-    if len(shares) == 1:
-        return [work(shares[0])]
-    with ThreadPoolExecutor(len(shares) - 1) as pool:
-        others = pool.map(work, shares[1:])
-        return [work(shares[0]), *others]
+    if pool is None or len(shares) == 1:
+        return [work(share) for share in shares]
+    return list(pool.map(work, shares))
 
 
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _one_thread_a_product() -> AbstractContextManager[object]:
-    """Each of our threads multiplies on its own: the libraries of matrix products shall not start more."""
-    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
-    return limit
+def _spread(threads: int, pool: Pool) -> Spread:
+    """How to have something done with so many records in equal parts."""
+    return lambda work, n: _in_threads(work, _shares(n, quick.TILE, threads if n >= WORTH_A_THREAD else 1), pool)
 
 
 if TYPE_CHECKING:  # mypy holds this module to what engines promise

@@ -28,9 +28,8 @@ for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,18 +95,27 @@ class Batch(NamedTuple):
     """How many projections a row has: one per hash, but for the folded kernel."""
 
 
+Spread = Callable[[Callable[[slice], Any], int], list[Any]]
+"""Has work done with so many records, in parts that may be done at the same time."""
+
+
+def _at_once(work: Callable[[slice], Any], n: int) -> list[Any]:
+    return [work(slice(0, n))]
+
+
 @np.errstate(all="ignore")
-def prepare(hasher: Hasher, records: Sequence[Records]) -> Batch | None:
+def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = _at_once) -> Batch | None:
     """The batch for the quick loops, or None if they do not serve it."""
     if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
     values = records[0].values if len(records) == 1 else np.hstack([part.values for part in records])
     values = np.ascontiguousarray(values, np.float64)
-    if not 0 < values.shape[1] <= MOST_COLUMNS or not products_can_be_trusted():
+    if not 0 < values.shape[1] <= MOST_COLUMNS:
         return None
     low = high = np.zeros(values.shape[1])
     if any(family in ("floor", "column") for family in hasher.families):
-        low, high = _ends(values)
+        ends = spread(lambda mine: _ends(values[mine]), len(values))
+        low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
     centre, reach = _middles(low, high)
     rows, hashes = hasher.multipliers.shape
     factors: list[tuple[int, ...]] = []
@@ -168,15 +176,6 @@ def _middles(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     centre = low / 2.0 + high / 2.0
     reach = np.maximum(high - centre, centre - low)
     return centre, np.where(reach <= WIDE, np.maximum(reach, NARROW), np.inf)
-
-
-@cache
-def products_can_be_trusted() -> bool:
-    """Whether matrix products keep single precision: some libraries can be told to be faster than that."""
-    left, right = np.sin(np.arange(1.0, 2 * 64 * 64 + 1)).reshape(2, 64, 64).astype(np.float32)
-    exact = left.astype(np.float64) @ right.astype(np.float64)
-    bound = 64 * UNIT * (np.abs(left).astype(np.float64) @ np.abs(right).astype(np.float64))
-    return bool(np.all(np.abs(left @ right - exact) <= bound))
 
 
 def _floors(drawn: np.ndarray, centre: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,9 +1,10 @@
 """Single precision with a guard: the loops for large batches of kernels that project, and for products of them.
 
-A thread takes its records in tiles that stay in its cache and its rows four at a time. Every hash of a row becomes a
-line of fixed-point codes; where one lies too near an edge, it is computed again in double precision (`guard` says what
-is too near, and why the counters are then those of double precision). The codes become cells, and the cells of four
-rows are counted together, so a counter is not written and read again at once.
+A thread takes its records in tiles that stay in its cache, projects them on the directions of some rows at once
+(`products`) and takes the rows four at a time. Every hash of a row becomes a line of fixed-point codes; where one lies
+too near an edge, it is computed again in double precision (`guard` says what is too near, and why the counters are then
+those of double precision). The codes become cells, and the cells of four rows are counted together, so a counter is not
+written and read again at once.
 
 Where a row has few codes in this batch, its cells are the codes themselves: they are counted in a small table and
 rehashed into buckets once, when all records are in. Otherwise each record's codes are rehashed.
@@ -14,7 +15,6 @@ only, and would go on with old ones from elsewhere.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ from scumble.counting.guard import (
     WIDTH,
     Batch,
 )
+from scumble.counting.products import LINES, RECORDS, multiply
 from scumble.machine.compiling import njit
 
 TILE = 2048
@@ -53,16 +54,17 @@ CELLS = 4096
 STRETCH = 256
 """Records after which to look whether some lie too near an edge."""
 FEW_COLUMNS = 4
-"""Columns that are projected as they are hashed; for more, a matrix product pays."""
-LINES_AT_ONCE = 64
-"""Projections of one matrix product."""
+"""Columns that are brought to single precision one by one; more are, record by record."""
+NEAR = 1 << 12
+"""Values of the records that are projected together: 16 KiB, in the nearest cache."""
+PAD = 32
+"""Numbers between the projections of two directions, so that they do not meet in one line of the cache."""
+LINES_AT_ONCE = 16
+"""Projections of a tile that are computed together."""
 COLUMNS = 1 << 17
 """Values of the records that go through the rows together: 512 KiB in single precision."""
-LINE = 16
-"""Numbers of single precision in a line of the cache."""
 
-# Only single precision may fuse a product with a sum.
-fused, inlined = njit(**options, fastmath={"contract"}), njit(**options, inline="always")
+inlined = njit(**options, inline="always")
 
 ALONE, NUMBERED, REHASHED = range(3)
 """How a row's codes become its cells: one code is the cell; several are numbered; they are rehashed into buckets."""
@@ -76,27 +78,6 @@ SMALL_BITS, LARGE_BITS = np.array([SMALL, LARGE]).view(np.uint64)
 
 
 # ---- one hash of all records of a tile: a line of codes in fixed point, held as single-precision numbers ----
-
-
-@fused
-def _project(columns, p, t):
-    """b + Σ aⱼ xⱼ for a few columns."""
-    b, a1, x1 = p[0], p[1], columns[1]
-    if p.size == 2:
-        for i in range(t.size):
-            t[i] = b + x1[i] * a1
-    elif p.size == 3:
-        a2, x2 = p[2], columns[2]
-        for i in range(t.size):
-            t[i] = b + x1[i] * a1 + x2[i] * a2
-    elif p.size == 4:
-        a2, a3, x2, x3 = p[2], p[3], columns[2], columns[3]
-        for i in range(t.size):
-            t[i] = b + x1[i] * a1 + x2[i] * a2 + x3[i] * a3
-    else:
-        a2, a3, a4, x2, x3, x4 = p[2], p[3], p[4], columns[2], columns[3], columns[4]
-        for i in range(t.size):
-            t[i] = b + x1[i] * a1 + x2[i] * a2 + x3[i] * a3 + x4[i] * a4
 
 
 @loop
@@ -297,9 +278,15 @@ class Space(NamedTuple):
     """What a thread works in."""
 
     columns: np.ndarray
-    """(tiles, columns, TILE) in single precision."""
+    """(blocks, columns, RECORDS): records in single precision, their columns side by side."""
+    own: bool
+    """Whether the thread fills them itself."""
+    records: np.ndarray
+    """(RECORDS, columns): one block on its way there."""
+    directions: np.ndarray
+    """(lines, columns): those of some rows."""
     products: np.ndarray
-    """(lines, TILE): projections of one tile."""
+    """(lines, TILE): projections of one tile on them."""
     t: np.ndarray
     least: np.ndarray
     lower: np.ndarray
@@ -308,10 +295,15 @@ class Space(NamedTuple):
     where: np.ndarray
 
 
-def _space(columns: np.ndarray, lines: int, buckets: int) -> Space:
+def _space(batch: Batch, columns: np.ndarray | None, records: int, rows: int, buckets: int) -> Space:
+    """For so many records and rows at a time, and the columns of all records, if they are made already."""
+    lines, width = rows * batch.projections, batch.values.shape[1]
     return Space(
-        columns=columns,
-        products=np.empty((lines, TILE), np.float32),
+        columns=columns_for(batch, records) if columns is None else columns,
+        own=columns is None,
+        records=np.empty((RECORDS, width), np.float32),
+        directions=np.zeros((lines, 1 + width), np.float32),
+        products=np.empty((lines, TILE + PAD), np.float32),
         t=np.empty(TILE, np.float32),
         least=np.empty(TILE, np.float32),
         lower=np.empty(TILE, np.uint64),
@@ -332,21 +324,6 @@ def _scale(record):
     return np.uint64((np.uint64(2046) - (largest >> np.uint64(52))) << np.uint64(52)).view(np.float64)
 
 
-def _to_single(values: np.ndarray, batch: Batch, lines: np.ndarray, columns: np.ndarray) -> None:
-    """A tile's columns in single precision, moved and stretched, with a line of ones before those with an offset."""
-    for factor in batch.factors:
-        family, at, d = factor[FAMILY], factor[FIRST_COLUMN], factor[WIDTH]
-        first, last = factor[VALUE], factor[VALUE] + d
-        if family == FLOOR:
-            columns[at] = 1.0
-            if d <= FEW_COLUMNS:
-                _move_columns(values, first, last, batch.centre, batch.stretch, columns[at + 1 :])
-            else:
-                _move_lines(values, first, last, batch.centre, batch.stretch, False, lines, columns[at + 1 :])
-        elif family in (SIGN, FOLDED):
-            _move_lines(values, first, last, batch.centre, batch.stretch, True, lines, columns[at:])
-
-
 @inlined
 def _moved(value, centre, stretch):
     """One value, moved and stretched: from −1 to 1, whatever it is."""
@@ -364,47 +341,97 @@ def _move_columns(values, first, last, centre, stretch, columns):
 
 
 @loop
-def _move_lines(values, first, last, centre, stretch, sides, lines, columns):
-    """Many columns record by record, turned round when there is a line of the cache of each."""
+def _move_records(values, first, last, centre, stretch, sides, records, columns):
+    """Many columns record by record, turned round when a block of records is there."""
     n, d = values.shape[0], last - first
     middle, factor = centre[first:last], stretch[first:last]
-    for start in range(0, n, LINE):
-        many = min(LINE, n - start)
-        for k in range(many):
-            record, line = values[start + k, first:last], lines[k]
-            if sides:
-                scale = _scale(record)
-                for j in range(np.uint64(d)):
-                    line[j] = np.float32(record[j] * scale if scale > 0.0 else 0.0)
-            else:
-                for j in range(np.uint64(d)):
-                    line[j] = _moved(record[j], middle[j], factor[j])
-        for j in range(d):
-            out = columns[j, start : start + many]
-            if many == LINE:
-                for k in range(np.uint64(LINE)):
-                    out[k] = lines[k, j]
-            else:
-                for k in range(np.uint64(many)):
-                    out[k] = lines[k, j]
-
-
-def columns_for(batch: Batch, records: int) -> np.ndarray:
-    """Room for so many records in single precision, (tiles, columns, TILE)."""
-    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
-    return np.zeros((-(-records // TILE), columns, TILE), np.float32)
-
-
-def fill(batch: Batch, columns: np.ndarray, mine: slice) -> None:
-    """Put the records `mine`, whole tiles, into their place among all columns in single precision."""
-    lines = np.empty((LINE, batch.values.shape[1]), np.float32)
-    for first in range(mine.start, mine.stop, TILE):
-        _to_single(batch.values[first : min(first + TILE, mine.stop)], batch, lines, columns[first // TILE])
+    for k in range(n):
+        record, line = values[k, first:last], records[k]
+        if sides:
+            scale = _scale(record)
+            for j in range(np.uint64(d)):
+                line[j] = np.float32(record[j] * scale if scale > 0.0 else 0.0)
+        else:
+            for j in range(np.uint64(d)):
+                line[j] = _moved(record[j], middle[j], factor[j])
+    for j in range(d):
+        out = columns[j]
+        for k in range(np.uint64(n)):
+            out[k] = records[k, j]
 
 
 @loop
-def _cells_of_row(values, columns, batch, r, way, line, space, index):
-    """The cell of every record of a tile in row r, whose projections begin at `line`."""
+def _to_single(values, batch, records, columns):
+    """Records' columns in single precision, moved and stretched, with a line of ones before those with an offset."""
+    for f in range(batch.factors.shape[0]):
+        factor = batch.factors[f]
+        family, at, d = factor[FAMILY], factor[FIRST_COLUMN], factor[WIDTH]
+        first, last = factor[VALUE], factor[VALUE] + d
+        for b in range(-(-values.shape[0] // RECORDS)):
+            some, block = values[b * RECORDS : (b + 1) * RECORDS], columns[b]
+            if family == FLOOR:
+                block[at, :] = 1.0
+                if d <= FEW_COLUMNS:
+                    _move_columns(some, first, last, batch.centre, batch.stretch, block[at + 1 :])
+                else:
+                    _move_records(some, first, last, batch.centre, batch.stretch, False, records, block[at + 1 :])
+            elif family in (SIGN, FOLDED):
+                _move_records(some, first, last, batch.centre, batch.stretch, True, records, block[at:])
+
+
+def columns_for(batch: Batch, records: int) -> np.ndarray:
+    """Room for so many records in single precision, (blocks, columns, RECORDS)."""
+    columns = batch.values.shape[1] + int(np.count_nonzero(batch.factors[:, FAMILY] == FLOOR))
+    return np.zeros((-(-records // RECORDS), columns, RECORDS), np.float32)
+
+
+def fill(batch: Batch, columns: np.ndarray, mine: slice) -> None:
+    """Put the records `mine`, whole blocks, into their place among all columns in single precision."""
+    records = np.empty((RECORDS, batch.values.shape[1]), np.float32)
+    _to_single(batch.values[mine], batch, records, columns[mine.start // RECORDS :])
+
+
+@loop
+def _directions(batch, top, bottom, at_once, directions):
+    """The directions of the rows from `top` to `bottom`, factor by factor, each's row by row and hash by hash."""
+    for f in range(batch.factors.shape[0]):
+        factor = batch.factors[f]
+        many, first = factor[HASHES] * factor[PROJECTIONS], factor[PARAMETER]
+        k = factor[HASHES] * factor[PARAMETERS] // many
+        if _projects(factor):
+            for r in range(top, bottom):
+                for number in range(many):
+                    line = directions[factor[PROJECTION] * at_once + (r - top) * many + number]
+                    p = batch.single[r, first + number * k : first + (number + 1) * k]
+                    for j in range(k):
+                        line[j] = p[j]
+
+
+@inlined
+def _projects(factor):
+    return factor[FAMILY] in (FLOOR, SIGN, FOLDED)
+
+
+@loop
+def _project(batch, rows, at_once, directions, columns, products):
+    """All projections of a tile of records in some rows, a few blocks of them at a time."""
+    for f in range(batch.factors.shape[0]):
+        factor = batch.factors[f]
+        if _projects(factor):
+            many, first = factor[HASHES] * factor[PROJECTIONS], factor[PROJECTION] * at_once
+            k, at = factor[HASHES] * factor[PARAMETERS] // many, factor[FIRST_COLUMN]
+            some = max(1, NEAR // (k * RECORDS))
+            for start in range(0, columns.shape[0], some):
+                blocks = columns[start : start + some, at : at + k]
+                for line in range(first, first + rows * many, LINES):
+                    multiply(
+                        directions[line : line + LINES, :k], blocks, products[line : line + LINES, start * RECORDS :]
+                    )
+
+
+@loop
+def _cells_of_row(values, batch, r, way, place, at_once, space, index):
+    """The cell of every record of a tile in row r, whose projections are at that place among some rows'."""
     n = index.size
     lower, upper = space.lower[:n], space.upper[:n]
     if way == NUMBERED:
@@ -418,8 +445,8 @@ def _cells_of_row(values, columns, batch, r, way, line, space, index):
         family, k = factor[FAMILY], factor[PARAMETERS]
         mine = values[:, factor[VALUE] : factor[VALUE] + factor[WIDTH]]
         for number in range(factor[HASHES]):
-            h, place = factor[HASH] + number, factor[PARAMETER] + number * k
-            p = batch.parameters[r, place : place + k]
+            h, first = factor[HASH] + number, factor[PARAMETER] + number * k
+            p = batch.parameters[r, first : first + k]
             span, multiplier, lowest = batch.spans[r, h], batch.multipliers[r, h], batch.lowest[r, h]
             if span == 0:
                 _add_words(mine, family, p, multiplier, lower)
@@ -427,11 +454,9 @@ def _cells_of_row(values, columns, batch, r, way, line, space, index):
             t, guard = space.t[:n], np.int32(batch.guards[r, h])
             if family == COLUMN:
                 _steps(mine, p, lowest, t)
-            elif family == FLOOR and factor[WIDTH] <= FEW_COLUMNS:
-                _project(columns[factor[FIRST_COLUMN] :], batch.single[r, place : place + k], t)
             else:
                 each = factor[PROJECTIONS]
-                at = line + factor[PROJECTION] + number * each
+                at = factor[PROJECTION] * at_once + (place * factor[HASHES] + number) * each
                 if family == FOLDED:
                     _fold(space.products[at : at + each], guard, space.least, t)
                 else:
@@ -456,42 +481,65 @@ def _cells_of_row(values, columns, batch, r, way, line, space, index):
 
 
 @loop
-def _walk(values, times, batch, cells, places, table, counts, rows, tiles, space, lines, out, width, start):
-    """Some tiles through some rows: counted, or read and added to the rows' `lines` of `out`, each `width` long."""
-    hashes = batch.multipliers.shape[1]
-    for base in range(rows[0], rows[1], TOGETHER):
-        together = min(TOGETHER, rows[1] - base)
-        way = REHASHED
-        if batch.direct or cells[base] > 0:
-            way = ALONE if hashes == 1 else NUMBERED
-        shift = np.uint32(FRACTION) if way == ALONE else np.uint32(0)
-        for tile in range(tiles[0], tiles[1]):
-            first, last = tile * TILE, min(tile * TILE + TILE, values.shape[0])
-            for k in range(together):
-                _cells_of_row(
-                    values[first:last], space.columns[tile], batch, base + k, way,
-                    (base + k - rows[0]) * batch.projections, space, space.where[k, : last - first],
-                )  # fmt: skip
-            if lines.size:
-                for k in range(together):
-                    row = _row_of(base + k, cells, places, table, counts)
-                    place = lines[base + k] * width + start
-                    _read(space.where[k], shift, row, out[place + first : place + last])
-            elif together == TOGETHER:
-                _increment_four(
-                    space.where,
-                    shift,
-                    last - first,
-                    times[first:last],
-                    _row_of(base, cells, places, table, counts),
-                    _row_of(base + 1, cells, places, table, counts),
-                    _row_of(base + 2, cells, places, table, counts),
-                    _row_of(base + 3, cells, places, table, counts),
-                )
-            else:
-                for k in range(together):
-                    row = _row_of(base + k, cells, places, table, counts)
-                    _increment(space.where[k, : last - first], shift, times[first:last], row)
+def _walk(
+    values, times, batch, cells, places, table, counts, mine, size, at_once, space, lines, out, width, start
+):  # fmt: skip
+    """All records through the rows `mine`: counted, or read and added to the rows' `lines` of `out`, each `width` long.
+
+    So many records at a time stay in the cache while they go through all rows; so many rows are projected together.
+    """
+    for first in range(0, values.shape[0], size):
+        last = min(first + size, values.shape[0])
+        columns = space.columns
+        if space.own:
+            _to_single(values[first:last], batch, space.records, columns)
+        else:
+            columns = columns[first // RECORDS :]
+        for top in range(mine[0], mine[1], at_once):
+            bottom = min(top + at_once, mine[1])
+            _directions(batch, top, bottom, at_once, space.directions)
+            for tile in range(first, last, TILE):
+                end = min(tile + TILE, last)
+                blocks = columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
+                _project(batch, bottom - top, at_once, space.directions, blocks, space.products)
+                for base in range(top, bottom, TOGETHER):
+                    _through_rows(
+                        values[tile:end], times[tile:end], batch, cells, places, table, counts,
+                        base, min(TOGETHER, bottom - base), base - top, at_once, space, lines, out, width, start + tile,
+                    )  # fmt: skip
+
+
+@loop
+def _through_rows(
+    values, times, batch, cells, places, table, counts, base, together, place, at_once, space, lines, out, width, start
+):  # fmt: skip
+    """A tile through a few rows."""
+    n = values.shape[0]
+    way = REHASHED
+    if batch.direct or cells[base] > 0:
+        way = ALONE if batch.multipliers.shape[1] == 1 else NUMBERED
+    shift = np.uint32(FRACTION) if way == ALONE else np.uint32(0)
+    for k in range(together):
+        _cells_of_row(values, batch, base + k, way, place + k, at_once, space, space.where[k, :n])
+    if lines.size:
+        for k in range(together):
+            row = _row_of(base + k, cells, places, table, counts)
+            line = lines[base + k] * width + start
+            _read(space.where[k], shift, row, out[line : line + n])
+    elif together == TOGETHER:
+        _increment_four(
+            space.where,
+            shift,
+            n,
+            times,
+            _row_of(base, cells, places, table, counts),
+            _row_of(base + 1, cells, places, table, counts),
+            _row_of(base + 2, cells, places, table, counts),
+            _row_of(base + 3, cells, places, table, counts),
+        )
+    else:
+        for k in range(together):
+            _increment(space.where[k, :n], shift, times, _row_of(base + k, cells, places, table, counts))
 
 
 @inlined
@@ -528,12 +576,16 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
     return whole(cells, np.repeat(largest, TOGETHER)[: len(cells)] <= most)
 
 
-def count(batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice) -> None:
-    """Add each record, `times` over unless that is empty, to one counter of every row of the slice `mine`, in place.
+def count(
+    batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice, some: slice
+) -> None:
+    """Add the records `some`, each `times` over unless that is empty, to one counter of every row `mine`, in place.
 
-    `columns` are those of all records in single precision; None has them made on the way.
+    `columns` are those of all records in single precision; None has them made on the way. `some` begins with a tile.
     """
-    _through(batch, columns, times, counts, mine, EMPTY, EMPTY.reshape(0, 0), 0)
+    columns = columns if columns is None else columns[some.start // RECORDS :]
+    batch = batch._replace(values=batch.values[some])
+    _through(batch, columns, times[some], counts, mine, EMPTY, EMPTY.reshape(0, 0), 0)
 
 
 def read(batch: Batch, counts: np.ndarray, lines: np.ndarray, out: np.ndarray, first: int) -> None:
@@ -553,48 +605,12 @@ def _through(
     table = np.zeros(int(cells.sum()), np.int64)
     if lines.size:
         _exchange(batch, cells, places, table, counts, mine.start, mine.stop, True)
-    factors = [factor for factor in batch.factors if _by_product(factor)]
-    at_once = max(1, LINES_AT_ONCE // (batch.projections * TOGETHER)) * TOGETHER if factors else mine.stop - mine.start
+    at_once = max(LINES, LINES_AT_ONCE // batch.projections // LINES * LINES)
     size = max(1, min(n, COLUMNS // batch.values.shape[1]) // TILE) * TILE
-    own = columns_for(batch, min(n, size)) if columns is None else columns
-    space = _space(own, at_once * batch.projections if factors else 0, counts.shape[1])
-    for first in range(0, n, size):
-        part = slice(first, min(first + size, n))
-        values, tiles = batch.values[part], -(-(part.stop - first) // TILE)
-        if columns is None:
-            fill(batch._replace(values=values), own, slice(0, len(values)))
-        else:
-            space = space._replace(columns=columns[first // TILE :])
-        for top in range(mine.start, mine.stop, at_once):
-            bottom = min(top + at_once, mine.stop)
-            for some in pairwise(range(tiles + 1)) if factors else [(0, tiles)]:
-                records = min(TILE, len(values) - some[0] * TILE)
-                for factor in factors:
-                    _multiply(batch, factor, top, bottom, space.columns[some[0], :, :records], space.products)
-                _walk(
-                    values, times[part], batch, cells, places, table, counts, (top, bottom), some, space,
-                    lines, out.reshape(-1), out.shape[1], start + first,
-                )  # fmt: skip
+    space = _space(batch, columns, min(n, size), at_once, counts.shape[1])
+    _walk(
+        batch.values, times, batch, cells, places, table, counts, (mine.start, mine.stop), size, at_once, space,
+        lines, out.reshape(-1), out.shape[1], start,
+    )  # fmt: skip
     if not lines.size:
         _exchange(batch, cells, places, table, counts, mine.start, mine.stop, False)
-
-
-def _by_product(factor: np.ndarray) -> bool:
-    """Whether a matrix product projects the factor's columns."""
-    family = factor[FAMILY]
-    return bool(family in (SIGN, FOLDED) or (family == FLOOR and factor[WIDTH] > FEW_COLUMNS))
-
-
-def _multiply(
-    batch: Batch, factor: np.ndarray, top: int, bottom: int, columns: np.ndarray, products: np.ndarray
-) -> None:
-    """All projections of one factor in the rows from `top` to `bottom`, row by row and hash by hash."""
-    rows, many = bottom - top, factor[HASHES] * factor[PROJECTIONS]
-    numbers, first = factor[HASHES] * factor[PARAMETERS], factor[PARAMETER]
-    lines = batch.single[top:bottom, first : first + numbers].reshape(rows * many, -1)
-    mine = columns[factor[FIRST_COLUMN] : factor[FIRST_COLUMN] + lines.shape[1]]
-    if many == batch.projections:
-        np.matmul(lines, mine, out=products[: len(lines), : mine.shape[1]])
-    else:
-        place = products[: rows * batch.projections].reshape(rows, -1, TILE)[:, :, : mine.shape[1]]
-        place[:, factor[PROJECTION] : factor[PROJECTION] + many] = (lines @ mine).reshape(rows, many, -1)
