@@ -267,7 +267,7 @@ def audit_mutant(
 ) -> Report:
     """Layers 1 and 2 on a mutant (or on "honest"): the audit of the real release path, vectorised."""
     found: list[Finding] = []
-    law = GAUSSIAN.name if delta else None  # also where Laplace noise is the quieter: a flaw of each law is to be caught
+    law = GAUSSIAN.name if delta else None  # also where Laplace noise is the quieter: flaws of both must be caught
     for shape in (SMALL, FULL):
         tables = example_tables(*shape, neighbors)
         calibration = calibrate(shape[0], epsilon=epsilon, delta=delta, neighbors=neighbors, mechanism=law)
