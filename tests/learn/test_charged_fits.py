@@ -60,7 +60,9 @@ def test_there_are_estimators_to_charge() -> None:
 def test_a_fit_is_one_entry_with_the_models_identity_and_claim(kind: Any, options: Any, tmp_path: Path) -> None:
     book = scumble.Ledger.create(tmp_path / "town.ledger")
     book.open_dataset("people", epsilon=1, delta=1e-5)
+    price = kind(**options).price()  # known before it sees data
     model = fitted(kind, options, ledger=book, dataset="people")
+    assert model.privacy_.epsilon <= price.epsilon and model.privacy_.delta <= price.delta
     (charge,) = book.account("people").charges
     assert charge.identity == model.identity_
     assert charge.cost in (Cost.of(model.privacy_), Cost.of(model.privacy_, rounded=False))
@@ -129,3 +131,4 @@ def test_unknown_labels_are_not_dropped_where_their_number_is_public() -> None:
     with pytest.raises(scumble.PrivacyError, match="unknown='drop' does not go with neighbors='replace'"):
         model.fit(X, y)
     assert not hasattr(model, "release_")
+

@@ -181,13 +181,13 @@ class PrivateEstimator(BaseEstimator):
 
     def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
         """One release of the records, for the whole budget."""
-        budget = self._budget()
+        budget = self.price()
         sketch = self._sketch(self._kernel(), X, budget)
         paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
         return release_disjoint([sketch.update(X)], budget, paid)[0]
 
-    def _budget(self) -> Budget:
-        """What one `fit` may cost."""
+    def price(self) -> Budget:
+        """What one `fit` costs at most, all its releases together: known before it sees data."""
         return Budget(self.epsilon, self.delta, self.neighbors, self.records_per_person)
 
     def _pay(self, claims: Sequence[PrivacyClaim], account: Account | None, *, counters: int) -> Prepaid:

@@ -168,7 +168,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y)
         X, y = self._labelled(X, y)
-        kernels, whole = self._kernels(), self._budget()
+        kernels, whole = self._kernels(), self.price()
         choosing = as_fraction("selection_share", self.selection_share) if self._selects(kernels) else Fraction(0)
         share = as_fraction("calibration_share", self.calibration_share) if self._calibrated() else Fraction(0)
         used = 1 if choosing else len(kernels)

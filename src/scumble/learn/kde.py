@@ -125,7 +125,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         kernels = [with_bandwidth(self._kernel(), b) for b in _distinct(self.bandwidths)]
         for kernel in kernels:
             self._require_integral(kernel)
-        budget = self._budget().split(len(kernels))[0]
+        budget = self.price().split(len(kernels))[0]
         sketches = [self._sketch(kernel, X, budget) for kernel in kernels]
         counters = sum(sketch.rows * sketch.buckets for sketch in sketches)
         paid = self._pay([budget.claim(sketch.rows) for sketch in sketches], account, counters=counters)

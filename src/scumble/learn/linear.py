@@ -124,7 +124,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
             design="orthogonal",
         )
         side = np.where(y == self.classes_[1], 1.0, -1.0)
-        budget = self._budget()
+        budget = self.price()
         paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
         (self.release_,) = release_disjoint([sketch.update(side[:, None] * self._extended(X))], budget, paid)
         self._learn()

@@ -120,10 +120,10 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         account = Account.of(ledger, dataset, part)
         X = self._begin(X)
         share = as_fraction("threshold_share", self.threshold_share)
-        sketch = self._sketch(self._kernel(), X, self._budget())
+        sketch = self._sketch(self._kernel(), X, self.price())
         if sketch.spec.layout.has_places:
             share *= 0
-        budget, counting = self._budget().share(1 - share, 1), self._budget().share(share, 0, count_share=0)
+        budget, counting = self.price().share(1 - share, 1), self.price().share(share, 0, count_share=0)
         claims = [budget.claim(sketch.rows), *([counting.claim(1)] if share else [])]
         paid = self._pay(claims, account, counters=sketch.rows * sketch.buckets + quantiles.MOST)
         (self.release_,) = release_disjoint([sketch.update(X)], budget, paid)

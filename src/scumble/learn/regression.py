@@ -143,8 +143,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         kernel = self._kernel()
         require_kernel(kernel, (FoldedKernel,), "Regression")
         y = np.clip(y, low, high)
-        share = MEAN_SHARE if self._budget().pure else Fraction(0)
-        budget, mean_budget = self._budget().share(1 - share, 1), self._budget().share(share)
+        share = MEAN_SHARE if self.price().pure else Fraction(0)
+        budget, mean_budget = self.price().share(1 - share, 1), self.price().share(share)
         many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
         rows = self.rows or (many if self.delta > 0.0 else LAPLACE_ROWS)
         sketch = Sketch(
