@@ -44,8 +44,8 @@ def exact_density(kernel: scumble.Kernel, X: np.ndarray, Q: np.ndarray) -> np.nd
 def paper(kernel: scumble.Kernel, X: np.ndarray, Q: np.ndarray, epsilon: float, rows: int, seed: int) -> np.ndarray:
     """Algorithms 1 and 2 to the letter, from the exact counters; for comparison only."""
     sketch = scumble.Sketch(kernel, X.shape[1], rows=rows, buckets=1024, seed=seed, design="iid").update(X)
-    noise = np.random.default_rng(seed).laplace(0.0, rows / epsilon, sketch._counts.shape)
-    noisy = np.floor(sketch._counts + noise)
+    noise = np.random.default_rng(seed).laplace(0.0, rows / epsilon, sketch.secret.counts.shape)
+    noisy = np.floor(sketch.secret.counts + noise)
     parts, _ = sketch.spec.layout.read(Q, invalid="error")
     from scumble.counting import cpu
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tables.coverage import coverage
-from benchmarks.tables.data import KNOWN, Table, load, made_up
+from benchmarks.tables.data import KNOWN, Table, load, synthetic
 from benchmarks.tables.protocol import conjunctions, group_means, learnt, questions, variation
 from benchmarks.tables.releasing import budget, independent, joint, per_class
 from scumble.views.fitting import one_thread
 from scumble.views.mixture import Mixture
 
 BUDGETS = ((1.0, 1e-6), (1.0, 0.0))
-MADE_UP = ("chain", "interactions", "curved", "independent")
+SYNTHETIC = ("chain", "interactions", "curved", "independent")
 
 
 def accuracy(name: str, folder: Path) -> None:
@@ -62,7 +62,7 @@ def intervals(names: list[str], folder: Path) -> None:
     print("| table | ε, δ | held | of 1, 2, 3, 4 columns | median half-width | first answer | later ones |")
     print("|---|---|---|---|---|---|---|")
     for name in names:
-        table = made_up(name, 30_000, 7) if name in MADE_UP else load(name, folder).split()[0]
+        table = synthetic(name, 30_000, 7) if name in SYNTHETIC else load(name, folder).split()[0]
         for epsilon in (0.1, 1.0, 3.0):
             for delta in (1e-6, 0.0):
                 found = coverage(table, budget(epsilon, delta), 1)
@@ -79,10 +79,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--only", choices=("accuracy", "intervals"))
-    parser.add_argument("--tables", nargs="+", choices=(*KNOWN, *MADE_UP))
+    parser.add_argument("--tables", nargs="+", choices=(*KNOWN, *SYNTHETIC))
     chosen = parser.parse_args()
     there = [name for name in KNOWN if any((chosen.data / (name + end)).exists() for end in (".parquet", ".csv"))]
-    names = chosen.tables or [*there, *MADE_UP]
+    names = chosen.tables or [*there, *SYNTHETIC]
     if chosen.only != "intervals":
         for name in names:
             if name in KNOWN:

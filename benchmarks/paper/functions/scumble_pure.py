@@ -43,7 +43,7 @@ class Scumble(Method):
     def publish(self, summary: Summary, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
         """The noise comes from the operating system and cannot be seeded: `rng` plays no part."""
         sketch = scumble.Sketch.from_spec(summary.sketch.spec)
-        sketch._counts += summary.sketch._counts  # as if counted anew: a sketch is released once; here are many draws
+        sketch.secret.counts += summary.sketch.secret.counts  # as if counted anew: there are many draws here
         return self._answer(sketch, epsilon, summary.bounds)
 
     def release(
