@@ -193,7 +193,10 @@ def encoded(name: str, frame: Any, known: dict[str, Number | None], target: str)
     return Table(name, names, tuple(columns), tuple(values), np.stack(codes, 1).astype(np.int64), names.index(target))
 
 
-def synthetic(name: str, rows: int, seed: int, kinds: Sequence[int] = (2, 5, 12, 40, -60, -60, -30, 8, 3, -99)) -> Table:
+KINDS = (2, 5, 12, 40, -60, -60, -30, 8, 3, -99)
+
+
+def synthetic(name: str, rows: int, seed: int, kinds: Sequence[int] = KINDS) -> Table:
     """A synthetic mixed table; negative kinds are numbers. Structures differ on purpose from mixtures of products."""
     generator = np.random.default_rng(seed)
     hidden = generator.standard_normal((rows, 3))
