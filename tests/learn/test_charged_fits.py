@@ -131,4 +131,3 @@ def test_unknown_labels_are_not_dropped_where_their_number_is_public() -> None:
     with pytest.raises(scumble.PrivacyError, match="unknown='drop' does not go with neighbors='replace'"):
         model.fit(X, y)
     assert not hasattr(model, "release_")
-
