@@ -14,7 +14,7 @@ import scumble
 from scumble.bundle import Bundle
 from scumble.explore import Exhibit
 from scumble.explore.openapi import description
-from scumble.learn import PrivateKDEClassifier, PrivateLinearRegression, models
+from scumble.learn import PrivateKDEClassifier, PrivateLinearRegression, models, saving
 
 RNG = np.random.default_rng(4)
 X, LABELS = RNG.uniform(0.0, 9.0, (613, 2)), RNG.choice(["a", "b"], 613)
@@ -44,7 +44,7 @@ LIVE: dict[str, Callable[[], Any]] = {
 def from_its_file(live: Any) -> Any:
     if isinstance(live, scumble.Release | Bundle):
         return type(live).from_bytes(live.to_bytes())
-    return models.from_bytes(models.to_bytes(live))
+    return models.from_bytes(saving.to_bytes(live))
 
 
 @pytest.mark.parametrize("what", LIVE)

@@ -260,7 +260,7 @@ def test_the_number_of_records_is_used_only_where_it_is_public(table: np.ndarray
 
 def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> None:
     from scumble.bundle import Bundle
-    from scumble.learn import models
+    from scumble.learn import models, saving
 
     release = learn.PrivateKDE(bounds=(0, 10), rows=8, buckets=16).fit(table).release_
     arrays: dict[str, np.ndarray] = {}
@@ -274,7 +274,7 @@ def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> Non
         "kernel": scumble.EuclideanKernel(2.0),
         "bundle": Bundle({"x": release, "y": release}, label="kind"),
     }
-    encoded = models._encode(values, arrays)
+    encoded = saving.encode(values, arrays)
     box = scumble.files.from_bytes(scumble.files.to_bytes("model", {"v": encoded}, arrays), expect="model")
     found = models._decode(box.metadata["v"], box)
     assert found["numbers"][:6] == [1, 2.5, 0.5, 3, True, None] and np.isnan(found["numbers"][6])
@@ -283,14 +283,14 @@ def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> Non
     np.testing.assert_array_equal(found["keys"][2].counts, release.counts)
     assert found["bundle"].classes == ("x", "y") and found["bundle"].label == "kind"
     with pytest.raises(scumble.ParameterError, match="set"):
-        models._encode({1, 2}, {})
+        saving.encode({1, 2}, {})
 
 
 def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) -> None:
-    from scumble.learn import models
+    from scumble.learn import models, saving
 
     model = learn.PrivateKDE(bounds=(0, 10), rows=8, buckets=16).fit(table)
-    metadata, arrays = models._contents(model)
+    metadata, arrays = saving.contents(model)
     for change in (
         {"estimator": "os.system"},
         {"estimator": "load"},
@@ -301,7 +301,7 @@ def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) 
         bad = scumble.files.to_bytes("model", {**metadata, **change}, arrays)
         with pytest.raises((scumble.CorruptFileError, scumble.ForeignFileError)):
             models.from_bytes(bad)
-    assert isinstance(models.from_bytes(models.to_bytes(model)), learn.PrivateKDE)
+    assert isinstance(models.from_bytes(saving.to_bytes(model)), learn.PrivateKDE)
 
 
 def test_bounds_and_default_kernel() -> None:

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.cli.arguments import bounds_for, require
     from scumble.cli.output import check_out, say
-    from scumble.learn import models
+    from scumble.learn import saving
     from scumble.learn.estimators import TASKS
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
         model.before_charge = place.reserve
         model.fit(X, y, ledger=args.ledger, dataset=args.dataset, part=args.part)
         with Unbroken():
-            place.fill(models.to_bytes(model))
+            place.fill(saving.to_bytes(model))
             place.take_name()
     finally:
         place.close()

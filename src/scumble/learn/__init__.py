@@ -21,7 +21,8 @@ What they share::
     estimators.py       the list of all of them
     reading.py          records and targets, as scumble's tables read them
     targets.py          labels and targets: what about them is public
-    models.py           fitted estimators in files
+    saving.py           fitted estimators written to files
+    models.py           and read from them
     sampling.py         `sample`: synthetic records from a release
     refining.py         `refine`: sharper answers from hashed rows
     erm.py              `minimize`: any loss that is a collision probability

@@ -347,10 +347,10 @@ class PrivateEstimator(BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file, atomically: parameters, what was learnt, the releases. No pickle."""
-        from scumble.learn import models
+        from scumble.learn import saving
 
         check_is_fitted(self)
-        models.save(self, path)
+        saving.save(self, path)
 
     # ---- to look at ----
 

@@ -17,46 +17,21 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
 from scumble import files
 from scumble.bundle import Bundle
 from scumble.checks import sides
-from scumble.errors import CorruptFileError, ForeignFileError, ParameterError
+from scumble.errors import CorruptFileError, ForeignFileError
 from scumble.kernels import Kernel
 from scumble.learn.estimators import HOMES
+from scumble.learn.saving import ALWAYS, Estimator, contents
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
 
-_ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
-
-
-class Estimator(Protocol):
-    """An estimator, as far as its file needs to know it."""
-
-    _learnt: ClassVar[tuple[str, ...]]
-    bounds_: Any
-    n_features_in_: int
-
-    @property
-    def privacy_(self) -> Any:
-        """What one fit promises."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's parameters."""
-
-
-def save(model: Estimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator."""
-    files.write(path, "model", *_contents(model))
-
-
-def to_bytes(model: Estimator) -> bytes:
-    """The bytes that `save` would write."""
-    return files.to_bytes("model", *_contents(model))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -69,18 +44,6 @@ def from_bytes(data: bytes) -> Any:
     return from_container(files.from_bytes(data, expect="model"))
 
 
-def _contents(model: Estimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    arrays: dict[str, np.ndarray] = {}
-    held = ("release_", "releases_", *_ALWAYS, *model._learnt)
-    learnt = {name: vars(model)[name] for name in dict.fromkeys(held) if name in vars(model)}
-    metadata = {
-        "estimator": type(model).__name__,
-        "parameters": _encode(model.get_params(deep=False), arrays),
-        "learnt": _encode(learnt, arrays),
-    }
-    return metadata, arrays
-
-
 def from_container(container: files.Container) -> Any:
     """An estimator out of a file's content; what does not fit together is refused."""
     try:
@@ -88,7 +51,7 @@ def from_container(container: files.Container) -> Any:
         kind = _class_of(name)
         parameters = _decode(container.metadata["parameters"], container)
         learnt = _decode(container.metadata["learnt"], container)
-        allowed = {"release_", "releases_", *_ALWAYS, *kind._learnt}
+        allowed = {"release_", "releases_", *ALWAYS, *kind._learnt}
         if not set(learnt) <= allowed:
             raise CorruptFileError(f"The model holds attributes that {name} does not have.")
         model = kind(**parameters)
@@ -132,7 +95,7 @@ def _require_answers(model: Estimator) -> None:
                     if hasattr(model, name):
                         getattr(model, name)(np.tile(middle, (rows, 1)))
             model.privacy_.to_dict()
-            _contents(model)
+            contents(model)
     except Exception as problem:
         raise CorruptFileError(
             f"The model in the file cannot answer: {type(problem).__name__}. "
@@ -150,55 +113,6 @@ def _class_of(name: object) -> type[Estimator]:
 
 
 # ---- values that JSON does not know ----
-
-
-def _encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
-    if value is None or isinstance(value, bool | str):
-        return str(value) if isinstance(value, str) else value
-    if isinstance(value, np.generic):
-        return _encode(value.item(), arrays)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if np.isfinite(value) else {"@float": str(float(value))}
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, arrays)
-    if isinstance(value, list):
-        return [_encode(item, arrays) for item in value]
-    if isinstance(value, tuple):
-        return {"@tuple": [_encode(item, arrays) for item in value]}
-    if isinstance(value, dict):
-        if all(isinstance(key, str) and not key.startswith("@") for key in value):
-            return {key: _encode(item, arrays) for key, item in value.items()}
-        return {"@pairs": [[_encode(key, arrays), _encode(item, arrays)] for key, item in value.items()]}
-    if isinstance(value, Kernel):
-        return {"@kernel": value.to_dict()}
-    if isinstance(value, Release):
-        return {"@release": {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
-    if isinstance(value, Bundle):
-        parts = [[_encode(name, arrays), _encode(release, arrays)] for name, release in value.items()]
-        return {"@bundle": {"parts": parts, "label": value.label, "extra": value.extra}}
-    raise ParameterError(
-        f"A model cannot be saved with a {type(value).__name__} in it. Hint: pass plain values and kernels."
-    )
-
-
-def _encode_array(value: np.ndarray, arrays: dict[str, np.ndarray]) -> Any:
-    if value.dtype.kind in "OU":
-        return {"@texts": [_encode(item, arrays) for item in value.tolist()], "object": value.dtype.kind == "O"}
-    if value.dtype.kind == "b":
-        return {"@array": _keep(value.astype(np.uint8), arrays), "bool": True}
-    if value.dtype.kind in "iu" and value.dtype != np.uint64:
-        value = value.astype(np.int64)
-    elif value.dtype.kind == "f":
-        value = value.astype(np.float64)
-    return {"@array": _keep(value, arrays)}
-
-
-def _keep(value: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
-    name = f"a{len(arrays)}"
-    arrays[name] = value
-    return name
 
 
 def _decode(value: object, container: files.Container) -> Any:

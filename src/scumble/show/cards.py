@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import html as markup
 import textwrap
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from scumble.privacy.laws import LAWS
-from scumble.show.shown import Shown, ShownByClass
+from scumble.show.shown import Shown, ShownByClass, ShownTable
 from scumble.show.wording import promise, protected
-
-if TYPE_CHECKING:
-    from scumble.tabular.release import TableRelease
 
 WIDTH = 100
 
 
-def facts(found: Shown | ShownByClass | TableRelease) -> dict[str, Any]:
+def facts(found: Shown | ShownByClass | ShownTable) -> dict[str, Any]:
     """Everything on the card, as JSON values."""
     if _is_table(found):
         from scumble.show import tablecards
@@ -83,7 +80,7 @@ def expected_error(release: Shown) -> dict[str, float]:
     return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
 
 
-def card(found: Shown | ShownByClass | TableRelease, title: str) -> str:
+def card(found: Shown | ShownByClass | ShownTable, title: str) -> str:
     """The card as text."""
     out = [f"{title}: a private release", "─" * WIDTH]
     for name, text in lines(found):
@@ -111,7 +108,7 @@ def html(title: str, rows: list[tuple[str, str]]) -> str:
     )
 
 
-def release_html(found: Shown | ShownByClass | TableRelease) -> str:
+def release_html(found: Shown | ShownByClass | ShownTable) -> str:
     """The card of a release or a bundle."""
     return html(
         "Private releases, one per class" if isinstance(found, ShownByClass) else "A private release", lines(found)
@@ -136,7 +133,7 @@ def estimator_html(model: Any) -> str:
     return html(f"{type(model).__name__}: fitted; it holds no record", rows)
 
 
-def lines(found: Shown | ShownByClass | TableRelease) -> list[tuple[str, str]]:
+def lines(found: Shown | ShownByClass | ShownTable) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     if _is_table(found):
         from scumble.show import tablecards
@@ -171,7 +168,7 @@ def lines(found: Shown | ShownByClass | TableRelease) -> list[tuple[str, str]]:
     return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]
 
 
-def _is_table(found: Any) -> TypeGuard[TableRelease]:
+def _is_table(found: Any) -> TypeGuard[ShownTable]:
     return hasattr(found, "views")
 
 

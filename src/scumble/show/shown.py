@@ -91,3 +91,53 @@ class ShownByClass(Protocol):
 
     def items(self) -> ItemsView[Any, Any]:
         """Classes and releases."""
+
+
+class ShownTable(Protocol):
+    """The release of a table."""
+
+    @property
+    def _answers(self) -> Any: ...
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What it promises."""
+
+    @property
+    def schema(self) -> Any:
+        """The columns."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names."""
+
+    @property
+    def target(self) -> str | None:
+        """The column whose classes have views of their own, or None."""
+
+    @property
+    def views(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each cross-table that was measured."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The noisy counters."""
+
+    @property
+    def variances(self) -> tuple[float, ...]:
+        """The variance of the noise on each counter, for each view."""
+
+    @property
+    def noisy_count(self) -> int | None:
+        """The number of records with noise of its own, or None."""
+
+    @property
+    def count_variance(self) -> float:
+        """The variance of that noise."""
+
+    @property
+    def identity(self) -> str:
+        """Its UUID."""
+
+    def histogram(self, column: str, bins: Any = None) -> Any:
+        """A column's bins, with errors."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scumble.privacy.laws import LAWS
+from scumble.show.shown import ShownTable
 from scumble.show.wording import promise, protected
 
-if TYPE_CHECKING:
-    from scumble.tabular.release import TableRelease
 
-
-def facts(release: TableRelease) -> dict[str, Any]:
+def facts(release: ShownTable) -> dict[str, Any]:
     """Everything on the card, as JSON values."""
     claim, total = release.privacy, release._answers.total
     deviations = [math.sqrt(variance) for variance in release.variances]
@@ -38,7 +36,7 @@ def facts(release: TableRelease) -> dict[str, Any]:
     }
 
 
-def lines(release: TableRelease) -> list[tuple[str, str]]:
+def lines(release: ShownTable) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     data = facts(release)
     pairs = sum(len(view) > 1 + (release.target is not None) for view in release.views)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scumble.show.plots import INK, SECOND, new_figure, plain
-
-if TYPE_CHECKING:
-    from scumble.tabular.release import TableRelease
+from scumble.show.shown import ShownTable
 
 ACROSS = 3
 BARS = 24
 
 
-def marginals(release: TableRelease, columns: Iterable[str] | None = None) -> Any:
+def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     """A histogram for each column; the lines on the bars are intervals."""
     names = list(release.columns if columns is None else columns)
     across = min(ACROSS, len(names))

@@ -95,9 +95,9 @@ def public_bytes(thing: Any) -> bytes:
         return thing.encode()
     if isinstance(thing, Release | Bundle | TableRelease):
         return thing.to_bytes()
-    from scumble.learn import models
+    from scumble.learn import saving
 
-    return models.to_bytes(thing) + b"".join(_learnt(thing))
+    return saving.to_bytes(thing) + b"".join(_learnt(thing))
 
 
 def _learnt(model: Any) -> Iterator[bytes]:
