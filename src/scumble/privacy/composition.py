@@ -11,26 +11,79 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from scumble.errors import MergeError, ParameterError
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import float_up
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.laws import LAWS
-from scumble.privacy.sensitivity import unit_of
-
-if TYPE_CHECKING:
-    from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.sensitivity import Moves, Scales, unit_of
 
 MERGED = "merged"
 """The mechanism of a claim that is made of others."""
+
+
+class Promise(Protocol):
+    """A claim (:class:`scumble.privacy.PrivacyClaim`), as far as adding it to others needs to know it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def epsilon(self) -> float:
+        """ε."""
+
+    @property
+    def delta(self) -> float:
+        """δ."""
+
+    @property
+    def rho(self) -> float | None:
+        """ρ, where it is known."""
+
+    @property
+    def neighbors(self) -> str:
+        """What differs between two tables."""
+
+    @property
+    def records_per_person(self) -> int:
+        """The most records that one person may own."""
+
+    @property
+    def mechanism(self) -> str:
+        """The law of the noise, or "merged"."""
+
+    @property
+    def combination(self) -> str:
+        """How its parts were put together, or "single"."""
+
+    @property
+    def parts(self) -> tuple[Promise, ...]:
+        """The claims that it is made of."""
+
+    @property
+    def custodians(self) -> int | None:
+        """How many made the noise together, or None."""
+
+    @property
+    def moves(self) -> Moves:
+        """How far one person can move the release."""
+
+    @property
+    def scales(self) -> Scales:
+        """The exact scales of its noise."""
+
+    def equivalent(self, delta: float) -> float:
+        """The ε of the same release at another δ."""
+
+
+Claim = TypeVar("Claim", bound=Promise)
 
 HOW = {"rho": "added up by ρ"} | {law.family.lower(): f"{law.family} noise added up exactly" for law in LAWS.values()}
 """How a sum of releases became less than the sum of their ε, in words."""
 
 
-def disjoint(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
+def disjoint(claims: Iterable[Claim]) -> Claim:
     """The claim of several releases where each *person* is in at most one: the largest of their costs.
 
     Parallel composition (McSherry 2009). Under ``neighbors="replace"`` it holds only if the part to which
@@ -40,7 +93,7 @@ def disjoint(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     return found[0] if len(found) == 1 else _disjoint(found)
 
 
-def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
+def overlapping(claims: Iterable[Claim]) -> Claim:
     """The claim of several releases that may all contain the same person: the costs add up.
 
     The δ add up, and ε is the least of three, all of them proven (calibration.proof.md, *Merging*): the sum of the ε
@@ -56,7 +109,7 @@ def overlapping(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
     return found[0] if len(found) == 1 else _overlapping(found)
 
 
-def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
+def of_disjoint_records(claims: Iterable[Claim]) -> Claim:
     """The claim of several releases that have no *record* in common.
 
     A record is in one of them: where records are protected, the cost is the largest of theirs. A person may have
@@ -69,7 +122,7 @@ def of_disjoint_records(claims: Iterable[PrivacyClaim]) -> PrivacyClaim:
 # -- reading a merged claim -------------------------------------------------------------------
 
 
-def curve(merged: PrivacyClaim, delta: float) -> float:
+def curve(merged: Claim, delta: float) -> float:
     """The least ε that is proven for all parts together at δ."""
     parts = merged.parts
     if merged.combination == "disjoint":
@@ -79,14 +132,14 @@ def curve(merged: PrivacyClaim, delta: float) -> float:
     return min(apart, _tightest(parts, delta)[0])
 
 
-def way(merged: PrivacyClaim) -> str:
+def way(merged: Claim) -> str:
     """How the costs of the parts became one: "largest", "sum", "rho" or the family of a law."""
     if merged.combination == "disjoint":
         return "largest"
     return "sum" if merged.epsilon >= _sum_of_epsilons(merged.parts) else _tightest(merged.parts, merged.delta)[1]
 
 
-def follows(merged: PrivacyClaim) -> bool:
+def follows(merged: Claim) -> bool:
     """Whether a stored claim promises what its parts promise together, and no more."""
     if merged.combination == "disjoint":
         return merged == _disjoint(merged.parts)
@@ -100,7 +153,7 @@ def follows(merged: PrivacyClaim) -> bool:
 # -- arithmetic -------------------------------------------------------------------------------
 
 
-def _compatible(claims: Iterable[PrivacyClaim]) -> tuple[PrivacyClaim, ...]:
+def _compatible(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     found = tuple(claims)
     if not found:
         raise ParameterError("`claims` must hold at least one claim, got none.")
@@ -110,7 +163,7 @@ def _compatible(claims: Iterable[PrivacyClaim]) -> tuple[PrivacyClaim, ...]:
     return found
 
 
-def _disjoint(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
+def _disjoint(claims: tuple[Claim, ...]) -> Claim:
     # The largest does not care for repeats: a thousand equal parts stay one.
     parts = tuple(dict.fromkeys(_flat(claims, "disjoint")))
     rhos = [part.rho for part in parts if part.rho is not None]
@@ -123,7 +176,7 @@ def _disjoint(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
     )
 
 
-def _overlapping(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
+def _overlapping(claims: tuple[Claim, ...]) -> Claim:
     plain = _plain_sum(claims)
     if not plain.delta:
         return plain
@@ -132,7 +185,7 @@ def _overlapping(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
 
 
 @lru_cache(maxsize=256)
-def _tightest(parts: tuple[PrivacyClaim, ...], delta: float) -> tuple[float, str]:
+def _tightest(parts: tuple[Claim, ...], delta: float) -> tuple[float, str]:
     """The least ε of all parts together at this δ, by ρ or with one law's noise as one mechanism; and which of them."""
     ways = [(math.inf, "sum")]
     rhos = [part.rho for part in parts]
@@ -155,7 +208,7 @@ ROOM = 1e-7
 """How much larger the claim is than what was found: a reader's arithmetic may differ in the last digits."""
 
 
-def _plain_sum(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
+def _plain_sum(claims: tuple[Claim, ...]) -> Claim:
     """Basic composition (Dwork et al. 2006): ε, δ and ρ each add up."""
     parts = _flat(claims, "overlapping")
     rhos = [Fraction(part.rho) for part in parts if part.rho is not None]
@@ -168,22 +221,23 @@ def _plain_sum(claims: tuple[PrivacyClaim, ...]) -> PrivacyClaim:
     )
 
 
-def _sum_of_epsilons(parts: tuple[PrivacyClaim, ...]) -> float:
+def _sum_of_epsilons(parts: tuple[Claim, ...]) -> float:
     return float_up(sum((Fraction(part.epsilon) for part in parts), Fraction(0)))
 
 
-def _flat(claims: tuple[PrivacyClaim, ...], combination: str) -> tuple[PrivacyClaim, ...]:
+def _flat(claims: tuple[Claim, ...], combination: str) -> tuple[Claim, ...]:
     """Claims merged in the same way before are taken apart again: merging is associative."""
-    return tuple(part for claim in claims for part in (claim.parts if claim.combination == combination else (claim,)))
+    found: list[Claim] = []
+    for claim in claims:
+        found += claim.parts if claim.combination == combination else (claim,)  # type: ignore[arg-type]
+    return tuple(found)
 
 
-def _merged(
-    parts: tuple[PrivacyClaim, ...], combination: str, *, epsilon: float, delta: float, rho: float | None
-) -> PrivacyClaim:
+def _merged(parts: tuple[Claim, ...], combination: str, *, epsilon: float, delta: float, rho: float | None) -> Claim:
     # A person is protected everywhere only with as many records as every part allows.
     people = min(part.records_per_person for part in parts)
-    claim = type(parts[0])  # not imported: claims read their own sums with the help of this module
-    return claim(
+    # Claims are not imported here: they read their own sums with the help of this module.
+    return type(parts[0])(  # type: ignore[call-arg]
         epsilon=epsilon,
         delta=delta,
         rho=rho,
