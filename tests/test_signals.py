@@ -410,7 +410,11 @@ def test_every_stop_behaves_as_ctrl_c(
 
     monkeypatch.setattr(scumble.Sketch, "update", hit)
     words = ["build", "q.csv", *SIZE, "--epsilon", "1", "--checkpoint", "c.secret", "--out", "r.scumble"]
-    assert main(words) == code
+    before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    try:  # under nohup a hangup is ignored, and stays so
+        assert main(words) == code
+    finally:
+        signal.signal(number, before)
     err = capsys.readouterr().err
     assert "Run the same command again to go on" in err and err.count("\n") == 1
     assert json.dumps(files.read("c.secret", expect="checkpoint").metadata["rows"]) == "60"

@@ -92,7 +92,7 @@ def _register() -> None:
         for k in range(2):
             mine = [record for record in table if sum(repr(record["y"]).encode()) % 2 == k]
             _arrive(stream, mine, folder, k)
-            releases.append(stream.release(mu=0.2) if k else stream.release(rho=0.02))
+            releases.append(stream.release(mu=0.2, delta=1e-5) if k else stream.release(rho=0.02))
         # Periods have no record in common: one claim covers both.
         return [release.to_bytes() for release in releases] + [releases[0].privacy]
 
