@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import measured
 from benchmarks.tables.protocol import questions
-from scumble.views.budgeting import Budget
+from scumble.views.budgeting import Noise
 from scumble.views.intervals import Reading
 
 NORMAL = 1.96
@@ -30,7 +30,7 @@ class Covered:
     """Seconds per answer after that."""
 
 
-def coverage(table: Table, spend: Budget, seed: int, number: int = 300) -> Covered:
+def coverage(table: Table, spend: Noise, seed: int, number: int = 300) -> Covered:
     """Release once, ask `number` questions."""
     evidence = measured(table.codes, table.columns, spend)
     begun = time.perf_counter()

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from scumble.privacy.noise import discrete_gaussian, discrete_laplace, gaussian_variance, laplace_variance
-from scumble.views.budgeting import COUNT_SHARE, Budget, Plan, plan
+from scumble.views.budgeting import COUNT_SHARE, Noise, Plan, plan
 from scumble.views.evidence import Evidence, View
 from scumble.views.fitting import fitted
 from scumble.views.grouping import Column, groups
@@ -21,7 +21,7 @@ CHOOSING = 0.1
 """The share of a round that pays for the choice (AIM: McKenna, Mullins, Sheldon & Miklau 2022)."""
 
 
-def noisy(counts: np.ndarray, budget: Budget, share: float) -> tuple[np.ndarray, float]:
+def noisy(counts: np.ndarray, budget: Noise, share: float) -> tuple[np.ndarray, float]:
     """Counts with noise, and its variance."""
     scale = budget.scale_at(share)
     if budget.law == "laplace":
@@ -29,7 +29,7 @@ def noisy(counts: np.ndarray, budget: Budget, share: float) -> tuple[np.ndarray,
     return counts + discrete_gaussian(scale, counts.shape), gaussian_variance(scale)
 
 
-def measured(codes: np.ndarray, columns: tuple[Column, ...], budget: Budget) -> Evidence:
+def measured(codes: np.ndarray, columns: tuple[Column, ...], budget: Noise) -> Evidence:
     """Count, then singles, then groups, then pairs."""
     total, variance = noisy(np.array(len(codes)), budget, COUNT_SHARE)
     views = [View((), np.asarray(total, float), variance)]
@@ -46,7 +46,7 @@ def measured(codes: np.ndarray, columns: tuple[Column, ...], budget: Budget) -> 
     return _chosen_pairs(codes, evidence, budget, chosen)
 
 
-def _all_pairs(codes: np.ndarray, evidence: Evidence, budget: Budget, chosen: Plan) -> Evidence:
+def _all_pairs(codes: np.ndarray, evidence: Evidence, budget: Noise, chosen: Plan) -> Evidence:
     pairs = list(itertools.combinations(range(len(evidence.columns)), 2))
     sizes = evidence.sizes
     views = list(evidence.views)
@@ -56,7 +56,7 @@ def _all_pairs(codes: np.ndarray, evidence: Evidence, budget: Budget, chosen: Pl
     return Evidence(evidence.columns, evidence.groups, tuple(views))
 
 
-def _chosen_pairs(codes: np.ndarray, evidence: Evidence, budget: Budget, chosen: Plan) -> Evidence:
+def _chosen_pairs(codes: np.ndarray, evidence: Evidence, budget: Noise, chosen: Plan) -> Evidence:
     """Rounds of AIM: the exponential mechanism on the gain over the model so far, then that pair with noise."""
     left = {p: _counted(codes, evidence, p) for p in itertools.combinations(range(len(evidence.columns)), 2)}
     generator = np.random.default_rng()

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import measured
 from scumble.privacy.gaussian import analytic_gaussian_sigma
-from scumble.views.budgeting import Budget
+from scumble.views.budgeting import Noise
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import fitted
 from scumble.views.mixture import Mixture, labelled
@@ -23,14 +23,14 @@ class Released:
     model: Mixture
 
 
-def budget(epsilon: float, delta: float) -> Budget:
+def budget(epsilon: float, delta: float) -> Noise:
     """Laplace noise with ε alone, Gaussian noise with a δ."""
     if not delta:
-        return Budget("laplace", 1 / epsilon)
-    return Budget("gaussian", analytic_gaussian_sigma(epsilon, delta))
+        return Noise("laplace", 1 / epsilon)
+    return Noise("gaussian", analytic_gaussian_sigma(epsilon, delta))
 
 
-def joint(table: Table, spend: Budget, seed: int) -> Released:
+def joint(table: Table, spend: Noise, seed: int) -> Released:
     """One set of views of all columns."""
     evidence = measured(table.codes, table.columns, spend)
     return Released((evidence,), fitted(evidence, seed))
@@ -42,7 +42,7 @@ def independent(evidence: Evidence) -> Mixture:
     return Mixture(np.ones(1), tuple((c / c.sum())[None] for c in counts))
 
 
-def per_class(table: Table, spend: Budget, seed: int) -> Released:
+def per_class(table: Table, spend: Noise, seed: int) -> Released:
     """One set of views of the other columns per class. Classes are disjoint, so each has the whole budget."""
     others = [j for j in range(len(table.columns)) if j != table.target]
     parts = []

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scumble.errors import ParameterError
-from scumble.views.budgeting import ADAPTIVE_FROM, COUNT_SHARE, Budget, plan
+from scumble.views.budgeting import ADAPTIVE_FROM, COUNT_SHARE, Noise, plan
 
 laws = st.sampled_from(["laplace", "gaussian"])
 sizes = st.lists(st.integers(1, 500), min_size=2, max_size=8)
@@ -16,7 +16,7 @@ sizes = st.lists(st.integers(1, 500), min_size=2, max_size=8)
 
 @given(laws, sizes, st.integers(0, 10**6))
 def test_no_other_shares_err_less(law: str, cells: list[int], seed: int) -> None:
-    budget = Budget(law, 3.0)  # type: ignore[arg-type]
+    budget = Noise(law, 3.0)  # type: ignore[arg-type]
     best = budget.shares(cells, 0.8)
     assert best.sum() == pytest.approx(0.8)
     other = 0.8 * np.random.default_rng(seed).dirichlet(np.ones(len(cells)))
@@ -30,7 +30,7 @@ def test_no_other_shares_err_less(law: str, cells: list[int], seed: int) -> None
 @given(laws, st.floats(0.01, 100), st.lists(st.floats(0.01, 1), min_size=1, max_size=9))
 def test_shares_spend_the_budget(law: str, scale: float, parts: list[float]) -> None:
     """Σ 1/b_r = ε, or Σ 1/σ_r² = 1/σ²."""
-    budget = Budget(law, scale)  # type: ignore[arg-type]
+    budget = Noise(law, scale)  # type: ignore[arg-type]
     shares = np.array(parts) / sum(parts)
     power = 1 if law == "laplace" else 2
     assert sum(budget.scale_at(t) ** -power for t in shares) == pytest.approx(scale**-power)
@@ -38,26 +38,26 @@ def test_shares_spend_the_budget(law: str, scale: float, parts: list[float]) -> 
 
 @given(laws, st.floats(0.01, 1000), st.floats(-100, 1e9), st.integers(1, 100))
 def test_a_plan_spends_no_more_than_there_is(law: str, scale: float, count: float, columns: int) -> None:
-    chosen = plan(count, columns, Budget(law, scale))  # type: ignore[arg-type]
+    chosen = plan(count, columns, Noise(law, scale))  # type: ignore[arg-type]
     assert chosen.singles + chosen.pairs + COUNT_SHARE <= 1 + 1e-12
     assert (chosen.choice == "singles") == (chosen.pairs == 0) == (chosen.rounds == 0)
     assert chosen.rounds <= columns * (columns - 1) // 2
     if chosen.rounds:
         assert chosen.levels >= ADAPTIVE_FROM
-        s = Budget(law, scale).deviation_at(chosen.pairs / chosen.rounds)  # type: ignore[arg-type]
+        s = Noise(law, scale).deviation_at(chosen.pairs / chosen.rounds)  # type: ignore[arg-type]
         assert chosen.bearable == pytest.approx((count / s) ** 0.5)
 
 
 def test_smaller_budgets_choose_and_then_give_up() -> None:
-    choices = [plan(40_000, 15, Budget("laplace", 1 / epsilon)).choice for epsilon in (1, 0.1, 0.001)]
+    choices = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).choice for epsilon in (1, 0.1, 0.001)]
     assert choices == ["all pairs", "adaptive", "singles"]
-    assert plan(40_000, 15, Budget("gaussian", 36.0)).choice == "all pairs"
-    assert plan(40_000, 15, Budget("laplace", 1.0)).singles < plan(40_000, 15, Budget("laplace", 4.0)).singles
+    assert plan(40_000, 15, Noise("gaussian", 36.0)).choice == "all pairs"
+    assert plan(40_000, 15, Noise("laplace", 1.0)).singles < plan(40_000, 15, Noise("laplace", 4.0)).singles
 
 
 def test_senseless_budgets_are_refused() -> None:
     with pytest.raises(ParameterError, match="law"):
-        Budget("uniform", 1.0)  # type: ignore[arg-type]
+        Noise("uniform", 1.0)  # type: ignore[arg-type]
     for scale in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ParameterError, match="scale"):
-            Budget("laplace", scale)
+            Noise("laplace", scale)

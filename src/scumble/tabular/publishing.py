@@ -96,13 +96,13 @@ def shares_of(spec: TableSpec, budget: Budget, n: int | None = None) -> list[Fra
     return [*map(_simple, own), *map(_simple, law.shares(cells, planned.pairs))]
 
 
-def alone(budget: Budget, rows: int) -> budgeting.Budget:
+def alone(budget: Budget, rows: int) -> budgeting.Noise:
     """The budget as one view alone would have it, with noise of the law that so many rows get."""
     calibration = replace(budget, count_share=0).calibrate(rows)
     scale = float(calibration.counter_scale)
-    if "gaussian" in calibration.claim.mechanism:
-        return budgeting.Budget("gaussian", scale / math.sqrt(rows))
-    return budgeting.Budget("laplace", scale / rows)
+    if calibration.law.pure:
+        return budgeting.Noise("laplace", scale / rows)
+    return budgeting.Noise("gaussian", scale / math.sqrt(rows))
 
 
 def grouped_by(spec: TableSpec, public: PublishedRows, budget: Budget, shares: Sequence[Fraction]) -> Grouped:

@@ -53,8 +53,8 @@ ROUNDS_PER_COLUMN = 1.5
 
 
 @dataclass(frozen=True)
-class Budget:
-    """What all views together may spend.
+class Noise:
+    """What all views together may spend, as the noise that one view alone would have.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Budget:
     def shares(self, cells: Sequence[int], total: float = 1.0) -> Floats:
         """Shares of `total` among views of so many cells, for the least summed squared error.
 
-        >>> Budget("laplace", 1.0).shares([8, 125])                  # as 2 to 5
+        >>> Noise("laplace", 1.0).shares([8, 125])                  # as 2 to 5
         array([0.28571429, 0.71428571])
         """
         sizes = np.asarray(cells, float) ** (1 / 3 if self.law == "laplace" else 1 / 2)
@@ -119,7 +119,7 @@ class Plan:
     bearable: float
 
 
-def plan(count: float, columns: int, budget: Budget) -> Plan:
+def plan(count: float, columns: int, budget: Noise) -> Plan:
     """Decide the views of a table.
 
     Parameters
@@ -128,14 +128,14 @@ def plan(count: float, columns: int, budget: Budget) -> Plan:
         The number of records, as far as it is public: a noisy count (`COUNT_SHARE`), or a guess.
     columns : int
         How many columns the table has.
-    budget : Budget
+    budget : Noise
         What all views together may spend.
 
     Examples
     --------
-    >>> plan(39_073, 15, Budget("gaussian", 4.22)).choice
+    >>> plan(39_073, 15, Noise("gaussian", 4.22)).choice
     'all pairs'
-    >>> plan(39_073, 15, Budget("laplace", 10.0)).choice             # ε = 0.1
+    >>> plan(39_073, 15, Noise("laplace", 10.0)).choice             # ε = 0.1
     'adaptive'
     """
     rest = 1.0 - COUNT_SHARE
@@ -156,6 +156,6 @@ def plan(count: float, columns: int, budget: Budget) -> Plan:
     return Plan(singles, rest - singles, choice, rounds, int(bearable), bearable)  # type: ignore[arg-type]
 
 
-def _bearable(count: float, views: int, share: float, budget: Budget) -> float:
+def _bearable(count: float, views: int, share: float, budget: Noise) -> float:
     """m* = √(N/s), where the views have equal parts of the share."""
     return math.sqrt(max(count, 0.0) / budget.deviation_at(share / views))
