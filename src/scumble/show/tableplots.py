@@ -11,6 +11,8 @@ from scumble.show.shown import ShownTable
 
 ACROSS = 3
 BARS = 24
+LONGEST = 22
+"""Letters of a label; a range of numbers has fewer."""
 
 
 def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
@@ -26,7 +28,7 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
         off = [found["value"] - found["low"], found["high"] - found["value"]]
         axes.bar(middle, found["value"], width=0.9, color=INK, yerr=off, ecolor=SECOND, error_kw={"lw": 1.0})
         shown = list(middle)[:: max(1, len(found) // 6)]
-        labels = [str(found[name].iloc[place])[:14] for place in shown]
+        labels = [_short(str(found[name].iloc[place])) for place in shown]
         axes.set_xticks(shown, labels, rotation=30, ha="right", fontsize=7)
         axes.set_title(name, fontsize=9, color=INK)
         plain(axes)
@@ -34,3 +36,7 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
         axes.set_axis_off()
     figure.suptitle(f"about {release._answers.total.value:,.0f} records; {release.privacy}", fontsize=10, color=INK)
     return figure
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
