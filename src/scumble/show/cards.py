@@ -14,6 +14,7 @@ import numpy as np
 
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import Shown, ShownByClass, ShownTable
+from scumble.show.usefulness import words
 from scumble.show.wording import promise, protected
 
 WIDTH = 100
@@ -165,7 +166,13 @@ def lines(found: Shown | ShownByClass | ShownTable) -> list[tuple[str, str]]:
         f"a kernel sum has a standard error of about {expected['kernel_sum']:,.3g} records; "
         f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar."
     )
-    return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]
+    worth = words(expected["noise"], expected["kernel_sum"], data["count"])
+    return [
+        *out,
+        ("Queries", queries),
+        ("Worth", f"{worth}."),
+        ("Use", "Ask as often as you like: answers cost no further privacy."),
+    ]
 
 
 def _is_table(found: Any) -> TypeGuard[ShownTable]:
@@ -199,3 +206,8 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return "+".join(_value(inner) for inner in value)
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def noise_of(data: dict[str, Any]) -> float:
+    """The standard deviation of the noise in an answer, in records: of a card's facts."""
+    return float(data["noise"]["most"] if data["kind"] == "table" else data["expected_error"]["noise"])
