@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -188,6 +189,52 @@ def test_sqlite_cells_have_types_of_their_own(tmp_path: Path) -> None:
     direct = scumble.Sketch(HammingKernel(), columns=["c"], rows=8, buckets=1024, design="iid", seed=1)
     direct.update({"c": np.array([7] * 2000 + [0.5] * 2000 + ["word"] * 2000, dtype=object)})
     assert np.array_equal(job.count().sketches[0]._counts, direct._counts)
+
+
+def test_duckdb(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.register("given", table)
+        database.execute("CREATE TABLE people AS SELECT * FROM given")
+        database.execute("CREATE SCHEMA old; CREATE TABLE old.people AS SELECT * FROM given LIMIT 3")
+        database.execute("CREATE TABLE words AS SELECT 'hush' AS word FROM range(3)")
+    uri = f"duckdb:///{path}"
+    assert np.array_equal(counted(uri, table="people"), expected)
+    assert np.array_equal(counted(uri, query="SELECT * FROM people WHERE age >= 0 -- all of them"), expected)
+    assert counted(uri, table="old.people").sum() == 3 * (expected.sum() // table.num_rows)
+    for options, message in {
+        ("table", "poeple"): r"There is no table 'poeple' in t.duckdb. Did you mean 'people'\?",
+        ("query", "SELEC 1"): r"does not run on t.duckdb: syntax error",
+        ("query", "SELECT nix FROM people"): r'"nix" not found',
+        ("query", "DROP TABLE people"): r"does not run on t.duckdb",
+    }.items():
+        with pytest.raises(scumble.DataError, match=message):
+            counted(uri, **dict([options]))
+    with pytest.raises(scumble.DataError, match=r"Reading from t\.duckdb failed") as found:
+        counted(uri, EuclideanKernel(1.0), ["x"], query="SELECT CAST(word AS double) AS x FROM words")
+    assert "hush" not in str(found.value)
+    with pytest.raises(scumble.ParameterError, match=r"t\.duckdb has: old\.people, people, words"):
+        counted(uri)
+    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
+        counted(uri, table="people", checkpoint=tmp_path / "c.secret")
+    (tmp_path / "no.duckdb").write_bytes(b"no database at all" * 100)
+    with pytest.raises(scumble.DataError, match="cannot be opened as a DuckDB database"):
+        counted(f"duckdb:///{tmp_path / 'no.duckdb'}", table="people")
+    with pytest.raises(scumble.DataError, match="four for a full path"):
+        counted("duckdb:///nowhere.duckdb", table="people")
+
+
+def test_a_relation_and_a_lazy_frame_are_read_in_batches(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
+    with duckdb.connect() as database:
+        database.register("given", table)
+        assert np.array_equal(counted(database.sql("SELECT * FROM given")), expected)
+    pq.write_table(table, tmp_path / "t.parquet")
+    lazy = pl.scan_parquet(tmp_path / "t.parquet")
+    assert np.array_equal(counted(lazy), expected)
+    assert counted(lazy.filter(pl.col("age") < -1e9), allow_empty=True).sum() == 0
+    with pytest.raises(scumble.DataError, match="cannot be computed") as found:
+        counted(pl.LazyFrame({"w": ["hush"]}).select(pl.col("w").cast(pl.Float64)), EuclideanKernel(1.0), ["w"])
+    assert "hush" not in str(found.value)
 
 
 @pytest.fixture(scope="module")

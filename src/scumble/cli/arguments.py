@@ -137,7 +137,7 @@ def source(parser: Parser) -> None:
     group.add_argument(
         "source",
         nargs="*",
-        help="files, a folder, a quoted glob, '-' for standard input, sqlite:///file.db or postgresql://...",
+        help="files, a folder, a quoted glob, '-' for standard input, sqlite:///, duckdb:/// or postgresql://...",
     )
     group.add_argument("--columns", type=names, metavar="A,B", help="the columns, in order (default: all)")
     reading(group)

@@ -22,6 +22,7 @@ The files, in the order in which a build meets them::
     jsonlines.py    JSON lines
     text.py         text of any encoding as UTF-8
     database.py     SQLite and PostgreSQL
+    duckfile.py     DuckDB files
     memory.py       tables in memory
     onepass.py      one pass: read, count, keep checkpoints, report progress
     readahead.py    a thread that reads while another counts

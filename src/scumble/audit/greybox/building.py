@@ -167,6 +167,7 @@ def _add_memory() -> None:
         "an Arrow reader": lambda table: arrow(table).to_reader(3),
         "a pandas frame": pandas,
         "a polars frame": polars,
+        "a lazy polars frame": lambda table: polars(table).lazy(),
         "an iterator": lambda table: iter([arrow(table[:4]), arrow(table[4:])]),
     }
     for name, form in forms.items():
@@ -224,6 +225,27 @@ def _database(table: Table, folder: Path) -> Release:
 @path("build, a database's query", *FREE)
 def _query(table: Table, folder: Path) -> Release:
     return built(database_of(table, folder), query="SELECT x, y, thing FROM people WHERE z >= 0")
+
+
+@path("build, a DuckDB file", *TYPED, few=6)
+def _duckdb(table: Table, folder: Path) -> Release:
+    import duckdb
+
+    people = arrow(table)
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.register("given", people)
+        connection.execute("CREATE TABLE people AS SELECT * FROM given")
+    return built(f"duckdb:///{folder / 'people.duckdb'}", table="people")
+
+
+@path("build, a DuckDB relation", *TYPED, few=6)
+def _relation(table: Table, folder: Path) -> Release:
+    import duckdb
+
+    people = arrow(table)
+    with duckdb.connect() as connection:
+        connection.register("given", people)
+        return built(connection.sql("SELECT * FROM given"))
 
 
 @path("build, .jsonl, all columns", "floats", "keys", strict=True, forbidden=True)
