@@ -387,3 +387,10 @@ def test_pandas_and_memory_refusals() -> None:
         open_source(42)
     with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
         Build(pd.DataFrame({"a": [1.0]}), EuclideanKernel(1.0), checkpoint="x.secret")
+
+
+@pytest.mark.parametrize("head", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"])
+def test_an_excel_file_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
+    (tmp_path / "people.xlsx").write_bytes(head + b"xl/worksheets" * 9)
+    with pytest.raises(scumble.DataError, match="Excel"):
+        counted(tmp_path / "people.xlsx", EuclideanKernel(1.0), ["age"])

@@ -294,6 +294,9 @@ def bounds_for(given: dict[str, tuple[float, float]] | None, columns: list[str],
         raise ParameterError(f"--bounds names {unknown[0]!r}, which is none of the columns {', '.join(columns)}.")
     missing = [name for name in columns if name not in given and numeric(name)]
     if missing:
-        raise ParameterError(f"--bounds lacks {missing[0]!r}. Hint: bound every column, such as {missing[0]}=0:100.")
+        raise ParameterError(
+            f"--bounds lacks {missing[0]!r}. Hint: bound every column of numbers, such as {missing[0]}=LOW:HIGH; name "
+            "columns of text in --categories."
+        )
     sides = [given.get(name, (0.0, 1.0)) for name in columns]
     return [low for low, _ in sides], [high for _, high in sides]

@@ -141,6 +141,11 @@ def format_of(head: bytes) -> str:
     """The format that a file's first bytes belong to."""
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):  # zip, and what Excel wrote before 2007
+        raise DataError(
+            "This is an Excel file or another archive, which scumble does not read. Hint: save the sheet as CSV or "
+            "Parquet, or pass pandas.read_excel(...) to scumble.build."
+        )
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
