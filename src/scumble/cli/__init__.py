@@ -19,6 +19,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     guard.py        before a verb begins: no output is an input
     coredumps.py    no exact counters in core files
     output.py       where results go
+    people.py       the table that the README speaks of
     progress.py     how far a pass is, on a terminal
     streams.py      standard streams that are closed, full or broken
 
@@ -210,6 +211,8 @@ def _explain(problem: Exception) -> int:
         else:
             code = USAGE
         return _say(str(problem), code)
+    if isinstance(problem, ImportError) and "Hint: pip install 'scumble[" in str(problem):  # our own words
+        return _say(str(problem), USAGE)
     if isinstance(problem, OSError) and problem.strerror:
         where = f" {problem.filename!r}" if problem.filename else ""
         return _say(f"Cannot use{where}: {problem.strerror.lower()}.", BAD_DATA)

@@ -9,6 +9,7 @@ from typing import Any
 
 EXAMPLE = """
 scumble demo --out demo-output
+scumble demo --table people.parquet
 """
 NOTHING_PRIVATE = "makes its town up"
 
@@ -27,11 +28,17 @@ TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
+    parser.add_argument("--table", metavar="FILE", help="only make up a table, .parquet or .csv, to try things on")
     parser.add_argument("--people", type=int, default=PEOPLE, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
+    if args.table is not None:
+        from scumble.cli import people
+
+        people.write(args.table)
+        return
     import numpy as np
     import pyarrow.parquet as pq
 
