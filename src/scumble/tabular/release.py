@@ -18,12 +18,13 @@ from scumble.tabular.answers import Answers
 from scumble.tabular.asking import Asking
 from scumble.tabular.evidence import Grouped
 from scumble.tabular.spec import TableSpec
+from scumble.tabular.weighing import Weighing
 
 if TYPE_CHECKING:
     from scumble.views.budgeting import Law
 
 
-class TableRelease(Asking):
+class TableRelease(Asking, Weighing):
     """A table, released: counts of its columns and of pairs of them, with noise; and all that follows from these.
 
     It is made by :meth:`TableSketch.release`, :func:`scumble.build` or :func:`scumble.load`. Whatever is computed from
