@@ -85,6 +85,12 @@ class Reading:
                 self._coefficients = error_law(self.evidence, rehearsals, generator)
             self._rehearsals = rehearsals
 
+    @property
+    def rehearsals(self) -> list[Rehearsal]:
+        """Releases of synthetic tables like this one, whose truth is known."""
+        self.prepare()
+        return self._rehearsals
+
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         """How many records meet a condition, and the variance of that.
 
