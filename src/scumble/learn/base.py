@@ -45,12 +45,14 @@ from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.loading import load
 from scumble.planning import DEFAULT_RECORDS, plan_within
+from scumble.planning.start import choose
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch, release_disjoint
+from scumble.spec import Spec
 
 try:
     from sklearn.base import (
@@ -122,6 +124,8 @@ class PrivateEstimator(BaseEstimator):
     """Fitted attributes that `save` writes."""
     _always_needs_bounds: ClassVar[bool] = False
     """Whether a kernel of the caller's own is not enough."""
+    _plans_later: ClassVar[bool] = False
+    """Whether rows that are left open are chosen at the release (:mod:`scumble.planning.later`)."""
 
     n_features_in_: int
     bounds_: Bounds | None
@@ -183,8 +187,8 @@ class PrivateEstimator(BaseEstimator):
         """One release of the records, for the whole budget."""
         budget = self.price()
         sketch = self._sketch(self._kernel(), X, budget)
-        paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
-        return release_disjoint([sketch.update(X)], budget, paid)[0]
+        paid = self._pay([sketch.price(budget)], account, counters=sketch.rows * sketch.buckets)
+        return release_disjoint([sketch.update(X)], budget, paid, refined=self._refines())[0]
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""
@@ -209,6 +213,11 @@ class PrivateEstimator(BaseEstimator):
         names = self._names()
         bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
+        if self._plans_later and size["rows"] is None:
+            about: dict[str, Any] = {"dimensions": d, "columns": None if names is None else tuple(names)}
+            chosen, planned = choose(kernel, **about, **size, bounds=bounds, budget=budget, n=self._public_count(X))
+            spec = Spec(kernel, **about, **chosen, seed=self._seed() if seed is None else seed)
+            return Sketch.from_spec(spec, planned=planned)
         if size["rows"] is None or size["buckets"] is None:
             chosen = plan_within(
                 budget,
