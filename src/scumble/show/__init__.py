@@ -7,6 +7,7 @@ The files::
     pictures.py     pictures of fitted estimators
     tablecards.py   the privacy card of a table
     tableplots.py   pictures of a table: its columns at a glance
+    overtime.py     pictures of a stream over time
     wording.py      words that all cards have in common
     shown.py        what cards and plots need to know of what they show
 """
