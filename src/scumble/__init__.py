@@ -43,6 +43,8 @@ _HOMES = {
     ),
     "scumble.sources.people": ("PersonLimit",),
     "scumble.planning": ("Plan", "plan"),
+    "scumble.continual.published": ("StreamRelease",),
+    "scumble.streams.stream": ("Stream", "load_stream"),
     "scumble.privacy.claim": ("PrivacyClaim",),
     "scumble.privacy.ledger": ("Ledger",),
     "scumble.loading": ("load", "load_secret", "merge"),

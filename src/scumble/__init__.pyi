@@ -2,6 +2,7 @@
 
 from scumble._version import __version__ as __version__
 from scumble.bundle import Bundle as Bundle
+from scumble.continual.published import StreamRelease as StreamRelease
 from scumble.errors import BudgetError as BudgetError
 from scumble.errors import CorruptFileError as CorruptFileError
 from scumble.errors import DataError as DataError
@@ -45,6 +46,8 @@ from scumble.sketch import Sketch as Sketch
 from scumble.sources import build as build
 from scumble.sources import build_by as build_by
 from scumble.sources.people import PersonLimit as PersonLimit
+from scumble.streams.stream import Stream as Stream
+from scumble.streams.stream import load_stream as load_stream
 from scumble.tabular.estimate import Estimate as Estimate
 from scumble.tabular.release import TableRelease as TableRelease
 from scumble.tabular.sketch import TableSketch as TableSketch

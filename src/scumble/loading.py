@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from scumble import files
 from scumble.bundle import Bundle
+from scumble.continual.published import StreamRelease
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -25,10 +26,13 @@ _KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRe
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a released file: a `Release`, or a `TableRelease`, by what it holds.
+    """Read a released file: a `Release`, or a `TableRelease`, by what it holds; of a stream's folder, a
+    `StreamRelease`.
 
     Files of exact counters are refused: those open with `load_secret`.
     """
+    if os.path.isdir(path):
+        return StreamRelease(path)
     return release_in(files.read(path, expect=("release", "table")))
 
 

@@ -10,6 +10,7 @@ The files::
     usefulness.py   the smallest group a release can show, and the sample it is worth
     nist.py         a release held against NIST SP 800-226
     registry.py     a release as an entry of the public registry of deployments
+    overtime.py     pictures of a stream over time
     wording.py      words that all cards have in common
     shown.py        what cards and plots need to know of what they show
 """

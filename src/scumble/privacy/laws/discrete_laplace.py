@@ -21,7 +21,7 @@ from scumble.privacy.exact import dyadic_below, float_down, float_up, simplest_a
 from scumble.privacy.laplace import laplace_delta, unequal_delta
 from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size
 from scumble.privacy.polya import laplace_share
-from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost, pure_cost
+from scumble.privacy.sensitivity import ONCE, Moves, Scales, by_scale, concentrated_cost, pure_cost
 
 
 class PolyaShares(Shares):
@@ -60,7 +60,7 @@ class DiscreteLaplace(Law):
 
     def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
         exact = Fraction(epsilon)
-        count = simplest_above(moves.people / (count_share * exact)) if count_share else None
+        count = simplest_above(moves.count_total / (count_share * exact)) if count_share else None
         if not shares:
             return Scales(simplest_above(moves.total / ((1 - count_share) * exact)), count)
         a_row = (1 - count_share) * exact / replace(moves, rows=1).total
@@ -76,9 +76,9 @@ class DiscreteLaplace(Law):
         """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
         scale, count = scales.rounded_down()
         step, count_step = moves.people / scale, moves.people / count if count else 0.0
-        if scales.rows:
-            parts = by_scale(moves, scales)
-            coins = np.array([part.cells for part, _ in parts] + [1], np.float64)
+        if scales.rows or moves.column != ONCE:
+            parts, often = by_scale(moves, scales), moves.column.touched
+            coins = np.array([part.cells * often for part, _ in parts] + [often], np.float64)
             steps = np.array([moves.people / float_down(own) for _, own in parts] + [count_step])
             return least_epsilon(lambda epsilon: unequal_delta(epsilon, coins, steps), delta)
         return least_epsilon(lambda epsilon: laplace_delta(epsilon, moves.cells, step, count_step, delta), delta)
