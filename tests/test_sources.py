@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import io
 import sqlite3
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -389,8 +391,44 @@ def test_pandas_and_memory_refusals() -> None:
         Build(pd.DataFrame({"a": [1.0]}), EuclideanKernel(1.0), checkpoint="x.secret")
 
 
+def test_excel(table: pa.Table, tmp_path: Path) -> None:
+    columns = ["age", "income", "member"]  # a workbook has no empty texts: they are missing cells
+    table.to_pandas().to_excel(tmp_path / "t.xlsx", index=False)
+    kernel = EuclideanKernel(1.0, scale={"age": 10.0, "income": 20_000.0, "member": 1.0})
+    assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, columns), counted(table, kernel, columns))
+
+
+def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (
+        ["x", "c", None],
+        [1, "a"],
+        [],
+        ["$2,000", 7],
+        [True, None],
+        [None, "b"],
+        ["word", "c"],
+        [dt.date(2020, 1, 1), "d"],
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    source = open_source(tmp_path / "t.xlsx")
+    assert source.names == ("x", "c")
+    (piece,) = source.pieces({"x": "number", "c": "category"})
+    x, c = piece.batch.columns
+    assert np.array_equal(x.to_numpy(), [1.0, 2000.0, 1.0, np.nan, np.nan, np.nan], equal_nan=True)
+    assert c.dictionary_decode().to_pylist() == [b"a", b"7", None, b"b", b"c", b"d"]
+    (later,) = source.pieces({"x": "number"}, start=(0, 2))
+    assert np.array_equal(later.batch.columns[0].to_numpy(), x.to_numpy()[2:], equal_nan=True)
+    with pytest.raises(scumble.DataError, match=r"t\.xlsx, record 4 of the first sheet: 3 cells are missing"):
+        counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["x"])
+    (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04" + b"xl/worksheets" * 9)
+    with pytest.raises(scumble.DataError, match="cannot be read as an Excel workbook"):
+        counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["age"])
+
+
 @pytest.mark.parametrize("head", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"])
-def test_an_excel_file_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
-    (tmp_path / "people.xlsx").write_bytes(head + b"xl/worksheets" * 9)
-    with pytest.raises(scumble.DataError, match="Excel"):
-        counted(tmp_path / "people.xlsx", EuclideanKernel(1.0), ["age"])
+def test_an_archive_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
+    (tmp_path / "people.xls").write_bytes(head + b"xl/worksheets" * 9)
+    with pytest.raises(scumble.DataError, match="archive, or an old Excel file"):
+        counted(tmp_path / "people.xls", EuclideanKernel(1.0), ["age"])

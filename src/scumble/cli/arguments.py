@@ -153,7 +153,9 @@ def source(parser: Parser) -> None:
 
 def reading(parser: Any) -> None:
     """How a file is read."""
-    parser.add_argument("--format", choices=["csv", "parquet", "arrow", "json"], help="if the file's name does not say")
+    parser.add_argument(
+        "--format", choices=["csv", "parquet", "arrow", "json", "excel"], help="if the file's name does not say"
+    )
     parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
     parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")
 

@@ -20,6 +20,7 @@ The files, in the order in which a build meets them::
     parquet.py      Parquet
     arrow.py        Arrow files and streams, Feather
     jsonlines.py    JSON lines
+    excel.py        Excel workbooks
     text.py         text of any encoding as UTF-8
     database.py     SQLite and PostgreSQL
     duckfile.py     DuckDB files

@@ -126,11 +126,12 @@ def _batches(columns: Named, roles: Roles) -> Iterator[pa.RecordBatch]:
             raise DataError(f"There is no column {name!r} in one of the tables. Hint: all must have the same columns.")
     rows = len(next(iter(columns.values()), ()))
     for first in range(0, rows, BATCH_ROWS):
-        arrays = [_as_arrow(columns[name][first : first + BATCH_ROWS], role, name) for name, role in roles.items()]
+        arrays = [as_arrow(columns[name][first : first + BATCH_ROWS], role, name) for name, role in roles.items()]
         yield from pa.table(arrays, names=list(roles)).to_batches()
 
 
-def _as_arrow(column: Column, role: str, name: str) -> Any:
+def as_arrow(column: Column, role: str, name: str) -> Any:
+    """A column as Arrow's; cells of objects each read by itself, as the role asks."""
     if is_arrow(column):
         return column
     if column.dtype != object:

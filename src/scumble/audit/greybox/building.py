@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,25 @@ def _parquet(table: Table) -> bytes:
     return sink.getvalue()
 
 
+def _workbook(table: Table) -> bytes:
+    import openpyxl
+
+    book, sink = openpyxl.Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    names = ("x", "y", "z", *TEXTS)
+    sheet.append(names)
+    for record in table:
+        # A workbook has no cells for what is not finite, and a row without cells is none.
+        sheet.append(
+            [
+                repr(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
+                for cell in (record[name] for name in names)
+            ]
+        )
+    book.save(sink)
+    return sink.getvalue()
+
+
 BYTES: dict[str, Callable[[Table], bytes]] = {
     ".csv": csv,
     ".tsv": lambda table: csv(table, "\t"),
@@ -102,6 +122,8 @@ BYTES: dict[str, Callable[[Table], bytes]] = {
     ".jsonl": jsonlines,
     ".ndjson": jsonlines,
     ".json": jsonlines,
+    ".xlsx": _workbook,
+    ".xlsm": _workbook,
 }
 """How each kind of file is written; `coverage` asks for every extension that is read."""
 
