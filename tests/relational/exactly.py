@@ -54,7 +54,7 @@ class _Exact:
         self.model = model
 
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
-        return Estimate(self.model.share(condition) * len(self.model.weights), 0.0)
+        return Estimate(round(self.model.share(condition) * len(self.model.weights), 9), 0.0)
 
 
 class _ExactAnswers(Answers):

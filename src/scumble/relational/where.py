@@ -135,7 +135,8 @@ def _like(node: Any, scope: Scope) -> Tree:
     if not isinstance(pattern, str):
         raise refused(f"{shown(node)}: LIKE goes with a text")
     folded = str.lower if isinstance(node, exp.ILike) else str
-    return Atom(name, "in", tuple(word for word in column.values if is_like(folded(str(word)), folded(pattern))))
+    found = Atom(name, "in", tuple(word for word in column.values if is_like(folded(str(word)), folded(pattern))))
+    return Not(found) if node.args.get("negate") else found
 
 
 def is_like(word: str, pattern: str) -> bool:
