@@ -62,7 +62,6 @@ _MORE: dict[type, set[str]] = {
     exp.Literal: {"is_string"},
     exp.Identifier: {"quoted"},
     exp.Alias: {"alias"},
-    exp.Table: {"alias"},
     exp.TableAlias: {"columns"},
     exp.Group: {"all"},
     exp.Select: _KNOWN,
@@ -134,7 +133,9 @@ def _plain(tree: exp.Select) -> exp.Select:
         odd = [
             name for name, part in node.args.items() if part and name not in _ORDINARY | _MORE.get(type(node), set())
         ]
-        if odd and not isinstance(node, exp.DataType | exp.Limit | exp.Fetch | exp.Group | exp.LimitOptions | exp.Star):
+        if odd and not isinstance(
+            node, exp.DataType | exp.Table | exp.Limit | exp.Fetch | exp.Group | exp.LimitOptions | exp.Star
+        ):
             raise refused(f"{odd[0].strip('_').upper()} in {shown(node)}")
     return tree
 
