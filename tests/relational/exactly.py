@@ -50,11 +50,11 @@ def table(n: int = 400, seed: int = 0) -> pd.DataFrame:
 class _Exact:
     """As `views.intervals.Reading`, without error."""
 
-    def __init__(self, model: Mixture) -> None:
-        self.model = model
+    def __init__(self, model: Mixture, variance: float) -> None:
+        self.model, self.variance = model, variance
 
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
-        return Estimate(self.model.share(condition) * len(self.model.weights), 0.0)
+        return Estimate(round(self.model.share(condition) * len(self.model.weights), 9), self.variance)
 
 
 class _ExactAnswers(Answers):
@@ -63,12 +63,12 @@ class _ExactAnswers(Answers):
         return self.readings[0].count([(1.0, {})])
 
 
-def exactly(frame: pd.DataFrame, schema: scumble.Schema = SCHEMA) -> scumble.TableRelease:
-    """A release whose answers are those of the table."""
+def exactly(frame: pd.DataFrame, schema: scumble.Schema = SCHEMA, *, variance: float = 0.0) -> scumble.TableRelease:
+    """A release whose answers are those of the table, and say that they may be off by so much."""
     release = scumble.TableSketch(schema).update(frame).release(epsilon=1.0)
     codes = schema.encode(frame).codes
     columns = tuple(np.eye(size)[codes[:, j]] for j, size in enumerate(schema.sizes))
     answers = _ExactAnswers(release.spec, (), "laplace", release.identity)
-    answers._readings = [_Exact(Mixture(np.full(len(codes), 1 / len(codes)), columns))]
+    answers._readings = [_Exact(Mixture(np.full(len(codes), 1 / len(codes)), columns), variance)]
     release.__dict__["_prepared"] = answers
     return release

@@ -47,6 +47,7 @@ VERBS = {
     "release": "a secret part to a released file",
     "info": "the privacy card of a released file",
     "count": "how many records meet a condition, with an interval",
+    "sql": "the answer to a SELECT from the release of a table, with intervals",
     "query": "densities with error bars at points of your choice",
     "modes": "where records are densest",
     "fit": "a table to a fitted model",

@@ -8,7 +8,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-INPUTS = ("source", "files", "release", "points", "model", "table", "schema", "secret", "file", "ledger", "config")
+INPUTS = (
+    "source",
+    "files",
+    "release",
+    "query",
+    "points",
+    "model",
+    "table",
+    "schema",
+    "secret",
+    "file",
+    "ledger",
+    "config",
+)
 OUTPUTS = ("out", "checkpoint", "plot", "export")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scumble.errors import ParameterError
@@ -11,7 +12,7 @@ from scumble.relational.aggregates import Aggregate
 from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
 from scumble.relational.scope import Scope, scope_of
 from scumble.relational.statement import Order, Statement, columns_of, understood
-from scumble.relational.syntax import parse
+from scumble.relational.syntax import parse, too_deep
 from scumble.relational.where import both
 from scumble.schema import condition
 from scumble.schema.grammar import Tree
@@ -24,7 +25,14 @@ if TYPE_CHECKING:
     from scumble.tabular.release import TableRelease
 
 
-def sql(query: str, /, *, confidence: float = 0.95, **releases: TableRelease) -> DataFrame:
+def sql(
+    query: str,
+    releases: Mapping[str, TableRelease] | None = None,
+    /,
+    *,
+    confidence: float = 0.95,
+    **named: TableRelease,
+) -> DataFrame:
     """The answer to a SELECT from the release of a table, with an interval beside each number.
 
     Nothing is executed: the statement is taken apart, and each of its numbers is asked of the release as `count`,
@@ -35,10 +43,12 @@ def sql(query: str, /, *, confidence: float = 0.95, **releases: TableRelease) ->
     query : str
         A SELECT in DuckDB's SQL: count, count_if, sum, avg, median, quantile_cont and its kin, each with FILTER;
         arithmetic on these; WHERE, GROUP BY, HAVING, ORDER BY, LIMIT and OFFSET.
+    releases : mapping, optional
+        The releases by the names that they have after FROM, where a name is no Python word.
     confidence : float
         Of the intervals.
-    **releases : TableRelease
-        The releases, by the names that they have after FROM.
+    **named : TableRelease
+        The releases by name.
 
     Returns
     -------
@@ -64,7 +74,14 @@ def sql(query: str, /, *, confidence: float = 0.95, **releases: TableRelease) ->
     """
     deviations(confidence)  # refuses what is no confidence
     tree = parse(query)
-    statement = understood(tree, scope_of(tree, releases))
+    scope = scope_of(tree, {**(releases or {}), **named})
+    try:
+        return _answered(understood(tree, scope), confidence)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _answered(statement: Statement, confidence: float) -> DataFrame:
     rows = [row for row in _groups(statement, confidence) if statement.having is None or statement.having(row.value)]
     for order in reversed(statement.order):
         rows = _sorted(rows, order)

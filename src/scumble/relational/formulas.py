@@ -56,7 +56,7 @@ def formula_of(node: Any, scope: Scope, alias: Alias = lambda _: None) -> Formul
     node = bare(node)
     if is_aggregate(node):
         found = aggregate_of(node, scope)
-        return Operation("/", (found.part, found.whole)) if isinstance(found, Share) else found
+        return Operation("share", (found.part, found.whole)) if isinstance(found, Share) else found
     if isinstance(node, exp.Literal) and not node.is_string:
         return Constant(float(number(node)))
     if isinstance(node, exp.Column):
@@ -86,11 +86,15 @@ def _operation(node: Any) -> tuple[str, list[Any], int]:
         return "round", [node.this], digits
     if isinstance(node, exp.Nullif) and is_value(node.expression) and number(node.expression) == 0:
         return "nullif", [node.this], 0
+    if isinstance(node, exp.Coalesce) and len(node.expressions) == 1 and is_value(node.expressions[0]):
+        return "coalesce", [node.this, node.expressions[0]], 0
     if isinstance(node, exp.Cast) and node.to.is_type("double", "float"):
         return "same", [node.this], 0
     if isinstance(node, exp.Cast) and node.to.is_type("int", "bigint"):
         return "whole", [node.this], 0
-    raise refused(f"{shown(node)}: of aggregates + - * /, round, floor, ceil, abs and nullif(x, 0) can be computed")
+    raise refused(
+        f"{shown(node)}: of aggregates, + - * /, round, floor, ceil, abs, nullif(x, 0) and coalesce(x, 0) are computed"
+    )
 
 
 def aggregates_in(formula: Formula) -> set[Aggregate]:
@@ -158,6 +162,10 @@ def _nullif(_: int, a: Interval) -> Interval:
     return Interval(math.nan if a.value == 0 else a.value, a.low, a.high)
 
 
+def _coalesce(_: int, a: Interval, b: Interval) -> Interval:
+    return Interval(b.value, min(a.low, b.low), max(a.high, b.high)) if math.isnan(a.value) else a
+
+
 def _rising(step: Callable[[float, int], float]) -> Callable[[int, Interval], Interval]:
     """What never falls maps ends to ends."""
 
@@ -178,9 +186,11 @@ _OPERATIONS: dict[str, Callable[..., Interval]] = {
     "-": lambda _, a, b: _sum(0, a, _negative(0, b)),
     "*": _product,
     "/": _quotient,
+    "share": lambda _, a, b: Interval(*(min(max(x, 0.0), 1.0) if x == x else x for x in _quotient(0, a, b))),
     "negative": _negative,
     "abs": _abs,
     "nullif": _nullif,
+    "coalesce": _coalesce,
     "same": lambda _, a: a,
     "round": _rising(_rounded),
     "whole": _rising(lambda x, _: float(round(x))),

@@ -44,6 +44,8 @@ def truth_of(node: Any, scope: Scope, alias: Alias) -> Truth:
 
 
 def _number(node: Any, scope: Scope, alias: Alias) -> Formula:
+    if isinstance(bare(node), exp.Column) and alias(bare(node)) is None:
+        raise refused(f"HAVING on the column {shown(node)}: conditions on columns stand in WHERE")
     formula = formula_of(node, scope, alias)
     if getattr(formula, "dated", False):
         raise refused(f"HAVING {shown(node)}: only numbers are compared there")

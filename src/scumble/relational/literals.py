@@ -55,7 +55,7 @@ def number(node: Any) -> int | float:
         exact = Decimal(str(node.this).replace("_", ""))
     except ArithmeticError:
         raise refused(f"{shown(node)} where a number must stand") from None
-    if abs(exact) >= Decimal(10) ** 300:
+    if exact and exact.adjusted() >= 300:
         raise ParameterError(f"The number {shown(node)} is too large.")
     if exact == exact.to_integral_value():
         return int(exact)

@@ -188,6 +188,8 @@ class _Reader:
 def understood(tree: Any, scope: Scope) -> Statement:
     """What a SELECT asks for."""
     where = tree.args.get("where")
+    if where is not None and _aggregates(where):
+        raise ParameterError("Aggregates cannot stand in WHERE, which is for records. Hint: HAVING is for groups.")
     condition = EVERYTHING if where is None else tree_of(where.this, scope)
     reader = _Reader(tree, scope)
     return Statement(

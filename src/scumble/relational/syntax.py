@@ -41,6 +41,34 @@ _PARTS = {
 _KNOWN = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
 
 
+_ORDINARY = {"this", "expression", "expressions"}
+_MORE: dict[type, set[str]] = {
+    exp.Like: {"negate"},
+    exp.ILike: {"negate"},
+    exp.Between: {"low", "high"},
+    exp.Div: {"typed", "safe"},
+    exp.Round: {"decimals"},
+    exp.Case: {"ifs", "default"},
+    exp.If: {"true", "false"},
+    exp.Cast: {"to"},
+    exp.TryCast: {"to", "safe"},
+    exp.Column: {"table", "db"},
+    exp.Count: {"big_int"},
+    exp.Quantile: {"quantile"},
+    exp.ApproxQuantile: {"quantile"},
+    exp.Ordered: {"desc", "nulls_first"},
+    exp.TimestampTrunc: {"unit"},
+    exp.DateTrunc: {"unit"},
+    exp.Literal: {"is_string"},
+    exp.Identifier: {"quoted"},
+    exp.Alias: {"alias"},
+    exp.TableAlias: {"columns"},
+    exp.Group: {"all"},
+    exp.Select: _KNOWN,
+}
+"""What else a part of a statement may hold. Whatever nobody reads here, such as BETWEEN's SYMMETRIC, is refused."""
+
+
 def parse(text: object) -> exp.Select:
     """The tree of one SELECT. Whatever is none is a ParameterError."""
     if not isinstance(text, str) or not text.strip():
@@ -53,7 +81,7 @@ def parse(text: object) -> exp.Select:
         _require_modest(sqlglot.tokenize(text, read="duckdb"))
         found = [tree for tree in sqlglot.parse(text, read="duckdb") if tree is not None]
     except RecursionError:
-        raise _too_deep() from None
+        raise too_deep() from None
     except SqlglotError as problem:
         raise ParameterError(f"The statement cannot be read{_where(problem)}. {CAN}") from None
     if len(found) != 1:
@@ -75,10 +103,11 @@ def _require_modest(tokens: list[Any]) -> None:
         depth += (token.token_type in _DEEPER) - (token.token_type in _BACK)
         prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
         if max(depth, prefixes) > MOST_DEPTH:
-            raise _too_deep()
+            raise too_deep()
 
 
-def _too_deep() -> ParameterError:
+def too_deep() -> ParameterError:
+    """The refusal of a statement whose parts lie too deep."""
     return ParameterError("The statement has too many parts within each other. Hint: ask for less at once.")
 
 
@@ -100,6 +129,14 @@ def _plain(tree: exp.Select) -> exp.Select:
         raise refused("a subquery")
     if tree.find(exp.Placeholder, exp.Parameter):
         raise refused("a placeholder: write the value itself")
+    for node in tree.walk():
+        odd = [
+            name for name, part in node.args.items() if part and name not in _ORDINARY | _MORE.get(type(node), set())
+        ]
+        if odd and not isinstance(
+            node, exp.DataType | exp.Table | exp.Limit | exp.Fetch | exp.Group | exp.LimitOptions | exp.Star
+        ):
+            raise refused(f"{odd[0].strip('_').upper()} in {shown(node)}")
     return tree
 
 

@@ -80,6 +80,7 @@ def _comparison(node: Any, sign: str, scope: Scope) -> Tree:
         return _constant(node, value(left), sign, value(right))
     if is_value(left):
         left, right, sign = right, left, _TURNED[sign]
+    _require_text(right)
     if not is_value(right):
         raise refused(f"{shown(node)}: a column is compared with a value, and not with another or a formula")
     atom = _atom(scope, left, "==" if sign == "!=" else sign, [right])
@@ -97,9 +98,7 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Atom:
     if not isinstance(bare(subject), exp.Column):
         raise refused(f"{shown(subject)} in a condition: a column must stand there by itself")
     name = scope.column(bare(subject))
-    for one in written:
-        if isinstance(bare(one), exp.Column) and bare(one).this.quoted:
-            raise ParameterError(f"{shown(one)} is the name of a column. Hint: text stands in single quotes.")
+    _require_text(*written)
     values = [value(one) for one in written]
     if any(one is None for one in values):
         raise ParameterError(f"Nothing equals NULL, not even NULL. Hint: write {name} IS NULL.")
@@ -107,6 +106,12 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Atom:
         return Atom(name, sign, tuple(fitting(one, scope[name]) for one in values))
     except ParameterError as problem:
         raise ParameterError(f"The statement asks about {name!r}, and {problem}.") from None
+
+
+def _require_text(*nodes: Any) -> None:
+    for node in nodes:
+        if isinstance(bare(node), exp.Column) and bare(node).this.args.get("quoted"):
+            raise ParameterError(f"{shown(node)} is the name of a column. Hint: text stands in single quotes.")
 
 
 def _is(node: Any, scope: Scope) -> Tree:
@@ -135,7 +140,8 @@ def _like(node: Any, scope: Scope) -> Tree:
     if not isinstance(pattern, str):
         raise refused(f"{shown(node)}: LIKE goes with a text")
     folded = str.lower if isinstance(node, exp.ILike) else str
-    return Atom(name, "in", tuple(word for word in column.values if is_like(folded(str(word)), folded(pattern))))
+    found = Atom(name, "in", tuple(word for word in column.values if is_like(folded(str(word)), folded(pattern))))
+    return Not(found) if node.args.get("negate") else found
 
 
 def is_like(word: str, pattern: str) -> bool:
