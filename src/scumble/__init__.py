@@ -30,6 +30,7 @@ _HOMES = {
         "ScumbleError",
         "SecretFileError",
     ),
+    "scumble.explore.opening": ("explore",),
     "scumble.kernels": (
         "AngularKernel",
         "ColumnKernel",
@@ -64,8 +65,8 @@ __all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name == "cluster":  # a room of its own, imported when first entered
-        return import_module("scumble.cluster")
+    if name in ("cluster", "explore"):  # rooms of their own, imported when first entered; the latter can be called
+        return import_module(f"scumble.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value

@@ -15,6 +15,7 @@ from scumble.errors import ParameterError as ParameterError
 from scumble.errors import PrivacyError as PrivacyError
 from scumble.errors import ScumbleError as ScumbleError
 from scumble.errors import SecretFileError as SecretFileError
+from scumble.explore.opening import explore as explore
 from scumble.kernels import AngularKernel as AngularKernel
 from scumble.kernels import ColumnKernel as ColumnKernel
 from scumble.kernels import EuclideanKernel as EuclideanKernel
