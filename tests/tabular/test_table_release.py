@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 
 import scumble
 from scumble import Estimate, TableRelease, TableSketch
+from scumble.cli import main
 
 FRAME = people(4000)
 COLUMNS = scumble.Schema({name: SCHEMA[name] for name in ("age", "sex", "hours", "smoker")})
@@ -207,3 +209,12 @@ def test_a_sketch_is_released_once() -> None:
         sketch.release(epsilon=1.0)
     with pytest.raises(scumble.ParameterError, match="epsilon"):
         TableSketch(COLUMNS).release()
+
+
+def test_releases_of_tables_do_not_merge(noisy: TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Their cells differ. What can be done instead is said: in Python, and from a terminal."""
+    with pytest.raises(scumble.MergeError, match="merge the secret sketches") as told:
+        scumble.merge([noisy, noisy], disjoint=True)  # type: ignore[list-item]
+    noisy.save(tmp_path / "a.scumble")
+    assert main(["merge", *[str(tmp_path / "a.scumble")] * 2, "--out", str(tmp_path / "b.scumble")]) != 0
+    assert str(told.value) in capsys.readouterr().err and not (tmp_path / "b.scumble").exists()

@@ -252,7 +252,7 @@ class Asking:
         return place, values_of(self.schema[column], column)
 
     def _within_cells(self, asked: Condition, place: int, name: str) -> tuple[float, float]:
-        """How much lower, and how much higher, a column's sum may be, for where in cells values lie."""
+        """How much lower, and higher, a column's sum over all records may be, for where in their cells values lie."""
         table = np.maximum(self._answers.model.table([place], asked), 0.0)
         values = self.schema[name].representative
         lowest, highest = extremes_of(self.schema[name])

@@ -45,7 +45,7 @@ class Faithfulness:
     columns : DataFrame
         A row for each column: `variation`, the total variation from the true column that is to be expected; `beyond`,
         that between model and published counts beyond noise; `chi2` per cell, about 1 where only noise is between them,
-        and whether it is a `misfit`, beyond what noise can be; `levels`, and the `groups` of them in pairs.
+        and whether it is a `misfit`, beyond what noise can be; `levels`, and the `groups` of these that pairs have.
     pairs : DataFrame
         The same for each pair of columns, and whether it was `measured`; if not, nothing is known.
     chi2 : float
