@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from rates import normal
 from scumble.errors import ParameterError
 from scumble.grid import MAX_DIMENSIONS, Field, Grid, choose_shape, supports
-from scumble.grid.field import _Terms, roughness
+from scumble.grid.field import _Terms
 from scumble.grid.profile import Profile
 from scumble.grid.shape import _moments
 from scumble.kernels import AngularKernel, EuclideanKernel, HammingKernel, ManhattanKernel
@@ -308,19 +308,6 @@ def test_unbiased_under_noise_and_better_with_the_count():
     assert np.mean(spread / np.std(plain, axis=0)) < 0.9
 
 
-def test_roughness_is_the_number_of_records_and_free_of_noise():
-    # Poisson cells of mean 9: both scales give 9 each on average. 60 × 60 cells: the mean of squared differences has
-    # a relative error of about √(3/3600) = 0.03; with noise of variance 200 about 200 × 0.03 = 6 counts.
-    rng = np.random.default_rng(51)
-    counts = rng.poisson(9.0, (60, 60)).astype(float)
-    assert abs(roughness(counts, 0.0)[2:-2, 2:-2].mean() - 18.0) < 3.0
-    noise, v = laplace(rng, 0.1, counts.shape)
-    assert abs(roughness(counts + noise, v)[2:-2, 2:-2].mean() - 18.0) < 60.0
-    clump = np.zeros((9, 9))
-    clump[4, 4] = 100.0
-    assert 100.0**2 <= roughness(clump, 0.0).sum() <= 2.5 * 100.0**2
-
-
 # ---- error bars ----
 
 
@@ -345,7 +332,7 @@ SETTINGS = {
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, None])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_intervals_cover_and_are_not_too_wide(name, epsilon):
-    # All queries of one draw share its noise, so coverage is averaged over draws: with ten draws of, say, five
+    # All queries of one draw share its noise, so coverage is averaged over draws: with six or ten draws of, say, five
     # independent stretches each, 95 % has a standard error of 3 %; two of them are allowed for in each half.
     kernel, sample, low, high, n = SETTINGS[name]
     rng = np.random.default_rng(61)
@@ -353,7 +340,7 @@ def test_intervals_cover_and_are_not_too_wide(name, epsilon):
     shape, _ = choose_shape(kernel, low, high, n=n, counter_sd=np.sqrt(v), width=len(low))
     grid = Grid(kernel, low=low, high=high, shape=shape, width=len(low))
     errors, bars, sums = [], [], []
-    for _ in range(3 if len(low) == 3 else 10):
+    for _ in range(6 if len(low) == 3 else 10):
         X = sample(rng, n)
         Q = sample(rng, 60)
         counts = counted(grid, X)

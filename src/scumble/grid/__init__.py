@@ -10,6 +10,7 @@ The files::
     coarser.py      cells added up: from a fine grid to coarser ones
     field.py        queries: every counter, weighted by the kernel
     far.py          the same for queries outside the grid
+    places.py       what is not known: where in their cells the records lie
     profile.py      the kernel as a function of x − y
     shape.py        how many cells, from public facts alone
 """

@@ -11,6 +11,7 @@ from scipy import fft
 
 from scumble.grid.cells import Grid
 from scumble.grid.far import Far
+from scumble.grid.places import displacement, roughness
 from scumble.grid.profile import lattice, sharpened
 
 NODES = (-1, 0, 1, 2)  # of cubic interpolation, from the node below the query
@@ -41,9 +42,7 @@ class Field:
     differ, so what is read is the sum of the counters, and N is often known far better than that: adding
     β(N̂ − Σ S) with β = v Σk̃ / (v cells + Var N̂) keeps f̂ unbiased and gives the least variance, v (Σk̃² − β Σk̃).
 
-    **Places.** What remains is the error from the places inside the cells, of variance Σ_c W[c] h²/12 |∇k|². Here W is
-    the roughness of the counters, (S[c] − mean of its neighbours)² less its share of noise: for smooth data the number
-    of records (their places are independent), for a clump in one cell its square (they move together).
+    **Places.** What remains is the error from the places inside the cells: :mod:`scumble.grid.places`.
 
     **Speed.** One FFT gives the sum at all centres. Between them it is interpolated by cubics; for the cells around q,
     where the kernel has its cusp, the interpolated kernel is replaced by the exact one. Queries well outside the bounds
@@ -79,9 +78,10 @@ class Field:
         self._excess = 0.0 if count is None or noise_variance == 0.0 else float(count) - float(raw.sum())
         self._projected = count is not None and noise_variance > 0.0
         self._sharp = sharpened(np.pad(raw, 2), grid.spread)  # one cell wider than the grid on every side
-        self._rough = roughness(raw, self._variance)
+        slab = np.ceil(self._profile.half_widths / grid.step).astype(int)
+        self._rough = roughness(raw, self._variance, slab.tolist())
 
-        self._far = Far(grid, [self._sharp, np.ones(grid.shape), self._rough])
+        self._far = Far(grid, [self._sharp, np.ones(grid.shape), *self._rough])
         self._margin = _margin(shape)
         table = self._profile.smooth_table(grid.step, shape + self._margin)
         self._total = _convolved(self._sharp, table)
@@ -204,85 +204,39 @@ class Field:
         sharp = sharpened(k, grid.spread)
         out.total[row] = np.sum(self._sharp * k)
         out.ones[row], out.squares[row] = sharp.sum(), np.square(sharp).sum()
-        out.places[row] = np.sum(self._rough * _displacement(k))
+        out.places[row] = np.sum(self._rough * displacement(k))
 
     def _sum_nodes(self, q: np.ndarray, sizes: tuple[int, ...], row: int, out: _Terms) -> None:
         """The same from afar: sharpened values and displacements come from the nodes' neighbours a step away."""
         places, step = self._far.places(sizes), self._grid.step
-        counts, ones, rough = self._far.moments(sizes)
+        counts, ones, *rough = self._far.moments(sizes)
 
         def kernel(axis: int = 0, shift: float = 0.0) -> np.ndarray:
             axes = [q[j] - place - (shift * step[j] if j == axis else 0.0) for j, place in enumerate(places)]
             return self._profile(lattice(axes, np.ones(len(axes))))
 
         k = kernel()
-        sharp, moved = k * (1.0 + np.sum(self._grid.spread) / 12.0), np.zeros_like(k)
+        sharp, moved = k * (1.0 + np.sum(self._grid.spread) / 12.0), 0.0
         for axis, spread in enumerate(self._grid.spread):
             for shift in (-1.0, 1.0):
                 beside = kernel(axis, shift)
                 sharp -= spread / 24.0 * beside
-                moved += np.square(beside - k) / 24.0
-        out.total[row], out.places[row] = np.sum(counts * k), np.sum(rough * moved)
+                moved += float(np.sum(rough[axis] * np.square(beside - k))) / 24.0
+        out.total[row], out.places[row] = np.sum(counts * k), moved
         out.ones[row], out.squares[row] = np.sum(ones * sharp), np.sum(ones * np.square(sharp))
 
     # ---- the places inside the cells ----
 
     def _place_field(self) -> np.ndarray:
-        """Σ_c W[c] h²/12 |∇k(g − c)|² at all centres g; the gradient is local, eight half-widths see it all."""
+        """Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g; eight half-widths see all of a gradient."""
         local = np.ceil(8.0 * self._profile.half_widths / self._grid.step)
         reach = np.minimum(local, np.array(self._grid.shape) + self._margin).astype(int)
-        spread = _displacement(self._profile.table(self._grid.step, reach + 1))
-        size = [n + 2 * int(r) for n, r in zip(self._rough.shape, reach, strict=True)]
-        full = _fft_product(self._rough, spread, size)
+        moved = displacement(self._profile.table(self._grid.step, reach + 1))
+        size = [n + 2 * int(r) for n, r in zip(self._grid.shape, reach, strict=True)]
+        full = np.sum([_fft_product(*pair, size) for pair in zip(self._rough, moved, strict=True)], axis=0)
         keep = [int(m) for m in self._margin]
         cut = full[tuple(slice(max(0, r - m), n - max(0, r - m)) for r, m, n in zip(reach, keep, size, strict=True))]
         return np.pad(cut, [(max(0, m - r),) * 2 for r, m in zip(map(int, reach), keep, strict=True)])
-
-
-def roughness(counts: np.ndarray, noise_variance: float) -> np.ndarray:
-    """How much counters vary beyond noise, (value − mean of its neighbours)²: of cells, and of blocks two cells wide.
-
-    For independent records each scale yields about the number of records. The blocks are there for the clump that lies
-    across an edge, which makes a pair of cells with nothing odd about either.
-    """
-    axes = [axis for axis, n in enumerate(counts.shape) if n > 1]
-    if not axes:
-        return 2.0 * (np.square(counts) - noise_variance)
-    cells = _excess(counts, 1, axes) - noise_variance
-    blocks = np.pad(counts, [(1, 1) if axis in axes else (0, 0) for axis in range(counts.ndim)], mode="edge")
-    for axis in axes:
-        blocks = _pairs(blocks, axis)
-    shares = _excess(blocks, 2, axes) / 4.0 ** len(axes) - noise_variance / 2.0 ** len(axes)
-    for axis in axes:
-        shares = _pairs(shares, axis)
-    return cells + shares
-
-
-def _excess(values: np.ndarray, gap: int, axes: Sequence[int]) -> np.ndarray:
-    """(value − mean of the neighbours at a distance)², scaled so that white noise keeps its variance."""
-    padded = np.pad(values, gap, mode="edge")
-    middle = (slice(gap, -gap),) * values.ndim
-    mean = np.zeros_like(values)
-    for axis in axes:
-        for shift in (slice(None, -2 * gap), slice(2 * gap, None)):
-            mean += padded[(*middle[:axis], shift, *middle[axis + 1 :])]
-    return np.square(values - mean / (2.0 * len(axes))) / (1.0 + 0.5 / len(axes))
-
-
-def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
-    """Sums of neighbours along an axis."""
-    before = (slice(None),) * axis
-    return values[(*before, slice(1, None))] + values[(*before, slice(None, -1))]
-
-
-def _displacement(k: np.ndarray) -> np.ndarray:
-    """h²/12 |∇k|² from the values on a lattice, on the points that have both neighbours; right at a cusp too."""
-    middle = (slice(1, -1),) * k.ndim
-    out = np.zeros_like(k[middle])
-    for axis in range(k.ndim):
-        for shift in (slice(None, -2), slice(2, None)):
-            out += np.square(k[(*middle[:axis], shift, *middle[axis + 1 :])] - k[middle]) / 24.0
-    return out
 
 
 def _margin(shape: np.ndarray) -> np.ndarray:

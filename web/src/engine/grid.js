@@ -31,7 +31,8 @@ const raised = (x, power) => (power === 1 ? x : power === 2 ? x * x : x ** power
 
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the
-  // centres of the cells and a margin; `sharp`, `rough`: over the cells; `nearTable` and so on: see Field.
+  // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for
+  // each axis; `nearTable` and so on: see Field.
   constructor(fields) {
     Object.assign(this, fields);
     const d = this.shape.length;
@@ -222,15 +223,13 @@ export class GridReader {
       let here = 0;
       for (let j = 0; j < d; j++) here += (cell[j] + 1) * strides[j];
       let sharp = k[here] * this.sharpness;
-      let moved = 0;
       for (let j = 0; j < d; j++) {
         const [before, after] = [k[here - strides[j]], k[here + strides[j]]];
         sharp -= (spread[j] / 24) * (before + after);
-        moved += ((before - k[here]) ** 2 + (after - k[here]) ** 2) / 24;
+        places += (this.rough[j * this.cells + at] * ((before - k[here]) ** 2 + (after - k[here]) ** 2)) / 24;
       }
       ones += sharp;
       squares += sharp * sharp;
-      places += this.rough[at] * moved;
     });
     return Object.assign(terms, { total, ones, squares, places });
   }

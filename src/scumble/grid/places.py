@@ -1,0 +1,83 @@
+"""What is not known of a grid's records: where in its cell each of them lies.
+
+A record that lies u beside its cell's centre changes an answer by u·∇k, and u is spread evenly over the cell: h²/12
+along each axis. How such errors add up depends on how the records lie. On their own, their squares add up. Where many
+records share one value (a salary of 50,000, a weight rounded to a tenth), all move together, and it is the square of
+their number that counts. A rounded column beside a smooth one is the worst of both: no cell stands out, but all the
+cells of a slab across the rounded axis hide the same u.
+
+So the errors along axis j have the variance Σ_c W_j[c] h_j²/12 (∂_j k)². W_j, the *roughness*, compares counters with
+their neighbours along the axis: (value − mean of both)² less its share of noise, for a cell by itself and for the slab
+of cells around it that the kernel sees as one. For smooth data that is the number of records; for a clump it is its
+square. What it cannot see are steps that the cells follow, one or two to a cell: then all records move together, and
+the counters are those of smooth data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
+    """(axes, n₁, …, n_d): how much the counters vary along each axis beyond noise.
+
+    Of slabs one cell thick, of cells (at half weight), and of slabs two cells thick: those are for the value that lies
+    on an edge and makes a pair of cells with nothing odd about either. For independent records each yields about the
+    number of records. Slabs reach `slab` cells to both sides along the other axes, and share what they find among their
+    cells.
+    """
+    return np.stack([_along(axis, counts, noise_variance, slab) for axis in range(counts.ndim)])
+
+
+def _along(axis: int, counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
+    slabs, sizes = counts, np.ones([1] * counts.ndim)
+    for other, reach in enumerate(slab):
+        if other != axis:
+            slabs, widths = _boxes(slabs, other, reach)
+            sizes = sizes * widths
+    thin = _excess(slabs, 1, axis) / sizes - noise_variance
+    if slabs is not counts:
+        thin += (_excess(counts, 1, axis) - noise_variance) / 2.0
+    pairs = _pairs(np.pad(slabs, [(1, 1) if other == axis else (0, 0) for other in range(counts.ndim)], "edge"), axis)
+    thick = (_excess(pairs, 2, axis) / sizes - 2.0 * noise_variance) / 4.0
+    return thin + _pairs(thick, axis)
+
+
+def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sums over boxes that reach so many cells to both sides along an axis, and how many cells each box has."""
+    n, place = values.shape[axis], np.arange(values.shape[axis])
+    first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
+    running = np.pad(np.cumsum(values, axis=axis), [(int(k == axis), 0) for k in range(values.ndim)])
+    widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+    return np.take(running, last, axis) - np.take(running, first, axis), widths
+
+
+def _excess(values: np.ndarray, gap: int, axis: int) -> np.ndarray:
+    """(value − mean of the two at a distance)², scaled so that noise keeps its variance; of a lone cell, its square."""
+    if values.shape[axis] <= gap:
+        return np.square(values)
+    before = (slice(None),) * axis
+    padded = np.pad(values, [(gap, gap) if k == axis else (0, 0) for k in range(values.ndim)], mode="edge")
+    beside = padded[(*before, slice(None, -2 * gap))] + padded[(*before, slice(2 * gap, None))]
+    return np.square(values - beside / 2.0) / 1.5
+
+
+def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
+    """Sums of neighbours along an axis."""
+    before = (slice(None),) * axis
+    return values[(*before, slice(1, None))] + values[(*before, slice(None, -1))]
+
+
+def displacement(k: np.ndarray) -> np.ndarray:
+    """(axes, …): h²/12 (∂k)² along each axis from the values on a lattice, on the points that have both neighbours.
+
+    Right at a cusp too.
+    """
+    middle = (slice(1, -1),) * k.ndim
+    out = np.empty((k.ndim, *k[middle].shape))
+    for axis in range(k.ndim):
+        sides = (k[(*middle[:axis], side, *middle[axis + 1 :])] for side in (slice(None, -2), slice(2, None)))
+        out[axis] = sum(np.square(beside - k[middle]) for beside in sides) / 24.0
+    return out

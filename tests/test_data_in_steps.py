@@ -1,0 +1,102 @@
+"""Error bars on columns in steps: few values, rounded values, many records at one point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scumble
+from rates import most
+from scumble import EuclideanKernel
+from scumble.grid import Field, Grid
+from scumble.grid.places import displacement, roughness
+from scumble.reading.grid import CAUTION
+
+# ---- roughness ----
+
+
+def test_roughness_is_the_number_of_records_and_free_of_noise() -> None:
+    """Poisson cells of mean 9: cells, slabs and thick slabs give 9, 4.5 and 9 on average.
+
+    60 × 60 cells: the mean of squared differences has a relative error of about √(3/3600) = 0.03, of slabs of five
+    √5 times as much: six of these are 1.1 times the mean; noise of variance 200 adds 22 times as much.
+    """
+    rng = np.random.default_rng(51)
+    counts = rng.poisson(9.0, (60, 60)).astype(float)
+    noise = rng.geometric(0.095, (60, 60)) - rng.geometric(0.095, (60, 60))
+    variance = 2.0 * 0.905 / 0.095**2
+    for axis in (0, 1):
+        assert abs(roughness(counts, 0.0, [2, 2])[axis, 2:-2, 2:-2].mean() - 22.5) < 10.0
+        assert abs(roughness(counts + noise, variance, [2, 2])[axis, 2:-2, 2:-2].mean() - 22.5) < 220.0
+
+
+def test_a_clump_counts_as_its_square_also_when_it_is_spread_over_a_slab() -> None:
+    clump = np.zeros((9, 9))
+    clump[4, 4] = 100.0
+    assert np.all(roughness(clump, 0.0, [1, 1]).sum(axis=(1, 2)) >= 100.0**2)
+    rounded = np.zeros((9, 30))
+    rounded[4] = 100.0  # one value of the first column, and any of the second
+    along, across = roughness(rounded, 0.0, [2, 2])
+    assert np.all(along[4, 5:-5] >= 0.6 * 5 * 100.0**2)  # five cells that move together
+    assert np.all(across == 0.0)
+
+
+def test_a_lone_cell_may_hide_anything() -> None:
+    assert roughness(np.array([[7.0]]), 0.0, [0, 0]).min() >= 49.0
+    assert roughness(np.full((1, 5), 7.0), 0.0, [3, 3])[0].min() >= 49.0
+
+
+def test_displacement_is_the_square_of_the_slope() -> None:
+    x, y = np.meshgrid(np.arange(5.0), np.arange(6.0), indexing="ij")
+    along, across = displacement(3.0 * x + 2.0 * y)
+    assert np.allclose(along, 9.0 / 12.0) and np.allclose(across, 4.0 / 12.0)
+
+
+# ---- coverage ----
+
+
+def few_values(rng: np.random.Generator, n: int) -> np.ndarray:
+    """A column of 25 values, some with many records, beside a smooth one."""
+    fixed = np.random.default_rng(1)
+    x = rng.choice(fixed.uniform(0, 100, 25), n, p=fixed.dirichlet(np.ones(25)))
+    return np.stack([x, rng.normal(50.0 + 0.2 * (x - 50.0), 12.0, n)], axis=1)
+
+
+def two_of_few(rng: np.random.Generator, n: int) -> np.ndarray:
+    fixed = np.random.default_rng(2)
+    return np.stack([rng.choice(fixed.uniform(0, 100, values), n) for values in (25, 31)], axis=1)
+
+
+def test_intervals_cover_data_in_steps() -> None:
+    """In each of 100 draws of table, cells and noise, one query like the records: at most binomial(100, 5 %) misses.
+
+    Cells judged by themselves, without slabs, miss 31 of them.
+    """
+    rng, kernel, misses, draws = np.random.default_rng(8), EuclideanKernel(30.0), 0, 100
+    for turn in range(draws):
+        sample = (few_values, two_of_few)[turn % 2]
+        X, q = sample(rng, 20_000), sample(rng, 1)
+        low = -rng.uniform(0.0, 2.5, 2)  # the cells lie anywhere
+        grid = Grid(kernel, low=low, high=low + 101.5, shape=(41, 41), width=2)
+        counts = np.zeros((1, grid.cells), np.int64)
+        grid.count(X, counts)
+        noise = rng.geometric(0.9, counts.shape) - rng.geometric(0.9, counts.shape)
+        value, by_noise, by_places = Field(grid, counts + noise, 2.0 * 0.1 / 0.81).estimate(q)
+        error = abs(float(value[0]) - float(kernel(q, X).sum()))
+        misses += error > 1.96 * np.sqrt(by_noise[0] + CAUTION**2 * by_places[0])
+    assert misses <= most(draws, 0.05)
+
+
+@pytest.mark.parametrize("design", ["sobol", "iid"])
+def test_hashed_rows_cover_a_point_with_many_records_over_draws(design: str) -> None:
+    """All queries at one point share one error, so a single draw covers all of them or none: draws are what counts."""
+    rng, kernel, draws = np.random.default_rng(0), EuclideanKernel(2.0), 60
+    X = rng.normal(0.0, 1.0, (800, 3))
+    X[:240] = 1.0
+    truth, misses = kernel(X[:1], X).sum(), 0
+    for seed in range(draws):
+        sketch = scumble.Sketch(kernel, 3, rows=64, buckets=64, seed=seed, design=design)
+        low, high = sketch.update(X).release(epsilon=2.0).interval(X[:2])
+        assert low[0] == low[1] and high[0] == high[1]
+        misses += not low[0] <= truth <= high[0]
+    assert misses <= most(draws, 0.05)
