@@ -45,6 +45,7 @@ VERBS = {
     "sketch": "a table to a secret part, to be merged with others",
     "merge": "several parts or releases into one",
     "release": "a secret part to a released file",
+    "stream": "records that arrive in periods: a release after each, all for one budget",
     "info": "the privacy card of a released file",
     "count": "how many records meet a condition, with an interval",
     "sql": "the answer to a SELECT from the release of a table, with intervals",

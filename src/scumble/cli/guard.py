@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 INPUTS = (
     "source",
+    "stream",
     "files",
     "release",
     "query",
@@ -26,11 +27,11 @@ OUTPUTS = ("out", "checkpoint", "plot", "export")
 
 
 def paths_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """The arguments that are files: all positional ones, and the options whose help says so."""
+    """The arguments that are files: all positional ones but fixed words, and the options whose help says so."""
     return {
         action.dest: action
         for action in parser._actions
-        if not action.option_strings or str(action.metavar).startswith("FILE")
+        if (not action.option_strings and not action.choices) or str(action.metavar).startswith("FILE")
     }
 
 

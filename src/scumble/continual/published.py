@@ -182,11 +182,9 @@ class StreamRelease:
         options : object
             `width` of each window (1; None for the running total), `confidence`, and `panels`, how many maps.
         """
-        from scumble.show import overtime
+        from scumble.show.overtime import lines, multiples
 
-        if Q is None:
-            return overtime.multiples(self, **options)
-        return overtime.lines(self, Q, **options)
+        return multiples(self, **options) if Q is None else lines(self, Q, **options)
 
     # ---- behind it ----
 

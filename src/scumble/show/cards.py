@@ -37,7 +37,10 @@ def facts(found: Shown | ShownByClass | ShownTable) -> dict[str, Any]:
         ]
         return out
     release: Any = found
+    span = getattr(release, "stream", None)
+    stream = {} if span is None else {"stream": {"identity": span.identity, "first": span.first, "last": span.last}}
     return {
+        **stream,
         "kind": "release",
         **_shared(release),
         "count": release.count,
@@ -147,6 +150,10 @@ def lines(found: Shown | ShownByClass | ShownTable) -> list[tuple[str, str]]:
         classes = ", ".join(map(str, data["classes"]))
         out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
     out.append(("Promise", promise(data["epsilon"], data["delta"])))
+    if "stream" in data:
+        first, last = data["stream"]["first"], data["stream"]["last"]
+        out.append(("", "all releases of its stream together, those to come included"))
+        out.append(("Periods", f"{first} to {last} of a stream: windows and single periods are differences of totals"))
     if data["mu"] is not None:
         out.append(("", f"in other currencies: ρ = {data['rho']:.4g}, μ = {data['mu']:.4g}"))
     equivalent = data["equivalent"]

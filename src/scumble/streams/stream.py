@@ -189,6 +189,11 @@ class Stream:
         """The most periods that there will be."""
         return self._method.periods
 
+    @property
+    def folder(self) -> str | None:
+        """Where the releases are published; None if they are kept in memory."""
+        return self._folder
+
     # ---- counting ----
 
     def update(self, X: object, *, batch: str | None = None, **reading: Any) -> bool:
@@ -207,7 +212,7 @@ class Stream:
         If the table is refused, none of its records is counted. What was counted since the last `save` or
         `close_period` is lost with the process.
         """
-        name = None if batch is None else hashlib.sha256(batch.encode()).digest()[:16]
+        name = None if batch is None else _name(batch)
         with self._alone("update"):
             self._require_period()
             if name in self._batches:
@@ -216,6 +221,16 @@ class Stream:
             if name is not None:
                 self._batches.add(name)
             return True
+
+    def knows(self, batch: str) -> bool:
+        """Whether a batch of this name was counted, in this period or in one before.
+
+        Parameters
+        ----------
+        batch : str
+            The name that `update` was told.
+        """
+        return _name(batch) in self._batches
 
     def _count(self, X: object, reading: dict[str, Any]) -> None:
         """All of it or nothing: into counters of its own first, where it may fail half-way."""
@@ -458,6 +473,10 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream (secret): {self._closed} of {self.horizon} periods, {self._method.name}, {self.privacy}>"
+
+
+def _name(batch: str) -> bytes:
+    return hashlib.sha256(batch.encode()).digest()[:16]
 
 
 def load_stream(path: str | os.PathLike[str], **options: Any) -> Stream:
