@@ -162,7 +162,7 @@ AGGREGATES = st.one_of(
         lambda t: f"{t[0]} filter (where {t[1]})"
     ),
     CONDITIONS.map(lambda one: f"coalesce(sum(age) filter (where {one}), 0)"),
-    CONDITIONS.map(lambda one: f"count_if({one})"),
+    CONDITIONS.map(lambda one: f"coalesce(count_if({one}), 0)"),
     CONDITIONS.map(lambda one: f"coalesce(sum(case when {one} then 1 else 0 end), 0)"),
     CONDITIONS.map(lambda one: f"avg(case when {one} then 1.0 else 0 end)"),
     CONDITIONS.map(lambda one: f"avg(case when {one} then score end)"),
@@ -173,7 +173,7 @@ FORMULAS = st.one_of(
     AGGREGATES,
     AGGREGATES.map(lambda one: f"round({one} * 100.0 / nullif(count(*), 0), 7)"),
     AGGREGATES.map(lambda one: f"-({one}) + 2 * avg(score) - abs(-1.5)"),
-    CONDITIONS.map(lambda one: f"floor(count_if({one}) / 3) + ceil(count(*) / 2)"),
+    CONDITIONS.map(lambda one: f"floor(coalesce(count_if({one}), 0) / 3) + ceil(count(*) / 2)"),
 )
 
 
