@@ -152,8 +152,8 @@ PLAIN = st.sampled_from(  # a sum of nothing is NULL, and a release cannot tell 
         "coalesce(sum(smoker::int), 0)",
         "coalesce(sum(smoker), 0)",
         "avg(smoker::int)",
-        "quantile_disc(age, 0.37)",
-        "percentile_disc(0.81) within group (order by age)",
+        "quantile_disc(age, 0.3713)",
+        "percentile_disc(0.8117) within group (order by age)",
     ]
 )
 AGGREGATES = st.one_of(
@@ -162,7 +162,7 @@ AGGREGATES = st.one_of(
         lambda t: f"{t[0]} filter (where {t[1]})"
     ),
     CONDITIONS.map(lambda one: f"coalesce(sum(age) filter (where {one}), 0)"),
-    CONDITIONS.map(lambda one: f"count_if({one})"),
+    CONDITIONS.map(lambda one: f"coalesce(count_if({one}), 0)"),
     CONDITIONS.map(lambda one: f"coalesce(sum(case when {one} then 1 else 0 end), 0)"),
     CONDITIONS.map(lambda one: f"avg(case when {one} then 1.0 else 0 end)"),
     CONDITIONS.map(lambda one: f"avg(case when {one} then score end)"),
@@ -173,7 +173,7 @@ FORMULAS = st.one_of(
     AGGREGATES,
     AGGREGATES.map(lambda one: f"round({one} * 100.0 / nullif(count(*), 0), 7)"),
     AGGREGATES.map(lambda one: f"-({one}) + 2 * avg(score) - abs(-1.5)"),
-    CONDITIONS.map(lambda one: f"floor(count_if({one}) / 3) + ceil(count(*) / 2)"),
+    CONDITIONS.map(lambda one: f"floor(coalesce(count_if({one}), 0) / 3) + ceil(count(*) / 2)"),
 )
 
 
@@ -191,12 +191,12 @@ def statements(draw: st.DrawFn) -> str:
         text += f" group by {by} having count(*) > 0"
         if draw(st.booleans()):
             text += draw(
-                st.sampled_from([" and count(*) >= 20", " and (avg(score) < 4 or n0 is null)", " and not n0 > 30"])
+                st.sampled_from([" and count(*) >= 20", " and (avg(score) < 4.001 or n0 is null)", " and not n0 > 30"])
             )
     return text
 
 
-@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(statements())
 def test_any_statement_means_what_it_means_to_duckdb(
     people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, statement: str

@@ -26,7 +26,10 @@ from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.number import Number
 from scumble.tabular.asking import MOST_GROUPS
 
-_CONDITIONS = (exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Is)
+_CONDITIONS = (
+    *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
+)
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 

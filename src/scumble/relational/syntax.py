@@ -6,7 +6,7 @@ other, or if it is anything but one SELECT: the parser sees nothing else.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from scumble.errors import ParameterError, parameter
 
@@ -17,8 +17,6 @@ try:
     from sqlglot.errors import ParseError, SqlglotError
 except ImportError:
     raise ParameterError("SQL needs sqlglot. Hint: pip install 'scumble[sql]'.") from None
-
-Node: TypeAlias = exp.Expression
 
 MOST_LETTERS, MOST_WORDS, MOST_DEPTH = 50_000, 4_000, 40
 CAN = (
