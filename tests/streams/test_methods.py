@@ -203,6 +203,11 @@ def test_the_claim_is_what_the_column_costs(name: str) -> None:
         worst = max(people * int(sum(nodes[:, j])) for j in range(12))
         spent = rows * worst / claim.scales.counters + worst / claim.scales.count
         assert spent == Fraction(claim.epsilon) == 1
+        if name == "bridge":
+            assert claim.rho == 0.5, "for adaptive records, no more than what ε implies"
+            # One randomized response: δ = (e^ε − e^ε′)/(1 + e^ε), exactly.
+            found = claim.equivalent(1e-3)
+            assert (np.e - np.exp(found)) / (1 + np.e) == pytest.approx(1e-3, rel=1e-3)
     else:
         worst = max(people**2 * int(sum(entry**2 for entry in nodes[:, j])) for j in range(12))
         spent = rows * worst / (2 * claim.scales.counters**2) + worst / (2 * claim.scales.count**2)
