@@ -13,10 +13,12 @@ import numpy as np
 
 from scumble.checks import whole
 from scumble.continual.choosing import Expected, chosen, expected_of, method_of
+from scumble.continual.method import Method
 from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
 from scumble.counting.headroom import fits
 from scumble.errors import BudgetError, CorruptFileError, DataError, FileError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
+from scumble.machine.places import clear_leftovers
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import Calibration
@@ -126,7 +128,7 @@ class Stream:
             raise parameter(
                 "folder", "one in which no stream has published", path, "each stream has a folder of its own."
             )
-        self._begin(sketch, expected, person_column, people, path, backend)
+        self._begin(sketch, expected.method, expected.calibration, person_column, people, path, backend)
         identity = begin(sketch.secret, expected.calibration, account)
         self._go_on(identity, 0)
         self._machine.open(0, self._nodes.draw, self._nodes.pin)
@@ -134,14 +136,15 @@ class Stream:
     def _begin(
         self,
         sketch: Sketch,
-        expected: Expected,
+        method: Method,
+        calibration: Calibration,
         person: str | None,
         people: PersonLimit | None,
         folder: str | None,
         backend: str,
     ) -> None:
         sketch.secret.drops |= people is not None
-        self._sketch, self._expected, self._method = sketch, expected, expected.method
+        self._sketch, self._method, self._calibration = sketch, method, calibration
         self._person, self._people = person, people
         self._folder, self._backend = folder, backend
         self._kept: dict[int, Release] = {}
@@ -153,8 +156,7 @@ class Stream:
 
     def _go_on(self, identity: str, closed: int) -> None:
         self._identity, self._closed = identity, closed
-        calibration = self._expected.calibration
-        self._nodes = Nodes(calibration, self._sketch.spec.counters, identity, self._backend)
+        self._nodes = Nodes(self._calibration, self._sketch.spec.counters, identity, self._backend)
         self._machine = self._method.machine(self._nodes.size)
 
     # ---- what it is ----
@@ -162,12 +164,12 @@ class Stream:
     @property
     def privacy(self) -> PrivacyClaim:
         """What is promised to each record's owner, for all releases together."""
-        return self._expected.calibration.claim
+        return self._calibration.claim
 
     @property
     def expected(self) -> Expected:
         """How noisy totals, windows and periods will be; public."""
-        return self._expected
+        return expected_of(self._method, self._calibration)
 
     @property
     def spec(self) -> Spec:
@@ -310,6 +312,7 @@ class Stream:
             self._kept[self._closed] = release
         else:
             path = os.path.join(self._folder, name_of(self._closed))
+            clear_leftovers(path)
             if not os.path.lexists(path):
                 release.save(path)
         return release
@@ -523,7 +526,7 @@ def _restored(
             people.restore(data["people"], arrays)
         calibration = Calibration(claim.mechanism, claim.scales.counters, claim.scales.count, claim)
         stream = object.__new__(Stream)
-        stream._begin(sketch, expected_of(method, calibration), person, people, where, str(data["backend"]))
+        stream._begin(sketch, method, calibration, person, people, where, str(data["backend"]))
         stream._go_on(str(data["identity"]), closed)
         machine = {name[8:]: array for name, array in arrays.items() if name.startswith("machine.")}
         stream._machine.restore(machine)

@@ -70,15 +70,25 @@ class DiscreteLaplace(Law):
         return pure_cost(moves, scales)
 
     def rho(self, moves: Moves, scales: Scales) -> Fraction:
+        """Σ move²/(2 scale²); of a stream, ε²/2.
+
+        A stream's blocks tell something of noise to come, so whoever waits for a moment to add a record may choose one
+        at which losses add up badly. What ε bounds outcome by outcome holds then, too (continual.proof.md).
+        """
+        if moves.column != ONCE:
+            return self.epsilon(moves, scales) ** 2 / 2
         return concentrated_cost(moves, scales)
 
     def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
         """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
         scale, count = scales.rounded_down()
         step, count_step = moves.people / scale, moves.people / count if count else 0.0
-        if scales.rows or moves.column != ONCE:
-            parts, often = by_scale(moves, scales), moves.column.touched
-            coins = np.array([part.cells * often for part, _ in parts] + [often], np.float64)
+        if moves.column != ONCE:  # one coin that tells all: see `rho`
+            whole = float_up(self.epsilon(moves, scales))
+            return least_epsilon(lambda epsilon: laplace_delta(epsilon, 1, whole, 0.0, delta), delta)
+        if scales.rows:
+            parts = by_scale(moves, scales)
+            coins = np.array([part.cells for part, _ in parts] + [1], np.float64)
             steps = np.array([moves.people / float_down(own) for _, own in parts] + [count_step])
             return least_epsilon(lambda epsilon: unequal_delta(epsilon, coins, steps), delta)
         return least_epsilon(lambda epsilon: laplace_delta(epsilon, moves.cells, step, count_step, delta), delta)
