@@ -4,12 +4,12 @@
 
 FOLDER holds tables, ``.csv``, ``.parquet`` or ``.arrow``; of each, the columns of numbers are read, standardised, and
 rows that lack some left out; of long tables, 20,000 records. 200 more are held out as queries; the error is the mean of
-|estimate − truth|/truth over them. Bandwidths are such that the median density at a query is 0.1 (wide), 0.03 and 0.003 (narrow). Up to three columns
-get bounds, those of the data.
+|estimate − truth|/truth over them. Bandwidths are such that the median density at a query is 0.1 (wide), 0.03 and 0.003
+(narrow). Up to three columns get bounds, those of the data.
 
 *Planned* is what ``Sketch(kernel, d)`` counts and its release chooses from noisy facts, with the budget that they
-leave. *Hindsight* is the least error of any number of rows from 8 to 8,192, and of any grid, with the whole budget and the
-quietest law, chosen with the truth at hand. Hashing errors are those of real sketches, the mean of some seeds; the mean
+leave. *Hindsight* is the least error of any number of rows from 8 to 8,192, and of any grid, with the whole budget
+and the quietest law, chosen with the truth at hand. Hashing errors are those of real sketches; the mean
 over noise is exact (each answer's noise is nearly normal).
 """
 
@@ -208,7 +208,7 @@ def main() -> None:
     for title, some in [("all", useful), *useful.groupby("kernel")]:
         ratio, off = some["ratio"], np.exp(np.abs(np.log(some["foretold"] / some["planned"])))
         print(
-            f"{title:8} ratio: median {ratio.median():.2f}, nine of ten {ratio.quantile(0.9):.2f}, worst {ratio.max():.2f}, "
+            f"{title:8} ratio: median {ratio.median():.2f}, 90 % {ratio.quantile(0.9):.2f}, worst {ratio.max():.2f}, "
             f"within 1.3: {np.mean(ratio <= 1.3):.0%}; foretold is off by {off.median():.2f} at the median"
         )
 
