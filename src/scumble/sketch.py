@@ -49,7 +49,7 @@ class Sketch(Holder, Answers):
     columns : sequence of str or None
         The columns' names, in order; named tables are then read by name.
     rows, buckets : int, sequence of int or None
-        The size. Where `rows` are left out (and the cells of a grid), the most that could pay are counted, up to 2²²
+        The size. Where `rows` are left out (and the cells of a grid), the most that could pay are counted, up to 2²³
         counters, and the release decides from two noisy facts how much of it to publish: neither the number of records
         nor the budget need be known now. For a grid, `buckets` may be the cells along each axis.
     seed : int

@@ -15,9 +15,9 @@ from scumble.grid.profile import Profile, lattice
 from scumble.kernels import Kernel
 
 # The error from the places inside the cells, as a share of f, is about CLUMPING[d] (1/k(step) − 1). Measured: 0.012
-# (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.001 (Gaussian) and 0.006 (colours)
-# for d = 3. Chosen near the upper end: cells too small cost less than cells too large.
-CLUMPING = (0.0, 0.08, 0.027, 0.009, 0.003)
+# (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.003 to 0.012 (Gaussian) for d = 2;
+# 0.001 (Gaussian) and 0.015 to 0.04 (colours) for d = 3. In the middle, on a logarithmic scale.
+CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.

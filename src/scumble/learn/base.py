@@ -23,8 +23,8 @@ How an estimator is written
     values, arrays, kernels, releases, bundles, and lists, tuples or dicts of these. Never a fact about the data that
     no release paid for.
 
-The parameters that all have in common, in order: `epsilon, delta, neighbors, kernel, rows, buckets, bounds, public,
-records_per_person, random_state`.
+The parameters that all have in common, in order: `epsilon, delta, rho, mu, neighbors, kernel, rows, buckets, bounds,
+public, records_per_person, random_state`.
 
 Two rules hold everywhere. Nothing is read from the data unless a release pays for it or the caller declares it public:
 where a fact is missing, `PrivacyError` says what to pass. And `random_state` is the public seed of the hash functions;
@@ -104,6 +104,9 @@ class PrivateEstimator(BaseEstimator):
     ----------
     epsilon, delta : float
         The whole privacy budget of one `fit`.
+    rho, mu : float or None
+        The budget in another currency, instead of ε, which is then not used: zero-concentrated or Gaussian differential
+        privacy.
     neighbors : {"add-remove", "replace"}
         "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
     kernel : Kernel or None
@@ -142,6 +145,8 @@ class PrivateEstimator(BaseEstimator):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -153,6 +158,8 @@ class PrivateEstimator(BaseEstimator):
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.neighbors = neighbors
         self.kernel = kernel
         self.rows = rows
@@ -192,7 +199,10 @@ class PrivateEstimator(BaseEstimator):
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""
-        return Budget(self.epsilon, self.delta, self.neighbors, self.records_per_person)
+        # A classifier of kernels has no other currency: choosing among them costs pure ε.
+        rho, mu = getattr(self, "rho", None), getattr(self, "mu", None)
+        epsilon = self.epsilon if rho is None and mu is None else None
+        return Budget.of(epsilon, self.delta, self.neighbors, self.records_per_person, rho=rho, mu=mu)
 
     def _pay(self, claims: Sequence[PrivacyClaim], account: Account | None, *, counters: int) -> Prepaid:
         """Charge all that this fit will release, at once and before the first noise; sets `identity_`.

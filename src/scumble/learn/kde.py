@@ -82,6 +82,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         refine: bool = True,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -94,6 +96,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,

@@ -85,6 +85,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         threshold_share: float = 0.1,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -97,6 +99,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,

@@ -105,6 +105,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         method: str = "closed",
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -117,6 +119,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -146,7 +150,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         share = MEAN_SHARE if self.price().pure else Fraction(0)
         budget, mean_budget = self.price().share(1 - share, 1), self.price().share(share)
         many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
-        rows = self.rows or (many if self.delta > 0.0 else LAPLACE_ROWS)
+        rows = self.rows or (many if not self.price().pure else LAPLACE_ROWS)
         sketch = Sketch(
             kernel,
             self.n_features_in_ + 4,
@@ -201,12 +205,12 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
 
     def _anchor(self) -> float:
         """a, the length of the constant beside the columns: among many of them 1 would drown."""
-        return float(np.sqrt(max(ANCHOR[self.delta == 0.0] * self.n_features_in_, 1.0)))
+        return float(np.sqrt(max(ANCHOR[self.price().pure] * self.n_features_in_, 1.0)))
 
     def _learn(self) -> None:
         moments, error = second_moments(self.release_)
         q = self.n_features_in_
-        self.penalty_ = CAUTION[self.delta == 0.0] * error * np.sqrt(q)
+        self.penalty_ = CAUTION[self.price().pure] * error * np.sqrt(q)
         unit = np.append(np.ones(q), np.full(2, 1.0 / self._anchor()))
         moments = moments[: q + 2, : q + 2] * np.outer(unit, unit)
         errors = (error * unit[q], error * unit[q] ** 2)

@@ -21,8 +21,10 @@ from scumble import checks, grid
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
+from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
+from scumble.privacy.odds import in_words
 from scumble.reading.spread import hashes, noise_error, row_error, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
@@ -66,12 +68,19 @@ class Plan:
     seconds: float
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     density: float = 0.1
+    neighbors: str = "add-remove"
+    records_per_person: int = 1
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
         if self.design == "grid":
             return {"design": "grid", "buckets": self.shape, "bounds": self.bounds}
         return {"design": self.design, "rows": self.rows, "buckets": self.buckets}
+
+    def sentence(self) -> str:
+        """What its ε means for one person, in odds."""
+        who = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
+        return in_words(self.epsilon, self.delta, **who)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -85,6 +94,7 @@ def plan(
     delta: float = 0.0,
     kernel: Kernel | None = None,
     *,
+    error: float | str | None = None,
     rho: float | None = None,
     mu: float | None = None,
     neighbors: str = "add-remove",
@@ -99,21 +109,33 @@ def plan(
 ) -> Plan:
     """Rows, buckets and design for `n` records (roughly; a public number), and the error to expect.
 
-    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`.
+    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`. Or give `error`, the relative error
+    that is wanted (0.05 or "5%"): the plan then has the least ε with which that is to be expected.
     `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
     >>> chosen.rows >= 256 and chosen.relative_error < 0.05
     True
+    >>> plan(n=100_000, dimensions=8, error="2%", kernel=EuclideanKernel(1.0)).epsilon
+    0.24
     """
     if kernel is None:
         raise ParameterError(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
-    budget = Budget.of(epsilon, delta, neighbors, records_per_person, rho=rho, mu=mu)
-    options = {"columns": columns, "design": design, "rows": rows, "buckets": buckets, "refined": refined}
-    return plan_within(budget, n, dimensions, kernel, density=density, bounds=bounds, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"columns": columns, "design": design, "rows": rows, "buckets": buckets}
+    options |= {"density": density, "bounds": bounds, "refined": refined}
+
+    def make(wanted: float | None) -> Plan:
+        budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)
+        return plan_within(budget, n, dimensions, kernel, **options)
+
+    if error is None:
+        return make(epsilon)
+    if (epsilon, rho, mu) != (None, None, None):
+        raise ParameterError("Give a budget or `error`, the error that is wanted: the plan finds the other.")
+    return least(make, error)
 
 
 def plan_within(
@@ -142,7 +164,7 @@ def plan_within(
     if density is not None and not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
     sides = None if bounds is None else plain_sides(checks.sides(bounds, dimensions))
-    _require_design(design)
+    require_design(design)
     reason = "no `bounds` are given" if sides is None else grid.supports(kernel, dimensions, columns)
     if design == "grid" and reason:
         raise parameter("design", "another than 'grid' here", design, f"A grid cannot serve: {reason}.")
@@ -165,14 +187,15 @@ def require_dimensions(dimensions: int) -> None:
         raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
 
 
-def _require_design(design: str) -> None:
+def require_design(design: str) -> None:
+    """Refuse a design that there is not."""
     if not isinstance(design, str) or design not in ("auto", "grid", *DESIGNS):
         raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
 
 
 def rows_to_plan(design: str, rows: int | None) -> int | None:
     """The rows to ask a plan for, once the design is known: a grid has one, and leaves them out."""
-    _require_design(design)
+    require_design(design)
     if design != "grid":
         return rows
     if rows not in (None, 1):
@@ -221,6 +244,8 @@ def _plan_rows(
         bytes=8 * chosen * buckets,
         seconds=n * chosen * hashes(kernel) * _NANOSECONDS * 1e-9,
         density=density,
+        neighbors=budget.neighbors,
+        records_per_person=budget.records_per_person,
     )
 
 
@@ -318,4 +343,6 @@ def _plan_grid(
         seconds=n * _NANOSECONDS * 1e-9,
         bounds=sides,
         density=density,
+        neighbors=budget.neighbors,
+        records_per_person=budget.records_per_person,
     )

@@ -140,7 +140,10 @@ class Budget:
             delta=as_fraction("delta", self.delta) * of_delta,
             count_share=self.count_share if count_share is None else count_share,
         )
-        return part if self.rho is None else part._in_rho(as_fraction("rho", self.rho) * of_epsilon)
+        if self.rho is None:
+            return part
+        rho = as_fraction("rho", self.rho) * of_epsilon
+        return part._in_rho(rho) if rho else replace(part, rho=rho)
 
     def split(self, parts: int) -> tuple[Budget, ...]:
         """So many equal parts, which add up to the whole."""

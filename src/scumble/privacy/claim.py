@@ -186,6 +186,25 @@ class PrivacyClaim:
         """
         return composition.way(self) if self.mechanism == MERGED else ""
 
+    @property
+    def by_facts(self) -> bool:
+        """Whether two noisy facts were published first, and by them what else (:mod:`scumble.privacy.facts`)."""
+        if self.combination != "overlapping" or len(self.parts) != 2:
+            return False
+        facts, rows = self.parts
+        choices = rows.parts or (rows,)
+        return facts.rows == 1 and all(
+            one.combination == "single" and one.exact_count_scale is None and facts.rho != one.rho for one in choices
+        )
+
+    @property
+    def noise(self) -> str:
+        """The law of the noise, or the laws; "merged" for several releases."""
+        if not self.by_facts:
+            return self.mechanism
+        rows = self.parts[1]
+        return " or ".join(dict.fromkeys(one.mechanism for one in rows.parts or (rows,)))
+
     def sentence(self) -> str:
         """What it means for one person, in one plain sentence."""
         who = "one record" if self.unit == "record" else f"one person's records (up to {self.records_per_person})"
@@ -201,7 +220,9 @@ class PrivacyClaim:
         delta = f", δ = {self.delta:.4g}" if self.delta else ""
         rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
-        if self.added_up in composition.HOW:
+        if self.by_facts:
+            kind = f"{self.noise}, after two noisy facts"
+        elif self.added_up in composition.HOW:
             kind += f", {composition.HOW[self.added_up]}"
         if self.custodians is not None:
             kind += f" from {self.custodians} custodians, any {self.custodians - (self.dropouts or 0)} of them enough"

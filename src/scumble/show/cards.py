@@ -59,7 +59,7 @@ def _shared(release: Shown) -> dict[str, Any]:
         "neighbors": claim.neighbors,
         "unit": claim.unit,
         "records_per_person": claim.records_per_person,
-        "mechanism": claim.mechanism,
+        "mechanism": claim.noise,
         "scale": claim.scale,
         "count_scale": claim.count_scale,
         "meaning": claim.sentence(),
@@ -189,8 +189,8 @@ def _is_table(found: Any) -> TypeGuard[ShownTable]:
 def _mechanism(data: dict[str, Any]) -> str:
     scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
     count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
-    law = LAWS.get(data["mechanism"])
-    noise = "several releases, merged" if law is None else law.title
+    laws = [LAWS[name] for name in data["mechanism"].split(" or ") if name in LAWS]
+    noise = " or ".join(law.title for law in laws) or "several releases, merged"
     return f"{noise}{scale}{count}; exact, from the system's entropy"
 
 
