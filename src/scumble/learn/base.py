@@ -53,6 +53,7 @@ from scumble.release import Release
 from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch, release_disjoint
 from scumble.spec import Spec
+from scumble.tabular.release import TableRelease
 
 try:
     from sklearn.base import (
@@ -68,6 +69,7 @@ try:
 except ImportError as problem:  # pragma: no cover
     raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
 
+from scumble.learn.levels import Levels, table_of
 from scumble.learn.reading import records, target, target_numbers
 
 __all__ = [
@@ -308,6 +310,9 @@ class PrivateEstimator(BaseEstimator):
     def _read(self, X: object, *, clip: bool = False) -> np.ndarray:
         """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
         check_is_fitted(self)
+        levels = self._levels()
+        if levels is not None:
+            return levels.read(X)
         X = records(self, X, reset=False)
         return np.clip(X, *self.bounds_) if clip and self.bounds_ is not None else X
 
@@ -320,6 +325,9 @@ class PrivateEstimator(BaseEstimator):
         `parameters` are the constructor's. Budget and kernel are the release's; `bounds` must be given where the
         estimator needs them and the release has none (hashed rows have none).
         """
+        table = table_of(release)
+        if table is not None:
+            return cls._from_table(table, **parameters)
         found = release_of(release)
         model = cls(
             **{
@@ -337,6 +345,38 @@ class PrivateEstimator(BaseEstimator):
         model.identity_ = found.identity
         model._learn()
         return model
+
+    # ---- from the release of a table ----
+
+    @classmethod
+    def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
+        """A fitted estimator from the release of a table; those that can be overwrite `_learn_table`."""
+        model = cls(**{**cls._promised(release.privacy), **parameters})
+        model.identity_, model.bounds_ = release.identity, None
+        model._learn_table(release, target)
+        levels = model._levels()
+        assert levels is not None
+        model.n_features_in_ = len(levels.names)
+        model.feature_names_in_ = np.array(levels.names, dtype=object)
+        return model
+
+    @staticmethod
+    def _promised(claim: PrivacyClaim) -> dict[str, Any]:
+        names = ("epsilon", "delta", "neighbors", "records_per_person")
+        return {name: getattr(claim, name) for name in names}
+
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        raise ParameterError(
+            f"{type(self).__name__} asks for densities near points, which the release of a table does not have. "
+            "Hint: PrivateKDEClassifier, PrivateLinearRegression and PrivateOutlierDetector learn from tables, and "
+            "release.sample(n) gives rows to anything else; build with a kernel to release a density."
+        )
+
+    def _levels(self) -> Levels | None:
+        """How records are read, where the release is that of a table."""
+        held = vars(self)
+        release = held["release_"] if "release_" in held else (held.get("releases_") or [None])[0]
+        return Levels(release, held.get("target_")) if isinstance(release, TableRelease) else None
 
     def _take(self, release: Release) -> None:
         """What `_begin` learns from the data, from a release."""
@@ -382,6 +422,8 @@ class PrivateEstimator(BaseEstimator):
         from scumble.show import pictures
 
         check_is_fitted(self)
+        if self._levels() is not None:
+            raise ParameterError("There is no picture of a model of a table. Hint: release.plot() draws its columns.")
         return pictures.draw(self, **options)
 
     def _repr_html_inner(self) -> str:

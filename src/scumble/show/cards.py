@@ -125,12 +125,14 @@ def estimator_html(model: Any) -> str:
     releases = vars(model).get("releases_", [vars(model).get("release_")])
     files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
     spec = releases[0].spec
+    kernel = getattr(spec, "kernel", None)  # a table has none
+    size = _size(spec.to_dict()) if kernel is not None else f"{spec.rows:,} views of {len(spec.columns)} columns"
     rows = [
         ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
         ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
-        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_size(spec.to_dict())}"),
-        ("Kernel", _kernel_text(spec.kernel.to_dict())),
+        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {size}"),
+        *([("Kernel", _kernel_text(kernel.to_dict()))] if kernel is not None else []),
     ]
     if "classes_" in vars(model):
         rows.append(("Classes", ", ".join(map(str, model.classes_))))

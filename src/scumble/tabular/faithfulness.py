@@ -216,8 +216,8 @@ def _unknown(report: Faithfulness) -> list[str]:
         told.append(f"- Never measured together, so nothing is known: {listed}{more}.")
     if report.triples:
         told.append(
-            f"- None of the {report.triples:,} combinations of three columns was measured: rows have of these only "
-            "what pairs imply."
+            f"- Three columns at once were never measured ({report.triples:,} "
+            f"{'combination' if report.triples == 1 else 'combinations'}): rows have of these only what pairs imply."
         )
     coarse = report.columns[report.columns.groups < report.columns.levels]
     if len(coarse) and report.pairs.measured.any():

@@ -86,6 +86,15 @@ class TableRelease(Asking, Weighing):
         return tuple(tuple(names[j] for j in self.spec.views[row]) for row in kept)
 
     @property
+    def groups(self) -> dict[str, np.ndarray]:
+        """For each column the group of each of its levels: what pairs of columns tell apart."""
+        spec, found = self.spec, self._grouped.groups
+        return {
+            name: np.arange(column.size) if name == spec.target else found[j][spec.axes[j]]
+            for j, (name, column) in enumerate(self.schema.items())
+        }
+
+    @property
     def _measured(self) -> list[int]:
         known = {pair: number for number, pair in enumerate(self.spec.pairs)}
         return [known[pair] for pair in self._grouped.pairs]
@@ -198,6 +207,9 @@ class TableRelease(Asking, Weighing):
             )
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem
+
+    def __reduce__(self) -> Any:
+        return TableRelease.from_bytes, (self.to_bytes(),)
 
     # ---- to look at ----
 
