@@ -512,3 +512,32 @@ def test_half_widths_are_where_the_kernel_falls_to_one_half():
         profile = Profile(EuclideanKernel(1.0, power=2, scale=[scale, 7.0 * scale]), 2)
         np.testing.assert_allclose(profile(np.diag(profile.half_widths)), 0.5, rtol=1e-9)
         np.testing.assert_allclose(profile.half_widths[1] / profile.half_widths[0], 7.0, rtol=1e-9)
+
+
+# ---- the first few queries ----
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape"),
+    [
+        (EuclideanKernel(3.0), (4000,)),
+        (EuclideanKernel(9.0, power=2), (60, 50)),
+        (ManhattanKernel(9.0), (60, 50)),
+        (ManhattanKernel(30.0, power=2), (14, 15, 16)),
+        (EuclideanKernel(40.0), (7, 8, 7, 6)),
+    ],
+)
+def test_first_answers_are_those_that_all_others_would_get(kernel, shape, monkeypatch) -> None:
+    """Summed at once or read from tables: the same but for rounding, in the corners and at the edges too."""
+    rng, d = np.random.default_rng(1), len(shape)
+    grid = Grid(kernel, low=[0.2] * d, high=[100.1] * d, shape=shape, width=d)
+    counts = counted(grid, rng.normal(40.0, 15.0, (2000, d))) + rng.integers(-3, 4, (1, grid.cells))
+    Q = np.concatenate([rng.uniform(0, 100, (6, d)), np.outer([-1.0, 0.2, 100.1, 101.0], np.ones(d))])
+    monkeypatch.setattr("scumble.grid.field.SMALL", 0)
+    field = Field(grid, counts, 4.0, count=2000.0, count_variance=9.0)
+    first = np.concatenate([field.estimate(Q[:1]), field.estimate(Q[1:])], axis=1)
+    assert "_tables" not in vars(field), "ten queries need none"
+    again = field.estimate(Q)
+    assert "_tables" in vars(field)
+    np.testing.assert_allclose(first, again, rtol=1e-11)
+    np.testing.assert_allclose(field.estimate(Q[:1]), [part[:1] for part in first], rtol=1e-11)

@@ -9,6 +9,8 @@ The files::
     cells.py        the cells, and counting records in them
     coarser.py      cells added up: from a fine grid to coarser ones
     field.py        queries: every counter, weighted by the kernel
+    tables.py       the whole grid at once, by one FFT: for many queries
+    direct.py       one query summed over the cells: for the first few
     far.py          the same for queries outside the grid
     places.py       what is not known: where in their cells the records lie
     profile.py      the kernel as a function of x − y

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import fft
 
+from scumble.grid import direct
 from scumble.grid.cells import Grid
 from scumble.grid.far import Far
 from scumble.grid.places import displacement, roughness
-from scumble.grid.profile import lattice, sharpened
+from scumble.grid.profile import around, lattice, sharpened
+from scumble.grid.tables import NODES, REACH, Tables, margin_of
 
-NODES = (-1, 0, 1, 2)  # of cubic interpolation, from the node below the query
-REACH = 2  # cells beyond the two around the query whose kernel value is exact
-WORKERS = 2
 TILE = 1 << 21
+AT_ONCE = 12
+"""Queries of a large grid that are answered one by one, before the tables for many of them are made."""
+SMALL = 1 << 15
+"""Cells up to which the tables are made at once."""
 
 
 @dataclass
@@ -44,9 +47,10 @@ class Field:
 
     **Places.** What remains is the error from the places inside the cells: :mod:`scumble.grid.places`.
 
-    **Speed.** One FFT gives the sum at all centres. Between them it is interpolated by cubics; for the cells around q,
-    where the kernel has its cusp, the interpolated kernel is replaced by the exact one. Queries well outside the bounds
-    sum all cells, far from them in the short way of :mod:`scumble.grid.far`.
+    **Speed.** One FFT gives the sum at all centres (:mod:`scumble.grid.tables`). Between them it is interpolated by
+    cubics; for the cells around q, where the kernel has its cusp, the interpolated kernel is replaced by the exact one.
+    The first few queries are summed in another order, at once (:mod:`scumble.grid.direct`). Queries well outside the
+    bounds sum all cells, far from them in the short way of :mod:`scumble.grid.far`.
 
     Parameters
     ----------
@@ -73,33 +77,36 @@ class Field:
     ) -> None:
         self._grid, self._profile, self._variance = grid, grid.profile, float(noise_variance)
         self._count_variance = float(count_variance)
-        d, shape = len(grid.shape), np.array(grid.shape)
-        raw = np.asarray(counts, dtype=np.float64).reshape(grid.shape)
-        self._excess = 0.0 if count is None or noise_variance == 0.0 else float(count) - float(raw.sum())
+        d = len(grid.shape)
+        self._counts = np.asarray(counts, dtype=np.float64).reshape(grid.shape)
+        self._excess = 0.0 if count is None or noise_variance == 0.0 else float(count) - float(self._counts.sum())
         self._projected = count is not None and noise_variance > 0.0
-        self._sharp = sharpened(np.pad(raw, 2), grid.spread)  # one cell wider than the grid on every side
-        slab = np.ceil(self._profile.half_widths / grid.step).astype(int)
-        self._rough = roughness(raw, self._variance, slab.tolist())
-
-        self._far = Far(grid, [self._sharp, np.ones(grid.shape), *self._rough])
-        self._margin = _margin(shape)
-        table = self._profile.smooth_table(grid.step, shape + self._margin)
-        self._total = _convolved(self._sharp, table)
-        self._ones = sharpened(_windowed(table, grid.shape), grid.spread)
-        table = sharpened(table, grid.spread)
-        self._squares = _windowed(np.square(table, out=table), grid.shape)
-        del table
-        self._places = self._place_field()
-
-        wide = [(int(m) + REACH - 1,) * 2 for m in self._margin]
-        self._near_counts = np.pad(self._sharp, wide)
-        self._near_inside = np.pad(np.ones(grid.shape, np.int8), [(a + 1, b + 1) for a, b in wide])
+        self._margin = margin_of(grid.shape)
+        self._slab = np.maximum(np.rint(self._profile.half_widths / grid.step), 1).astype(int).tolist()
+        self._told: dict[tuple[float, ...], tuple[float, ...]] = {}
         self._near = lattice([np.arange(-REACH, REACH + 2.0)] * d, np.ones(d)).reshape(-1, d)
-        small = self._profile.smooth_table(grid.step, [REACH + 3] * d)
+        small = self._profile.smooth_table(grid.step, around([REACH + 3] * d))
         sharp = sharpened(small, grid.spread)
         self._near_table = _interpolation_table(small, REACH)
         self._near_sharp = _interpolation_table(sharp, REACH - 1)
         self._near_square = _interpolation_table(np.square(sharp), REACH - 1)
+
+    @cached_property
+    def _sharp(self) -> np.ndarray:
+        """The counters, sharpened: one cell wider than the grid on every side."""
+        return sharpened(np.pad(self._counts, 2), self._grid.spread)
+
+    @cached_property
+    def _rough(self) -> np.ndarray:
+        return roughness(self._counts, self._variance, self._slab)
+
+    @cached_property
+    def _far(self) -> Far:
+        return Far(self._grid, [self._sharp, np.ones(self._grid.shape), *self._rough])
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables(self._grid, self._sharp, self._rough)
 
     def kernel_sum(self, Q: np.ndarray) -> np.ndarray:
         """The estimate of f(q) = Σₓ k(x, q) for each query; unbiased under the noise, so it may be negative."""
@@ -123,7 +130,8 @@ class Field:
         Ridges of a kernel (Manhattan, products) are rounded off there.
         """
         inside = tuple(slice(int(m), int(m) + n) for m, n in zip(self._margin, self._grid.shape, strict=True))
-        terms = _Terms(*(part[inside].ravel() for part in (self._total, self._ones, self._squares, self._places)))
+        found = self._tables
+        terms = _Terms(*(part[inside].ravel() for part in (found.total, found.ones, found.squares, found.places)))
         return terms.total + self._beta(terms) * self._excess
 
     def on_page(self, keep: Callable[[np.ndarray], str]) -> dict[str, Any]:
@@ -141,10 +149,10 @@ class Field:
             "countVariance": self._count_variance,
             "excess": self._excess,
             "projected": self._projected,
-            "total": keep(self._total),
-            "ones": keep(self._ones),
-            "squares": keep(self._squares),
-            "places": keep(self._places),
+            "total": keep(self._tables.total),
+            "ones": keep(self._tables.ones),
+            "squares": keep(self._tables.squares),
+            "places": keep(self._tables.places),
             "sharp": keep(self._sharp),
             "rough": keep(self._rough),
             "nearTable": keep(self._near_table),
@@ -179,21 +187,57 @@ class Field:
 
     def _interpolate(self, place: np.ndarray, rows: np.ndarray, out: _Terms) -> None:
         base = np.floor(place).astype(np.int64)
-        weights, linear = _weights(place - base)
-        nodes = _block(base + self._margin, NODES, self._total.shape)
-        near = _block(base + self._margin + REACH, range(-REACH, REACH + 2), self._near_counts.shape)
-        inner = _block(base + self._margin + REACH, range(1 - REACH, REACH + 1), self._near_inside.shape)
+        cubic, linear = _weights(place - base)
+        weights = _outer(cubic)
+        for term, values in zip(
+            ("total", "ones", "squares", "places"), self._at_nodes(base, cubic, linear), strict=True
+        ):
+            getattr(out, term)[rows] = values
 
+        # For the cells around the query: the exact kernel for the interpolated one.
         exact = self._profile(((place - base)[:, None, :] - self._near) * self._grid.step)
-        counts = self._near_counts.ravel()[near]
-        out.total[rows] = _dot(weights, self._total.ravel()[nodes]) + _dot(counts, exact - weights @ self._near_table)
-
+        counts, here = self._around(base)
+        out.total[rows] += _dot(counts, exact - weights @ self._near_table)
         sharp = sharpened(exact.reshape(-1, *[2 * REACH + 2] * place.shape[1]), self._grid.spread, first_axis=1)
-        sharp, here = sharp.reshape(len(rows), -1), self._near_inside.ravel()[inner]
-        out.ones[rows] = _dot(weights, self._ones.ravel()[nodes]) + _dot(here, sharp - weights @ self._near_sharp)
-        squares = _dot(here, sharp * sharp - weights @ self._near_square)
-        out.squares[rows] = _dot(weights, self._squares.ravel()[nodes]) + squares
-        out.places[rows] = _dot(linear, self._places.ravel()[nodes])
+        sharp = sharp.reshape(len(rows), -1)
+        out.ones[rows] += _dot(here, sharp - weights @ self._near_sharp)
+        out.squares[rows] += _dot(here, sharp * sharp - weights @ self._near_square)
+
+    def _at_nodes(self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray) -> list[np.ndarray]:
+        """The four terms, interpolated: a few queries one by one, many from tables.
+
+        Both are the same sum in another order: but for rounding, an answer does not depend on what else was asked.
+        """
+        keys = (
+            []
+            if len(base) > AT_ONCE
+            else [(*place.tolist(), *weigh.flat) for place, weigh in zip(base, cubic, strict=True)]
+        )
+        new = set(keys) - self._told.keys()
+        if "_tables" in vars(self) or self._grid.cells <= SMALL or not keys or len(self._told) + len(new) > AT_ONCE:
+            return self._from_tables(base, cubic, linear)
+        for key, place, by_cubics, by_lines in zip(keys, base, cubic, linear, strict=True):
+            if key not in self._told:
+                sums = direct.sums(self._grid, self._counts, place, by_cubics)
+                places = direct.places(self._grid, self._counts, self._variance, self._slab, place, by_lines)
+                self._told[key] = (*sums, places)
+        return list(np.array([self._told[key] for key in keys]).T)
+
+    def _from_tables(self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray) -> list[np.ndarray]:
+        tables, weights = self._tables, _outer(cubic)
+        nodes = _block(base + self._margin, NODES, tables.total.shape)
+        beside = _block(base + self._margin, (0, 1), tables.total.shape)
+        found = [_dot(weights, part.ravel()[nodes]) for part in (tables.total, tables.ones, tables.squares)]
+        return [*found, _dot(_outer(linear), tables.places.ravel()[beside])]
+
+    def _around(self, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The sharpened counters of the cells around each base; and of those within one cell less, which exist."""
+        d, spread = base.shape[1], self._grid.spread
+        raw, inside = _taken(self._counts, base, range(-REACH - 1, REACH + 3))
+        wide = 2 * REACH + 4
+        counts = sharpened(raw.reshape(-1, *[wide] * d), spread, first_axis=1).reshape(len(base), -1)
+        inner = (slice(None), *[slice(2, -2)] * d)
+        return counts, inside.reshape(-1, *[wide] * d)[inner].reshape(len(base), -1)
 
     # ---- the slow, obvious way: all cells ----
 
@@ -225,68 +269,21 @@ class Field:
         out.total[row], out.places[row] = np.sum(counts * k), moved
         out.ones[row], out.squares[row] = np.sum(ones * sharp), np.sum(ones * np.square(sharp))
 
-    # ---- the places inside the cells ----
-
-    def _place_field(self) -> np.ndarray:
-        """Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g; eight half-widths see all of a gradient."""
-        local = np.ceil(8.0 * self._profile.half_widths / self._grid.step)
-        reach = np.minimum(local, np.array(self._grid.shape) + self._margin).astype(int)
-        moved = displacement(self._profile.table(self._grid.step, reach + 1))
-        size = [n + 2 * int(r) for n, r in zip(self._grid.shape, reach, strict=True)]
-        full = np.sum([_fft_product(*pair, size) for pair in zip(self._rough, moved, strict=True)], axis=0)
-        keep = [int(m) for m in self._margin]
-        cut = full[tuple(slice(max(0, r - m), n - max(0, r - m)) for r, m, n in zip(reach, keep, size, strict=True))]
-        return np.pad(cut, [(max(0, m - r),) * 2 for r, m in zip(map(int, reach), keep, strict=True)])
-
-
-def _margin(shape: np.ndarray) -> np.ndarray:
-    """Cells beyond the bounds that the FFT serves too: a few, and those that fill a fast length."""
-    lengths = [fft.next_fast_len(2 * (int(n) + REACH + 4) + 1, real=True) for n in shape]
-    return (np.array(lengths) - 1) // 2 - shape
-
-
-def _windowed(table: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    """Sums over all windows of the given shape."""
-    for axis, n in enumerate(shape):
-        before = (slice(None),) * axis
-        running = np.cumsum(table, axis=axis)
-        table = running[(*before, slice(n - 1, None))].copy()
-        table[(*before, slice(1, None))] -= running[(*before, slice(None, -n))]
-    return table
-
-
-def _convolved(counts: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Σ_c counts[c] table[g − c] for all g at which the table covers every c."""
-    full = _fft_product(counts, table, table.shape)
-    return full[tuple(slice(n - 1, size) for n, size in zip(counts.shape, table.shape, strict=True))].copy()
-
-
-def _fft_product(a: np.ndarray, b: np.ndarray, size: Sequence[int]) -> np.ndarray:
-    """The cyclic convolution of a and b, cut to `size`; cycles reach only the places that the caller drops."""
-    lengths = [fft.next_fast_len(int(n), real=True) for n in size]
-    product = fft.rfftn(a, lengths, workers=WORKERS)
-    product *= fft.rfftn(b, lengths, workers=WORKERS)
-    full = fft.irfftn(product, lengths, workers=WORKERS, overwrite_x=True)
-    return full[tuple(slice(int(n)) for n in size)]
-
 
 def _weights(fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 4ᵈ): Lagrange weights of the nodes −1, 0, 1, 2, and the linear ones of the same nodes."""
+    """(n, axes, 4): Lagrange's weights of the nodes −1, 0, 1, 2; and (n, axes, 2): the linear ones of 0 and 1."""
     t = fraction[..., None]
-    cubic = np.concatenate(
-        [
-            -t * (t - 1) * (t - 2) / 6,
-            (t + 1) * (t - 1) * (t - 2) / 2,
-            -(t + 1) * t * (t - 2) / 2,
-            (t + 1) * t * (t - 1) / 6,
-        ],
-        axis=-1,
-    )
-    linear = np.concatenate([0 * t, 1 - t, t, 0 * t], axis=-1)
-    return _outer(cubic), _outer(linear)
+    cubic = [
+        -t * (t - 1) * (t - 2) / 6,
+        (t + 1) * (t - 1) * (t - 2) / 2,
+        -(t + 1) * t * (t - 2) / 2,
+        (t + 1) * t * (t - 1) / 6,
+    ]
+    return np.concatenate(cubic, axis=-1), np.concatenate([1 - t, t], axis=-1)
 
 
 def _outer(weights: np.ndarray) -> np.ndarray:
+    """(n, axes, m) → (n, mᵈ): products of one weight an axis."""
     out = weights[:, 0]
     for axis in range(1, weights.shape[1]):
         out = (out[:, :, None] * weights[:, axis, None, :]).reshape(len(out), -1)
@@ -300,6 +297,17 @@ def _block(base: np.ndarray, offsets: Sequence[int] | range, shape: Sequence[int
         here = base[:, axis, None] + np.asarray(offsets)
         out = (out[:, :, None] * n + here[:, None, :]).reshape(len(base), -1)
     return out
+
+
+def _taken(values: np.ndarray, base: np.ndarray, offsets: range) -> tuple[np.ndarray, np.ndarray]:
+    """(n, len(offsets)ᵈ): a block of cells around each base, 0 where there is none; and whether there is one."""
+    at, inside = np.zeros((len(base), 1), np.int64), np.ones((len(base), 1), bool)
+    for axis, n in enumerate(values.shape):
+        here = base[:, axis, None] + np.asarray(offsets)
+        exists = (here >= 0) & (here < n)
+        at = (at[:, :, None] * n + np.clip(here, 0, n - 1)[:, None, :]).reshape(len(base), -1)
+        inside = (inside[:, :, None] & exists[:, None, :]).reshape(len(base), -1)
+    return np.where(inside, values.ravel()[at], 0.0), inside
 
 
 def _interpolation_table(small: np.ndarray, reach: int) -> np.ndarray:

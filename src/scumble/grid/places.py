@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 
 def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
@@ -32,36 +33,48 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
 
 
 def _along(axis: int, counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
-    slabs, sizes = counts, np.ones([1] * counts.ndim)
-    for other, reach in enumerate(slab):
-        if other != axis:
-            slabs, widths = _boxes(slabs, other, reach)
-            sizes = sizes * widths
-    thin = _excess(slabs, 1, axis) / sizes - noise_variance
-    if slabs is not counts:
-        thin += (_excess(counts, 1, axis) - noise_variance) / 2.0
-    pairs = _pairs(np.pad(slabs, [(1, 1) if other == axis else (0, 0) for other in range(counts.ndim)], "edge"), axis)
-    thick = (_excess(pairs, 2, axis) / sizes - 2.0 * noise_variance) / 4.0
-    return thin + _pairs(thick, axis)
+    edges = [(1, 1) if other == axis else (0, 0) for other in range(counts.ndim)]
+    thin, thick = _bend(counts, 1, axis), _bend(_pairs(np.pad(counts, edges, "edge"), axis), 2, axis)
+    others = [other for other in range(counts.ndim) if other != axis]
+    rough = np.square(thin) / 2.0 if others else 0.0
+    noise = 2.5 if others else 2.0
+    sizes = np.ones([1] * counts.ndim)
+    for other in others:  # bending along one axis and adding up along the others may change places
+        thin, widths = _boxes(thin, other, slab[other])
+        thick, _ = _boxes(thick, other, slab[other])
+        sizes = sizes * widths
+    np.square(thin, out=thin)
+    np.square(thick, out=thick)
+    thin /= sizes
+    thick /= 4.0 * sizes
+    out: np.ndarray = thin + rough
+    out += _pairs(thick, axis)
+    out -= noise * noise_variance
+    return out
 
 
 def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Sums over boxes that reach so many cells to both sides along an axis, and how many cells each box has."""
     n, place = values.shape[axis], np.arange(values.shape[axis])
-    first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
-    running = np.pad(np.cumsum(values, axis=axis), [(int(k == axis), 0) for k in range(values.ndim)])
-    widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
-    return np.take(running, last, axis) - np.take(running, first, axis), widths
+    wide = 2 * min(reach, n - 1) + 1
+    cells = np.minimum(place + reach + 1, n) - np.maximum(place - reach, 0)
+    widths = cells.reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+    sums = uniform_filter1d(values, wide, axis, mode="constant")
+    sums *= wide
+    return sums, widths
 
 
-def _excess(values: np.ndarray, gap: int, axis: int) -> np.ndarray:
-    """(value − mean of the two at a distance)², scaled so that noise keeps its variance; of a lone cell, its square."""
+def _bend(values: np.ndarray, gap: int, axis: int) -> np.ndarray:
+    """Value − mean of the two at a distance, scaled so that noise keeps its variance; a lone cell's own value."""
     if values.shape[axis] <= gap:
-        return np.square(values)
+        return values.copy()
     before = (slice(None),) * axis
     padded = np.pad(values, [(gap, gap) if k == axis else (0, 0) for k in range(values.ndim)], mode="edge")
-    beside = padded[(*before, slice(None, -2 * gap))] + padded[(*before, slice(2 * gap, None))]
-    return np.square(values - beside / 2.0) / 1.5
+    out = padded[(*before, slice(None, -2 * gap))] + padded[(*before, slice(2 * gap, None))]
+    out *= -0.5
+    out += values
+    out /= np.sqrt(1.5)
+    return out
 
 
 def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
@@ -78,6 +91,8 @@ def displacement(k: np.ndarray) -> np.ndarray:
     middle = (slice(1, -1),) * k.ndim
     out = np.empty((k.ndim, *k[middle].shape))
     for axis in range(k.ndim):
-        sides = (k[(*middle[:axis], side, *middle[axis + 1 :])] for side in (slice(None, -2), slice(2, None)))
-        out[axis] = sum(np.square(beside - k[middle]) for beside in sides) / 24.0
+        before, after = (k[(*middle[:axis], side, *middle[axis + 1 :])] for side in (slice(None, -2), slice(2, None)))
+        out[axis] = np.square(before - k[middle])
+        out[axis] += np.square(after - k[middle])
+        out[axis] /= 24.0
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 
 MAX_DIMENSIONS = 4
+TILE = 1 << 14
+"""Kernel values at a time."""
 
 
 def supports(kernel: Kernel, width: int, names: Sequence[str] | None = None) -> str | None:
@@ -103,11 +106,11 @@ class Profile:
                 return True
         return False
 
-    def table(self, step: np.ndarray, reach: Sequence[int]) -> np.ndarray:
-        """The kernel at all whole multiples of the step, from −reach to reach along each axis."""
-        return self._mirrored(step, reach, np.zeros(self.dimensions))
+    def table(self, step: np.ndarray, axes: Sequence[np.ndarray]) -> np.ndarray:
+        """The kernel at whole multiples of the step: `axes` are runs of whole numbers, one an axis."""
+        return self._shifted(step, axes, np.zeros(self.dimensions))
 
-    def smooth_table(self, step: np.ndarray, reach: Sequence[int]) -> np.ndarray:
+    def smooth_table(self, step: np.ndarray, axes: Sequence[np.ndarray]) -> np.ndarray:
         """Like `table`, made for interpolation: kinks are rounded off so that the interpolant has no bias.
 
         Interpolating values at whole multiples of the step overrates a kernel near a kink by |k′| step/6 on average
@@ -115,22 +118,31 @@ class Profile:
         is the same to fourth order wherever k is smooth.
         """
         if not self.ridged:
-            return self.table(step, reach)
+            return self.table(step, axes)
         out: np.ndarray | float = 0.0
+        wider = [np.arange(axis[0] - 1, axis[-1] + 2) for axis in axes]
         for signs in np.ndindex(*[2] * self.dimensions):
-            shift = 0.4 * np.array(signs) - 0.2
-            out = out + self._mirrored(step, [r + 1 for r in reach], shift) / 2**self.dimensions
+            out = out + self._shifted(step, wider, 0.4 * np.array(signs) - 0.2) / 2**self.dimensions
         return sharpened(np.asarray(out), np.full(self.dimensions, 12 * 0.2**2))
 
-    def _mirrored(self, step: np.ndarray, reach: Sequence[int], shift: np.ndarray) -> np.ndarray:
-        """The kernel at (whole numbers + shift) × step; of an even kernel only one corner is computed."""
-        axes = [np.arange(-r, r + 1) for r in reach]
+    def _shifted(self, step: np.ndarray, axes: Sequence[np.ndarray], shift: np.ndarray) -> np.ndarray:
+        """The kernel at (whole numbers + shift) × step; of an even kernel each distance is computed once."""
         if not self.even:
-            return self(lattice([axis + s for axis, s in zip(axes, shift, strict=True)], step))
-        corner = self(lattice([np.arange(r + 1) + s for r, s in zip(reach, shift, strict=True)], step))
-        for axis, offsets in enumerate(axes):
-            corner = np.take(corner, np.abs(offsets), axis=axis)
+            return self._in_tiles([axis + s for axis, s in zip(axes, shift, strict=True)], step)
+        distances = [np.unique(np.abs(axis)) for axis in axes]
+        corner = self._in_tiles([axis + s for axis, s in zip(distances, shift, strict=True)], step)
+        for j, (axis, known) in enumerate(zip(axes, distances, strict=True)):
+            corner = np.take(corner, np.searchsorted(known, np.abs(axis)), axis=j)
         return corner
+
+    def _in_tiles(self, axes: Sequence[np.ndarray], step: np.ndarray) -> np.ndarray:
+        """The kernel on a lattice, so many points at a time that they stay in the processor's cache."""
+        first, *rest = axes
+        out = np.empty([len(axis) for axis in axes])
+        tile = max(1, TILE // max(1, prod(out.shape[1:])))
+        for begin in range(0, len(first), tile):
+            out[begin : begin + tile] = self(lattice([first[begin : begin + tile], *rest], step))
+        return out
 
 
 def sharpened(values: np.ndarray, spread: np.ndarray, first_axis: int = 0) -> np.ndarray:
@@ -146,3 +158,8 @@ def sharpened(values: np.ndarray, spread: np.ndarray, first_axis: int = 0) -> np
 def lattice(axes: Sequence[np.ndarray], step: np.ndarray) -> np.ndarray:
     """(n₁, …, n_d, d): the points of a lattice."""
     return np.stack(np.meshgrid(*[axis * s for axis, s in zip(axes, step, strict=True)], indexing="ij"), axis=-1)
+
+
+def around(reach: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+    """From −reach to reach along each axis."""
+    return [np.arange(-r, r + 1) for r in np.asarray(reach).tolist()]

@@ -21,6 +21,8 @@ from scumble.reading.likeness import reach
 
 PARTICLES = 4000
 ROUNDS, STEPS, LAST_STEPS = 16, 10, 40
+MOVING_ROWS = 256
+"""Rows that particles look at while they still move; all are for their last weights."""
 MOST_CODES = 1 << 21
 """Particles times rows: bounds the time to seconds and the memory to 8 MiB."""
 
@@ -55,9 +57,11 @@ class Particles:
         target = (counts - (counts.sum(axis=1, keepdims=True) - total) / used) / total
         places = rng.uniform(size=(size, spec.dimensions))
         for turn in range(ROUNDS):
+            moving = turn < ROUNDS - 1
             codes = self.codes(self.low + places * width)[self.rows]
-            weights = _weights(codes, target, STEPS if turn < ROUNDS - 1 else LAST_STEPS)
-            if turn < ROUNDS - 1:
+            some = slice(MOVING_ROWS if moving else None)
+            weights = _weights(codes[some], target[some], STEPS if moving else LAST_STEPS)
+            if moving:
                 scale = 0.3 * (final / 0.3) ** (turn / (ROUNDS - 2))
                 places = places[_systematic(weights, size, rng)]
                 places = _reflected(
