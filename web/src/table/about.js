@@ -30,7 +30,11 @@ export function about(table) {
 }
 
 function trust() {
-  const told =
-    "A 95 % interval is meant to hold the number that the table itself would give, in 95 of 100 questions. It allows for the noise that protects people and for what the release does not know. Answers that Python gives are sharper: there an interval is made for each question, here by a law that was fitted to such intervals and set a little wider. Both say the same within their intervals.";
-  return h("p", {}, told);
+  const told = [
+    "A 95 % interval is meant to hold the number that the table itself would give, in 95 of 100 questions.",
+    "It allows for the noise that protects people, and for what the release does not know.",
+    "Python makes an interval for each question; this page has a law that was fitted to such intervals and set a little",
+    "wider. So numbers on one or two columns may differ slightly from Python’s, well within the intervals of both.",
+  ];
+  return h("p", {}, told.join(" "));
 }

@@ -4,6 +4,10 @@ import { button, choice, h } from "../page/dom.js";
 import { interval, mean, records, share } from "./figures.js";
 import { condition, withFilter, words } from "./filters.js";
 
+const EVERYBODY = "All records. Drag over a picture, or tick boxes, to ask about some of them.";
+const UNRELATED = "They are taken to be unrelated, and the interval allows for error in that.";
+const FINER = "Taken together, these columns are known less finely than this filter asks; the interval allows for that.";
+
 export function answer(table, state) {
   const asked = h("div", { class: "asked" });
   const count = h("p", { class: "count", role: "status" });
@@ -59,14 +63,16 @@ function figure(place, value, between) {
 
 function chips(table, state) {
   const { filters } = state;
-  if (!filters.size) return [h("span", { class: "hint" }, "All records. Drag over a picture, or tick boxes, to ask about some of them.")];
+  if (!filters.size) return [h("span", { class: "hint" }, EVERYBODY)];
   const each = [...filters].map(([j, filter]) => {
     const { name } = table.columns[j];
     const clear = () => state.set({ filters: withFilter(filters, j, null) });
     const text = words(table.columns[j], filter);
-    return h("span", { class: "chip" }, h("b", {}, name), ` ${text}`, button("×", clear, { "aria-label": `Clear ${name}` }));
+    const cross = button("×", clear, { "aria-label": `Clear ${name}` });
+    return h("span", { class: "chip" }, h("b", {}, name), ` ${text}`, cross);
   });
-  return [h("span", { class: "lead" }, "Records with"), ...each, button("Clear all", () => state.set({ filters: new Map() }), { class: "link" })];
+  const clear = button("Clear all", () => state.set({ filters: new Map() }), { class: "link" });
+  return [h("span", { class: "lead" }, "Records with"), ...each, clear];
 }
 
 // What the release cannot know, in words.
@@ -77,18 +83,21 @@ function doubts(table, { filters }, found) {
   if (filters.size && found.low <= 0) told.push("So few that this release cannot tell them from none.");
   if (apart.length) {
     const more = apart.length > 2 ? ` and ${apart.length - 2} more pairs` : "";
-    told.push(`Never counted together: ${apart.slice(0, 2).map(names).join("; ")}${more}. They are taken to be unrelated, and the interval allows for error in that.`);
-  } else if (found.unseen > 0.5) told.push("The release tells these columns apart less finely than this filter asks; the interval allows for that.");
+    told.push(`Never counted together: ${apart.slice(0, 2).map(names).join("; ")}${more}. ${UNRELATED}`);
+  } else if (found.unseen > 0.5) told.push(FINER);
   return told.join(" ");
 }
 
 // The same question in Python and on the command line.
 export function elsewhere(table, state) {
   const code = h("code", {});
-  const node = h("details", { class: "elsewhere" }, h("summary", {}, "This question in Python"), h("pre", { tabindex: "0", role: "region", "aria-label": "This question in Python" }, code));
+  const name = "This question in Python";
+  const block = h("pre", { tabindex: "0", role: "region", "aria-label": name }, code);
+  const node = h("details", { class: "elsewhere" }, h("summary", {}, name), block);
   const draw = () => {
     const asked = condition(table.columns, state.filters);
-    code.textContent = `release = scumble.load("${table.fileName}.scumble")\nrelease.count(${asked ? JSON.stringify(asked) : ""})`;
+    const file = JSON.stringify(`${table.fileName}.scumble`);
+    code.textContent = `release = scumble.load(${file})\nrelease.count(${asked ? JSON.stringify(asked) : ""})`;
   };
   return { node, draw };
 }

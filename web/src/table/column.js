@@ -27,7 +27,10 @@ export class Column {
   // Runs of levels, at most so many, and the missing cells of a line; each with its weights and its name. Of a filter,
   // only what it keeps. Runs end where groups do, if one ends nearby: pairs of columns tell groups apart and no more.
   bins(most, filter = null) {
-    if (!this.ordered) return this.#levels().flatMap((level) => (keeps(filter, level) ? [this.#bin(level, level + 1)] : []));
+    if (!this.ordered) {
+      const kept = this.#levels().filter((level) => keeps(filter, level));
+      return kept.map((level) => this.#bin(level, level + 1));
+    }
     const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];
     const cuts = this.#cuts(first, end, Math.ceil((end - first) / most));
     const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut));
@@ -75,7 +78,8 @@ export class Column {
 
   // An edge, roughly.
   about(edge) {
-    return this.kind === "date" || this.whole ? this.start(edge) : measured(this.edges[edge], Math.abs(this.edges[edge]) * 10);
+    const value = this.edges[edge];
+    return this.kind === "date" || this.whole ? this.start(edge) : measured(value, Math.abs(value) * 10);
   }
 
   written(value) {
@@ -104,16 +108,17 @@ export class Column {
 
   // What stands in the fields of a range.
   typedStart(first) {
-    return this.kind === "date" ? this.moment(this.edges[first]) : String(this.edges[first] < TINY ? 0 : this.#round(this.edges[first]));
+    return this.#typed(this.edges[first]);
   }
 
   typedStop(end) {
-    const last = this.whole ? this.edges[end] - 1 : this.edges[end];
-    return this.kind === "date" ? this.moment(last) : String(last < TINY && last > 0 ? 0 : this.#round(last));
+    return this.#typed(this.whole ? this.edges[end] - 1 : this.edges[end]);
   }
 
-  #round(value) {
-    return this.whole ? value : Number(value.toPrecision(7));
+  #typed(value) {
+    if (this.kind === "date") return this.moment(value);
+    if (this.whole) return String(value);
+    return String(Math.abs(value) < TINY ? 0 : Number(value.toPrecision(7)));
   }
 
   // The cell, or the edge, that is nearest to what was typed; null if that is no value.

@@ -46,11 +46,13 @@ function drawn(table, state) {
       "table",
       { class: "crosstab" },
       h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `${one} \\ ${two}`), across.map(({ text }) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map(({ text }, r) => h("tr", {}, h("th", { scope: "row" }, text), found[r].map((cell) => cellOf(cell, most, shares))))),
+      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", text, found[r].map((one) => cellOf(one, most, shares))))),
     ),
   );
 }
+
+const lineOf = (scope, name, cells) => h("tr", {}, h("th", { scope }, name), cells);
 
 function cellOf(found, most, shares) {
   const known = Number.isFinite(found.value);

@@ -5,13 +5,11 @@ const TINY = 1e-300;
 
 // The cells from `first` to before `end`; null if that is all of them.
 export function range(column, first, end, missing = false) {
-  if (first <= 0 && end >= column.line && (missing || line(column) === column.size)) return null;
+  if (first <= 0 && end >= column.line && (missing || !column.missing)) return null;
   const weights = new Float64Array(column.size).fill(1, first, end);
   if (missing && column.missing) weights[column.size - 1] = 1;
   return { first, end, missing, weights };
 }
-
-const line = ({ line }) => line;
 
 // The levels that are ticked; null if none is, or all are.
 export function ticks(column, ticked) {
@@ -65,13 +63,13 @@ function named(column, name, ticked) {
 function bounds(column, name, first, end) {
   const { edges, whole, kind } = column;
   const literal = (value) => (kind === "date" ? quoted(column.moment(value)) : String(value));
-  const below = first === 0 ? null : edges[first] < TINY && edges[first] > 0 ? `${name} > 0` : `${name} >= ${literal(edges[first])}`;
-  const upto = whole
-    ? `${name} <= ${literal(edges[end] - 1)}`
-    : edges[end] < TINY && edges[end] > 0
-      ? `${name} <= 0`
-      : `${name} < ${literal(edges[end])}`;
-  const both = [below, end === column.line ? null : upto].filter(Boolean);
+  const justAboveZero = (edge) => edge > 0 && edge < TINY;
+  const both = [];
+  if (first > 0) both.push(justAboveZero(edges[first]) ? `${name} > 0` : `${name} >= ${literal(edges[first])}`);
+  if (end < column.line) {
+    if (whole) both.push(`${name} <= ${literal(edges[end] - 1)}`);
+    else both.push(justAboveZero(edges[end]) ? `${name} <= 0` : `${name} < ${literal(edges[end])}`);
+  }
   return both.length ? both.join(" and ") : `${name} is not missing`;
 }
 

@@ -27,7 +27,8 @@ export class Histogram {
   }
 
   #label() {
-    return `${this.column.title}: bars. Left and right arrows read them, Enter starts a range, Enter again ends it, Escape clears it.`;
+    const keys = "Left and right arrows read them, Enter starts a range, Enter again ends it, Escape clears it.";
+    return `${this.column.title}: bars. ${keys}`;
   }
 
   #axis() {
@@ -64,7 +65,7 @@ export class Histogram {
       put(this.whiskers[k], { d: `M${(left + right) / 2} ${y(count.low, k)}V${y(count.high, k)}` });
     });
     const scale = total / whole;
-    const steps = all.map(({ value }, k) => `H${this.spots[k][0]}V${Math.max(y(scale * value, k), 0)}H${this.spots[k][1]}`);
+    const steps = all.map(({ value }, k) => `V${Math.max(y(scale * value, k), 0)}H${this.spots[k][1]}`);
     put(this.all, { d: `M0 ${FLOOR}${steps.join("")}V${FLOOR}` });
     this.counts = counts;
     this.#mark(filter);
@@ -72,7 +73,8 @@ export class Histogram {
   }
 
   #mark(filter) {
-    const [left, right] = filter && filter.first < filter.end ? [filter.first, filter.end].map((cell) => this.column.spot(cell) * WIDTH) : [0, 0];
+    const { first, end } = filter ?? { first: 0, end: 0 };
+    const [left, right] = [first, end].map((cell) => this.column.spot(cell) * WIDTH);
     put(this.band, { x: left, width: right - left });
   }
 
@@ -134,7 +136,8 @@ export class Histogram {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
     const last = this.bins.length - 1;
     if (step !== undefined) {
-      this.#here = this.#here === null ? (step > 0 ? 0 : last) : Math.min(Math.max(this.#here + step, 0), last);
+      const from = this.#here ?? { 1: -1, "-1": last + 1 }[step] ?? 0;
+      this.#here = Math.min(Math.max(from + step, 0), last);
       if (this.#from !== null) this.#span(this.#here);
       this.#tell();
     } else if (event.key === "Enter" && this.#here !== null) {

@@ -61,7 +61,8 @@ function header({ title, info }, state) {
   const { epsilon, delta, count, count_standard_error: error } = info;
   const budget = `ε\u00a0=\u00a0${number(epsilon)}${delta ? `, δ\u00a0=\u00a0${delta.toExponential(0)}` : ""}`;
   const sure = error ? ` (±\u00a0${number(Math.round(1.96 * error) || 1.96 * error)})` : "";
-  const promise = `About ${number(count)} records${sure}, protected by noise: ${budget}. Ask as often as you like: no answer costs anybody privacy.`;
+  const free = "Ask as often as you like: no answer costs anybody privacy.";
+  const promise = `About ${number(count)} records${sure}, protected by noise: ${budget}. ${free}`;
   return h(
     "header",
     {},
@@ -69,7 +70,10 @@ function header({ title, info }, state) {
       "div",
       { class: "headline" },
       h("div", {}, h("p", { class: "eyebrow" }, "scumble · a private table"), h("h1", {}, title)),
-      button("Light or dark", () => toggleTheme(state), { class: "quiet", "aria-label": "Switch between light and dark" }),
+      button("Light or dark", () => toggleTheme(state), {
+        class: "quiet",
+        "aria-label": "Switch between light and dark",
+      }),
     ),
     h("p", { class: "promise-line" }, promise),
   );
@@ -87,7 +91,14 @@ function main(table, parts, panels) {
     "main",
     {},
     parts.answer.node,
-    h("section", { class: "columns", "aria-labelledby": "columns" }, h("h2", { id: "columns" }, "Every column"), key, h("div", { class: "panels" }, panels.map(({ node }) => node)), parts.elsewhere.node),
+    h(
+      "section",
+      { class: "columns", "aria-labelledby": "columns" },
+      h("h2", { id: "columns" }, "Every column"),
+      key,
+      h("div", { class: "panels" }, panels.map(({ node }) => node)),
+      parts.elsewhere.node,
+    ),
     parts.cross.node,
     parts.rows.node,
     about(table),
@@ -95,6 +106,7 @@ function main(table, parts, panels) {
 }
 
 function footer() {
-  const promise = "This page holds the whole release and computes every answer by itself. It sends nothing anywhere. Made with scumble.";
+  const promise =
+    "This page holds the whole release and computes every answer by itself. It sends nothing anywhere. Made with scumble.";
   return h("footer", {}, h("p", {}, promise));
 }

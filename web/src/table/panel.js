@@ -15,10 +15,17 @@ export class Panel {
     this.bins = column.bins(BARS);
     this.all = table.counts(j, this.bins, new Map());
     this.note = h("p", { class: "read" });
-    this.clear = button("Clear", () => this.#set(null), { class: "link", "aria-label": `Clear the filter on ${column.name}` });
-    const name = h("h3", { id: `column-${j}` }, column.name, column.unit ? h("span", { class: "unit" }, column.unit) : null);
+    this.clear = button("Clear", () => this.#set(null), {
+      class: "link",
+      "aria-label": `Clear the filter on ${column.name}`,
+    });
+    const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
+    const name = h("h3", { id: `column-${j}` }, column.name, unit);
     this.picture = column.ordered
-      ? new Histogram(column, this.bins, { choose: (first, end) => this.#range(first, end), read: (text) => this.#read(text) })
+      ? new Histogram(column, this.bins, {
+          choose: (first, end) => this.#range(first, end),
+          read: (text) => this.#read(text),
+        })
       : new Ticks(column, this.bins, { choose: (ticked) => this.#set(ticks(column, ticked)) });
     this.node = h(
       "article",

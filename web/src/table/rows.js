@@ -40,7 +40,7 @@ export function rows(table, state) {
       labelled("Rows", size),
       h("label", { class: "only" }, only, h("span", {}, "only those that meet the filter")),
       button("Download CSV", save, { class: "main" }),
-      button("Others", draw, { "aria-label": "Show other rows" }),
+      button("Show others", draw),
     ),
     told,
   );
@@ -49,7 +49,9 @@ export function rows(table, state) {
 
 function preview({ columns }, few) {
   const side = columns.map(({ values }) => (values ? "number" : null));
-  const line = (kind, cells) => h("tr", {}, cells.map((text, j) => h(kind, { class: side[j], scope: kind === "th" ? "col" : null }, text)));
+  const scope = { th: "col", td: null };
+  const line = (kind, cells) =>
+    h("tr", {}, cells.map((text, j) => h(kind, { class: side[j], scope: scope[kind] }, text)));
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "A few synthetic rows" },

@@ -24,7 +24,8 @@ export class Ticks {
     const all = s("path", { class: "all" });
     const value = h("span", { class: "value" });
     const range = unseen("");
-    const svg = s("svg", { viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" }, bar, all, whisker);
+    const frame = { viewBox: "0 0 100 14", preserveAspectRatio: "none", "aria-hidden": "true" };
+    const svg = s("svg", frame, bar, all, whisker);
     const node = h("label", {}, box, h("span", { class: "word", title: text }, text), svg, value, range);
     return { node, box, bar, whisker, all, value, range };
   }
@@ -39,8 +40,10 @@ export class Ticks {
   #open(opened) {
     this.opened = opened;
     this.more.textContent = opened ? "Show fewer" : `Show all ${this.bins.length}`;
-    this.order.forEach((k, place) => (this.rows[k].node.hidden = !opened && place >= SHOWN && !this.rows[k].box.checked));
-    if (this.bins.length <= SHOWN + 1) for (const { node } of this.rows) node.hidden = false;
+    const all = opened || this.bins.length <= SHOWN + 1;
+    this.order.forEach((k, place) => {
+      this.rows[k].node.hidden = !all && place >= SHOWN && !this.rows[k].box.checked;
+    });
   }
 
   draw(counts, all, filter) {

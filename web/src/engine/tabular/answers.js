@@ -105,9 +105,12 @@ export function interval({ value, variance, unseen }, least = 0, most = Infinity
   const cut = (x) => Math.min(Math.max(x, least), most);
   const error = Math.sqrt(Math.max(variance, 0));
   const reach = DEVIATIONS * error;
-  return { value: cut(value), low: cut(value - reach), high: cut(value + reach), error, unseen: unseen / variance || 0 };
+  const part = unseen / variance || 0; // of the variance, for what no view shows
+  return { value: cut(value), low: cut(value - reach), high: cut(value + reach), error, unseen: part };
 }
 
 const squared = (product) => new Map([...product].map(([j, weights]) => [j, weights.map((weight) => weight ** 2)]));
 
-const scaled = ({ value, variance }, factor) => ({ value: factor * value, variance: factor ** 2 * variance, unseen: 0 });
+function scaled({ value, variance }, factor) {
+  return { value: factor * value, variance: factor ** 2 * variance, unseen: 0 };
+}

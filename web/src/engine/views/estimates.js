@@ -19,6 +19,7 @@ export class Views {
     const columns = [...product.keys()].sort((i, j) => i - j);
     const view = columns.length ? this.#found.get(String(columns)) : undefined;
     if (!view) return null;
+    if (columns.some((j) => product.get(j).every((weight) => weight === 0))) return { value: 0, variance: 0 };
     const axes =
       columns.length === 1 ? [product.get(columns[0])] : columns.map((j) => this.#coarse(j, product.get(j)));
     if (axes.includes(null)) return null;

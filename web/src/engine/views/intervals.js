@@ -1,6 +1,6 @@
-// Counts with the variance of their errors: the twin of views/intervals.py, with the page's own law (explore/tablelaw.py)
-// in the place of rehearsals. What a view's cells and the model err by together is not known here, so they are taken to
-// err alike: that makes intervals wider than Python's, never narrower.
+// Counts with the variance of their errors: the twin of views/intervals.py, with the page's own law, that of
+// explore/tablelaw.py, in the place of rehearsals. What a view's cells and the model err by together is not known here,
+// so they are taken to err alike.
 
 import { combined } from "./estimates.js";
 import { sum } from "./mixture.js";
