@@ -6,6 +6,7 @@ Before the noise::
     account.py          where it is charged: a ledger, a dataset, a part
     sensitivity.py      how far one person can move a release
     calibration.py      from a budget to noise scales, and back to a claim (calibration.proof.md)
+    purse.py            a claim that is fixed before the scales of its rows are
 
 The noise::
 

@@ -222,7 +222,7 @@ class PrivacyClaim:
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
         floats = {name: float(values[name]) for name in _FLOATS if values[name] is not None}
         parts = tuple(cls.from_dict(part) for part in values["parts"])
-        claim = cls(**{**values, **floats, "parts": parts, "exact_scales": _stored_runs(values["exact_scales"])})
+        claim = cls(**{**values, **floats, "parts": parts, "exact_scales": stored_runs(values["exact_scales"])})
         claim._check()
         return claim
 
@@ -244,7 +244,7 @@ class PrivacyClaim:
             raise ParameterError("The claim promises more privacy than its noise scales give.")
 
 
-def _stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
+def stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
     """Of rows that have scales of their own: how many, and the scale, in the order of the rows."""
     if runs is None:
         return None

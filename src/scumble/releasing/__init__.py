@@ -9,5 +9,6 @@ The files::
     share.py        one custodian's share of a release, and how shares are combined
     selection.py    the best of a public list, chosen privately
     steps.py        rows that are published one after the other, each with noise of its own
+    planned.py      rows of which what is public by then decides: which, how finely, at what share
     pledges.py      what a secret file says about the release that is being made of it (pledges.proof.md)
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, overload
 
 from scumble.bundle import Bundle
@@ -13,6 +12,7 @@ from scumble.kernels import Kernel
 from scumble.loading import released
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.schema import Schema
@@ -25,7 +25,7 @@ from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
 from scumble.tables.roles import roles_of
-from scumble.tabular.publishing import COUNT_SHARE, claim_shares
+from scumble.tabular.publishing import COUNT_SHARE, price
 from scumble.tabular.release import TableRelease
 from scumble.tabular.spec import TableSpec
 
@@ -77,16 +77,16 @@ class Build:
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
             self.roles = {**roles, **dict.fromkeys(others, "category")}
             spec: Spec | TableSpec
-            price: tuple[int, list[Fraction] | None]
+            claim: PrivacyClaim
             if schema is not None:
                 spec = self.views.spec()
-                price = claim_shares(spec, self.budget, self.size.n)
+                claim = price(spec, self.budget)
             else:
                 spec = self.size.spec(kernel, names, self.budget)  # type: ignore[arg-type]
-                price = spec.rows, None
+                claim = self.budget.claim(spec.rows)
             self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
             if self.account is not None and not self.running.goes_on:
-                self.account.check(self.budget.claim(*price))
+                self.account.check(claim)
             self.tally = Tally(
                 spec,
                 label=self.groups.label,
