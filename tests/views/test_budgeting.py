@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scumble.errors import ParameterError
-from scumble.views.budgeting import ADAPTIVE_FROM, COUNT_SHARE, Noise, plan
+from scumble.views.budgeting import ALL_PAIRS_FROM, Noise, plan
 
 laws = st.sampled_from(["laplace", "gaussian"])
 sizes = st.lists(st.integers(1, 500), min_size=2, max_size=8)
@@ -39,20 +39,22 @@ def test_shares_spend_the_budget(law: str, scale: float, parts: list[float]) -> 
 @given(laws, st.floats(0.01, 1000), st.floats(-100, 1e9), st.integers(1, 100))
 def test_a_plan_spends_no_more_than_there_is(law: str, scale: float, count: float, columns: int) -> None:
     chosen = plan(count, columns, Noise(law, scale))  # type: ignore[arg-type]
-    assert chosen.singles + chosen.pairs + COUNT_SHARE <= 1 + 1e-12
+    assert chosen.singles + chosen.pairs == pytest.approx(1)
     assert (chosen.choice == "singles") == (chosen.pairs == 0) == (chosen.rounds == 0)
     assert chosen.rounds <= columns * (columns - 1) // 2
     if chosen.rounds:
-        assert chosen.levels >= ADAPTIVE_FROM
+        assert chosen.levels >= ALL_PAIRS_FROM
         s = Noise(law, scale).deviation_at(chosen.pairs / chosen.rounds)  # type: ignore[arg-type]
         assert chosen.bearable == pytest.approx((count / s) ** 0.5)
 
 
 def test_smaller_budgets_choose_and_then_give_up() -> None:
-    choices = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).choice for epsilon in (1, 0.1, 0.001)]
+    choices = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).choice for epsilon in (10, 0.1, 0.001)]
     assert choices == ["all pairs", "adaptive", "singles"]
     assert plan(40_000, 15, Noise("gaussian", 36.0)).choice == "all pairs"
-    assert plan(40_000, 15, Noise("laplace", 1.0)).singles < plan(40_000, 15, Noise("laplace", 4.0)).singles
+    assert plan(40_000, 15, Noise("laplace", 0.1)).singles < plan(40_000, 15, Noise("laplace", 4.0)).singles
+    rounds = [plan(40_000, 15, Noise("laplace", 1 / epsilon)).rounds for epsilon in (10, 0.5, 0.2, 0.1)]
+    assert rounds == sorted(rounds, reverse=True) and len(set(rounds)) == 4
 
 
 def test_senseless_budgets_are_refused() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from scumble.errors import ParameterError
+from scumble.views import descent, fitting
 from scumble.views.evidence import Evidence, View, shape_within, simplex
 from scumble.views.fitting import Descent, Targets, fitted
 from scumble.views.grouping import Column
@@ -52,7 +53,8 @@ def doubled(targets: Targets) -> Targets:
     return replace(targets, **{name: getattr(targets, name).astype(np.float64) for name in names})
 
 
-def test_chi_is_what_it_says_and_its_gradient_is_its_slope() -> None:
+def test_chi_is_what_it_says_and_its_gradient_is_its_slope(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "slope", descent.slope._function)  # in float64, and not compiled for it
     evidence = exact(world(), variance=7.0)
     fit = Descent(doubled(Targets.of(evidence)), 4, np.random.default_rng(1))
     fit.logs = fit.logs.astype(np.float64)
@@ -67,6 +69,18 @@ def test_chi_is_what_it_says_and_its_gradient_is_its_slope() -> None:
             fit.logs[place] += sign * step
             ends.append(fit.gradient()[0])
         assert gradient[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-5)
+
+
+def test_the_compiled_slope_is_the_plain_one() -> None:
+    fit = Descent(Targets.of(exact(world(), variance=7.0)), 4, np.random.default_rng(1))
+    chi, gradient = fit.gradient()
+    plain = np.empty_like(gradient)
+    assert chi == pytest.approx(descent.slope._function(*fit._given, fit.logs, plain), rel=1e-4)
+    np.testing.assert_allclose(gradient, plain, rtol=1e-3, atol=1e-5 * np.abs(plain).max())
+
+
+def test_wide_tables_have_fewer_fits() -> None:
+    assert [fitting.fits_for(groups) for groups in (10, 400, 800, 10_000)] == [8, 8, 4, 2]
 
 
 def test_what_a_mixture_can_say_is_found() -> None:

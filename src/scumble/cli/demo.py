@@ -35,9 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     if args.table is not None:
-        from scumble.cli import people
+        from scumble.cli.people import write
 
-        people.write(args.table)
+        write(args.table)
         return
     import numpy as np
     import pyarrow.parquet as pq
@@ -152,7 +152,7 @@ def whole_table(table: Any) -> Any:
         age=scumble.Number(16, 90, whole=True),
         income=scumble.Number(1_000, 500_000, scale="log", cells=32),
         distance=scumble.Number(0, 80, cells=40),
-        mode=scumble.Category(["walk", "bike", "bus", "car"], other=False, missing=False),
+        mode=scumble.Category(("walk", "bike", "bus", "car"), other=False, missing=False),
     )
     return scumble.TableSketch(schema).update(table.select(list(schema))).release(epsilon=1.0)
 

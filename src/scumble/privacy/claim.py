@@ -284,10 +284,10 @@ def _stored_lists(values: Mapping[str, Any]) -> dict[str, Any]:
     column = values["column"]
     if column is not None and (len(column) != 3 or not all(type(number) is int for number in column)):
         raise parameter("claim['column']", "three whole numbers", type(column).__name__)
-    return {"exact_scales": _stored_runs(values["exact_scales"]), "column": None if column is None else tuple(column)}
+    return {"exact_scales": stored_runs(values["exact_scales"]), "column": None if column is None else tuple(column)}
 
 
-def _stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
+def stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
     """Of rows that have scales of their own: how many, and the scale, in the order of the rows."""
     if runs is None:
         return None

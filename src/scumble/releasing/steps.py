@@ -13,6 +13,7 @@ It is one release: one lock, one charge before any noise, one claim for all rows
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ class PublishedRow(NamedTuple):
     variance: float
     groups: np.ndarray | None
     """None: every cell is a group of its own."""
+    scale: Fraction
+    """The noise's exact scale."""
 
 
 class PublishedRows(NamedTuple):
@@ -103,7 +106,7 @@ def publish_in_steps(
                 if choose is not None:
                     with secret.out_of_sight():
                         chosen = choose(found)
-                    further = step.go_on(_checked(chosen, set(paid) - set(begin), secret.spec.lengths))
+                    further = step.go_on(checked(chosen, set(paid) - set(begin), secret.spec.lengths))
                     found = found._replace(rows=tuple(sorted(found.rows + further, key=lambda one: one.row)))
                 published.append(found)
         close(secrets, keep)
@@ -148,7 +151,7 @@ class _Step:
         *,
         public_count: bool = False,
     ) -> tuple[PublishedRow, int | None]:
-        name, place, secret = f"{self.name} row {row}", self.place[row], self.secret
+        name, place, secret, law = f"{self.name} row {row}", self.place[row], self.secret, self.calibration.law
         seam.hold(name, self.calibration.claim, noise, count, row=place)
         if of is None:
             noise += secret.row(row)
@@ -157,7 +160,7 @@ class _Step:
         noisy = secret.total + (count or 0) if public_count or count is not None else None
         counts, noisy = seam.publish(noise, noisy, name)
         counts.flags.writeable = False
-        return PublishedRow(row, counts, self.calibration.law.variance(self.scales[place]), of), noisy
+        return PublishedRow(row, counts, law.variance(self.scales[place]), of, self.scales[place]), noisy
 
 
 def _paid(shares: Sequence[Number], rows: int) -> list[int]:
@@ -170,7 +173,7 @@ def _paid(shares: Sequence[Number], rows: int) -> list[int]:
     return [row for row, share in enumerate(exact) if share]
 
 
-def _checked(chosen: Groups, rows: set[int], lengths: Sequence[int]) -> dict[int, np.ndarray | None]:
+def checked(chosen: Groups, rows: set[int], lengths: Sequence[int]) -> dict[int, np.ndarray | None]:
     """Groups that can be added up, as an array of our own: nobody can change it afterwards."""
     found: dict[int, np.ndarray | None] = {}
     for row, groups in dict(chosen).items():

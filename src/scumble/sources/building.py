@@ -26,7 +26,7 @@ from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
 from scumble.tables.roles import roles_of
-from scumble.tabular.publishing import COUNT_SHARE, claim_shares
+from scumble.tabular.publishing import COUNT_SHARE, price
 from scumble.tabular.release import TableRelease
 from scumble.tabular.spec import TableSpec
 
@@ -107,7 +107,7 @@ class Build:
     def _price(self, spec: Spec | TableSpec, planned: bool) -> PrivacyClaim:
         """What the release will claim."""
         if isinstance(spec, TableSpec):
-            return self.budget.claim(*claim_shares(spec, self.budget, self.size.n))
+            return price(spec, self.budget)
         return Menu(spec, self.budget).price if planned else self.budget.claim(spec.rows)
 
     def _require_apart(self, source: object, ledger: object, reading: dict[str, Any]) -> None:

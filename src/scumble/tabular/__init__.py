@@ -5,7 +5,8 @@ The files::
     spec.py         which views there are, and where a record is counted in each
     counting.py     the counting
     sketch.py       the secret sketch
-    publishing.py   how the budget is divided, and which levels pairs tell apart
+    planner.py      what is published next: which views, how finely, at what share of the budget
+    publishing.py   from the exact views to a release
     release.py      what is published
     asking.py       the questions, in the words of people who ask them
     questions.py    conditions by position, parts of a column, sums and means

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from scumble import files
 from scumble.counting.headroom import MOST
 from scumble.errors import CorruptFileError, ParameterError
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.purse import read_back, written
 from scumble.schema import Schema
 from scumble.tabular.answers import Answers
 from scumble.tabular.asking import Asking
@@ -49,8 +51,10 @@ class TableRelease(Asking, Weighing):
         noisy_count: int | None,
         count_variance: float,
         identity: str,
+        scales: tuple[Fraction, ...] | None = None,
     ) -> None:
         self._grouped = grouped
+        self._scales = scales
         self._counts = np.ascontiguousarray(counts, np.int64)
         self._counts.flags.writeable = False
         self._privacy, self._identity = privacy, identity
@@ -105,12 +109,18 @@ class TableRelease(Asking, Weighing):
         return self._counts
 
     @cached_property
+    def scales(self) -> tuple[Fraction, ...]:
+        """The exact scale of the noise on each view: the claim's own, or what the plan took of the claim's whole."""
+        if self._scales is not None:
+            return self._scales
+        own = self._privacy.row_scales
+        return tuple(own[row] for row in [*range(self.spec.singles), *(self.spec.singles + k for k in self._measured)])
+
+    @cached_property
     def variances(self) -> tuple[float, ...]:
-        """The variance of the noise on each counter, for each view: by the claim's own scales."""
-        scales, law = self._privacy.row_scales, self._privacy.law
-        each = {scale: law.variance(scale) for scale in set(scales)}
-        rows = [*range(self.spec.singles), *(self.spec.singles + number for number in self._measured)]
-        return tuple(each[scales[row]] for row in rows)
+        """The variance of the noise on each counter, for each view."""
+        each = {scale: self._privacy.law.variance(scale) for scale in set(self.scales)}
+        return tuple(each[scale] for scale in self.scales)
 
     @property
     def privacy(self) -> PrivacyClaim:
@@ -158,13 +168,15 @@ class TableRelease(Asking, Weighing):
         return TableRelease.from_container(files.from_bytes(data, expect="table"))
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        metadata = {
+        metadata: dict[str, Any] = {
             "spec": self.spec.to_dict(),
             "privacy": self._privacy.to_dict(),
             "noisy_count": self._own_count,
             "count_variance": self._noise_of_count,
             "identity": self._identity,
         }
+        if self._scales is not None:
+            metadata["scales"] = written(self._scales)
         arrays: dict[str, np.ndarray] = {
             "counts": self._counts,
             "groups": np.concatenate(self._grouped.groups).astype(np.int32),
@@ -197,6 +209,7 @@ class TableRelease(Asking, Weighing):
                 raise TypeError("an identity that is none")
             if privacy.rows not in (spec.rows, spec.singles) or privacy.rows < len(grouped.shapes):
                 raise CorruptFileError("The privacy claim is about another number of views.")
+            scales = read_back(data["scales"], len(grouped.shapes), privacy) if "scales" in data else None
             return TableRelease(
                 grouped,
                 counts,
@@ -204,6 +217,7 @@ class TableRelease(Asking, Weighing):
                 noisy_count=noisy_count,
                 count_variance=float(noise),
                 identity=data["identity"],
+                scales=scales,
             )
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem

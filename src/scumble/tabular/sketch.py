@@ -143,7 +143,8 @@ class TableSketch(Holder):
         count_share : Number, optional
             The part of the budget that pays for the noisy count.
         n : int, optional
-            Roughly how many records there are, if that is public: it divides the budget better.
+            Roughly how many records there are, if that is public. Otherwise the noisy count says so, which comes first,
+            and the budget is divided by that.
         ledger, dataset, part : Ledger, path-like, str or None
             Charge the release to this dataset of a `scumble.Ledger` before noise is drawn; refused if too little is
             left. `part` names one of the dataset's disjoint parts.

@@ -9,6 +9,7 @@ The files::
     evidence.py     the measured views, and the shapes within groups
     mixture.py      the model: a mixture of products, with answers in closed form
     fitting.py      the mixture that agrees with all views
+    descent.py      its loop, compiled: χ², slope, steps
     estimates.py    a view's own cells and the model's answer, together
     rehearsal.py    how far answers are off, in worlds like this one
     intervals.py    answers with intervals

@@ -17,9 +17,11 @@ a model of all views draws more from the sharp ones. Adult, four releases each, 
 deviation s of a cell's noise, a finer table shows noise alone; hence at most m* = √(N/s) levels an axis, s taken at
 equal shares of all pairs. Rarer levels are pooled (`grouping`).
 
-**Which pairs.** With ε alone the noise of a pair grows with their number, and below m* of about 7 few well chosen pairs
-tell more than all of them; below about 3 none tells anything. Gaussian noise grows with the square root only, and all
-pairs are best until m* is 3. The constants were chosen on one table (Adult) and on synthetic ones.
+**Which pairs.** With ε alone the noise of a pair grows with their number, and a few well chosen pairs, each with
+FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that. If that is all of them,
+nothing needs to be chosen; if it is none, single columns have everything. Gaussian noise grows with the square root of
+the number only: there all pairs are best until m* is 3, and below no pair is. The constants were chosen on Adult,
+COMPAS, bank marketing, credit default and synthetic tables.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -38,18 +41,19 @@ Law = Literal["laplace", "gaussian"]
 Choice = Literal["all pairs", "adaptive", "singles"]
 Floats = npt.NDArray[np.float64]
 
-COUNT_SHARE = 0.01
-"""For the number of records: it comes first, as the plan of the rest hangs on it."""
-
 SINGLES_SHARE = 0.15
 SINGLES_SHARE_OF_COARSE_PAIRS = 0.30
+SINGLES_SHARE_OF_CHOSEN_PAIRS = 0.50
 FEW_LEVELS = 10
 """Where pairs bear fewer levels than this, single columns matter more."""
 
-ALL_PAIRS_FROM = {"laplace": 7.0, "gaussian": 3.0}
-ADAPTIVE_FROM = 3.0
-ROUNDS_PER_COLUMN = 1.5
-"""Rounds of adaptive choice: between d and 2d did equally well."""
+ALL_PAIRS_FROM = 3.0
+"""Levels an axis, with Gaussian noise."""
+FINE = 16.0
+"""Levels an axis that chosen pairs bear, with Laplace noise."""
+MOST_ROUNDS = 100
+CHOOSING = Fraction(1, 10)
+"""The part of a chosen pair's share that pays for the choice (AIM: McKenna, Mullins, Sheldon & Miklau 2022)."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class Plan:
     Attributes
     ----------
     singles : float
-        The share of all single columns together.
+        The share of all single columns together, of what the count leaves.
     pairs : float
         The share of pairs, with the cost of choosing them where they are chosen.
     choice : {"all pairs", "adaptive", "singles"}
@@ -125,7 +129,7 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
     Parameters
     ----------
     count : float
-        The number of records, as far as it is public: a noisy count (`COUNT_SHARE`), or a guess.
+        The number of records, as far as it is public: a noisy count, or a guess.
     columns : int
         How many columns the table has.
     budget : Noise
@@ -138,24 +142,28 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
     >>> plan(39_073, 15, Noise("laplace", 10.0)).choice             # ε = 0.1
     'adaptive'
     """
-    rest = 1.0 - COUNT_SHARE
     pairs = columns * (columns - 1) // 2
     if not pairs:
-        return Plan(rest, 0.0, "singles", 0, 0, 0.0)
+        return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
     singles = SINGLES_SHARE
-    bearable = _bearable(count, pairs, rest - singles, budget)
-    if bearable < FEW_LEVELS:
+    if _bearable(count, pairs, 1 - singles, budget) < FEW_LEVELS:
         singles = SINGLES_SHARE_OF_COARSE_PAIRS
-        bearable = _bearable(count, pairs, rest - singles, budget)
-    choice, rounds = "all pairs", pairs
-    if bearable < ALL_PAIRS_FROM[budget.law]:
-        rounds = min(pairs, math.ceil(ROUNDS_PER_COLUMN * columns))
-        choice, bearable = "adaptive", _bearable(count, rounds, rest - singles, budget)
-        if bearable < ADAPTIVE_FROM:
-            return Plan(rest, 0.0, "singles", 0, 0, bearable)
-    return Plan(singles, rest - singles, choice, rounds, int(bearable), bearable)  # type: ignore[arg-type]
+    choice: Choice = "all pairs"
+    rounds, levels = pairs, _bearable(count, pairs, 1 - singles, budget)
+    if budget.law == "laplace" and _rounds(count, 1 - singles, budget) < pairs:
+        choice, singles = "adaptive", SINGLES_SHARE_OF_CHOSEN_PAIRS
+        rounds = min(_rounds(count, 1 - singles, budget), pairs, MOST_ROUNDS)
+        levels = _bearable(count, max(rounds, 1), 1 - singles, budget)
+    if rounds == 0 or levels < ALL_PAIRS_FROM:
+        return Plan(1.0, 0.0, "singles", 0, 0, levels)
+    return Plan(singles, 1 - singles, choice, rounds, int(levels), levels)
 
 
 def _bearable(count: float, views: int, share: float, budget: Noise) -> float:
     """m* = √(N/s), where the views have equal parts of the share."""
     return math.sqrt(max(count, 0.0) / budget.deviation_at(share / views))
+
+
+def _rounds(count: float, share: float, budget: Noise) -> int:
+    """How many pairs bear FINE levels an axis, where noise grows with their number."""
+    return int(share * max(count, 0.0) / (budget.deviation_at(1.0) * FINE**2))

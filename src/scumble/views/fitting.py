@@ -14,12 +14,15 @@ Starts are derived from a seed: the same evidence and seed give the same mixture
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from scumble.views.descent import descent, slope
 from scumble.views.evidence import Evidence, simplex
 from scumble.views.mixture import Mixture, together
 
@@ -28,6 +31,9 @@ Singles = npt.NDArray[np.float32]
 COMPONENTS = 50
 MOST_COMPONENTS = 400
 FITS = 8
+WIDE = 400
+"""Groups of all columns together: from there on, a step takes a time that grows with their square."""
+THREADS = 2
 STEPS = 400
 NEAR = 1.25
 """Who is not this near to the goal after half of the steps will not reach it."""
@@ -87,7 +93,7 @@ class Targets:
 
 
 class Descent:
-    """One fit on its way: logarithms of w and A, and Adam's moments of their gradients."""
+    """One fit on its way: logarithms of w and A."""
 
     def __init__(self, targets: Targets, components: int, generator: np.random.Generator) -> None:
         self._targets = targets
@@ -97,9 +103,6 @@ class Descent:
         paired = targets.pair_precision.any(axis=1)
         self.logs[:, :-1] = usual + SPREAD * paired * generator.standard_normal((components, len(usual)))
         self.logs[:, -1] = 0.0
-        self._first = np.zeros_like(self.logs)
-        self._second = np.zeros_like(self.logs)
-        self._steps = 0
 
     def distribution(self) -> tuple[Singles, Singles]:
         """w and the stack A."""
@@ -110,34 +113,18 @@ class Descent:
 
     def gradient(self) -> tuple[float, Singles]:
         """χ² per cell and its gradient in the logarithms."""
-        targets = self._targets
-        weights, stack = self.distribution()
-        weighed = stack * weights[:, None]
-        off_pairs = stack.T @ weighed - targets.pairs
-        off_singles = weights @ stack - targets.singles
-        pull = targets.pair_precision * off_pairs  # half of the gradient in each table, which holds every pair twice
-        pull_singles = targets.single_precision * off_singles
-        chi = 0.5 * float(np.vdot(pull, off_pairs)) + float(np.vdot(pull_singles, off_singles))
-        by_pairs = stack @ pull
-        slope = (2 * (by_pairs + pull_singles)) * weighed  # A · ∂/∂A
-        by_weight = np.einsum("ks,ks->k", by_pairs + 2 * pull_singles, stack)  # ∂/∂w
         gradient = np.empty_like(self.logs)
-        within = np.add.reduceat(slope, targets.starts, axis=1)
-        gradient[:, :-1] = slope - stack * np.repeat(within, self._sizes, axis=1)
-        gradient[:, -1] = weights * (by_weight - weights @ by_weight)
-        gradient /= targets.cells
-        return chi / targets.cells, gradient
+        chi = slope(*self._given, self.logs, gradient)
+        return float(chi), gradient
 
-    def step(self, rate: float) -> float:
-        """One step of Adam; χ² per cell before it."""
-        chi, gradient = self.gradient()
-        self._steps += 1
-        self._first += 0.1 * (gradient - self._first)
-        self._second += 0.01 * (gradient * gradient - self._second)
-        first, second = 1 - 0.9**self._steps, 1 - 0.99**self._steps
-        self.logs -= (rate / first) * self._first / (np.sqrt(self._second / second) + 1e-12)
-        np.clip(self.logs, -30.0, 30.0, out=self.logs)
-        return chi
+    def descend(self, goal: float) -> float:
+        """Step until χ² per cell reaches the goal, or the steps are used up; the χ² reached."""
+        return float(descent(*self._given, self.logs, goal, STEPS, RATE, NEAR))
+
+    @property
+    def _given(self) -> tuple[Any, ...]:
+        t = self._targets
+        return t.starts, t.pairs, t.pair_precision, t.singles, t.single_precision, t.cells
 
 
 def descend(
@@ -145,24 +132,32 @@ def descend(
 ) -> tuple[Descent, float]:
     """One fit: step until χ² per cell reaches the goal, or the steps are used up; the χ² reached."""
     fit = Descent(targets, components, generator)
-    chi = np.inf
-    for number in range(STEPS):
-        chi = fit.step(RATE * min(1.0, 2.2 - 2 * number / STEPS))  # smaller steps at the end
-        if chi <= goal or (number == STEPS // 2 and chi > NEAR * goal):
-            break
-    return fit, chi
+    return fit, fit.descend(goal)
 
 
 def fitted(
     evidence: Evidence,
     seed: int,
     *,
-    fits: int = FITS,
+    fits: int | None = None,
     components: int = COMPONENTS,
     most: int = MOST_COMPONENTS,
     goal: float = GOAL,
 ) -> Mixture:
-    """The mean of several fits, over all levels of all columns.
+    """The mean of several fits, over all levels of all columns; see `several`."""
+    return together(several(evidence, seed, fits=fits, components=components, most=most, goal=goal))
+
+
+def several(
+    evidence: Evidence,
+    seed: int,
+    *,
+    fits: int | None = None,
+    components: int = COMPONENTS,
+    most: int = MOST_COMPONENTS,
+    goal: float = GOAL,
+) -> list[Mixture]:
+    """Fits from different starts, the first by itself and the others on all cores.
 
     Small products are not worth a second thread: call this within `one_thread`, where BLAS has several.
 
@@ -172,8 +167,8 @@ def fitted(
         The noisy views.
     seed : int
         Where starts are derived from: a number that the release fixes.
-    fits : int
-        How many fits.
+    fits : int, optional
+        How many fits; by default FITS, and fewer for wide tables.
     components, most : int
         Components of each, to begin with and at most.
     goal : float
@@ -181,25 +176,31 @@ def fitted(
 
     Returns
     -------
-    Mixture
-        Its columns have all levels: those of a group have the shares that the single column shows.
+    list of Mixture
+        Their columns have all levels: those of a group have the shares that the single column shows.
     """
     targets = Targets.of(evidence)
     if not targets.pair_precision.any():  # nothing ties columns together
-        return Mixture(
-            np.ones(1),
-            tuple(simplex(evidence.single(j).counts / evidence.count)[None] for j in range(len(evidence.columns))),
-        )
-    parts = []
-    size = components
-    for number in range(fits):
+        alone = [simplex(evidence.single(j).counts / evidence.count)[None] for j in range(len(evidence.columns))]
+        return [Mixture(np.ones(1), tuple(alone))]
+
+    def fit(number: int, size: int) -> Descent:
         while True:
-            fit, chi = descend(targets, size, np.random.default_rng([seed, number, size]), goal=goal)
+            found, chi = descend(targets, size, np.random.default_rng([seed, number, size]), goal=goal)
             if chi <= goal or size >= most:
-                break
+                return found
             size = min(2 * size, most)
-        parts.append(_refined(fit, evidence))
-    return together(parts)
+
+    number = fits_for(len(targets.singles)) if fits is None else fits
+    first = fit(0, components)
+    with ThreadPoolExecutor(THREADS) as pool:
+        others = list(pool.map(lambda k: fit(k, len(first.logs)), range(1, number)))
+    return [_refined(found, evidence) for found in (first, *others)]
+
+
+def fits_for(groups: int) -> int:
+    """How many fits a table of so many groups gets: all together, they should not take minutes."""
+    return FITS if groups <= WIDE else max(2, FITS * WIDE // groups)
 
 
 @contextmanager

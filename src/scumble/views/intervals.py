@@ -29,9 +29,9 @@ import numpy.typing as npt
 from scumble.views.budgeting import Law
 from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence
-from scumble.views.fitting import FITS, fitted, one_thread
-from scumble.views.mixture import Condition
-from scumble.views.rehearsal import REHEARSED_FITS, Rehearsal, rehearse
+from scumble.views.fitting import one_thread, several
+from scumble.views.mixture import Condition, together
+from scumble.views.rehearsal import Rehearsal, rehearse
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,7 +67,9 @@ class Reading:
     def __init__(self, evidence: Evidence, law: Law, seed: int) -> None:
         self.evidence = evidence
         with one_thread():
-            self.model = fitted(evidence, seed)
+            fits = several(evidence, seed)
+        self.model = together(fits)
+        self._fits = np.cumsum([0, *(len(fit.weights) for fit in fits[:-1])])
         self._law = law
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
@@ -79,10 +81,10 @@ class Reading:
         """Rehearse, if that was not done: once, when errors are first asked for."""
         if not self._rehearsals:
             with one_thread():
-                needed = len(self.model.weights) // FITS
+                needed = len(self.model.weights) // len(self._fits)
                 rehearsals = rehearse(self.evidence, self._law, self._seed, components=max(needed, 1))
                 generator = np.random.default_rng([self._seed, QUESTIONS])
-                self._coefficients = error_law(self.evidence, rehearsals, generator)
+                self._coefficients = self._error_law(rehearsals, generator)
             self._rehearsals = rehearsals
 
     @property
@@ -103,7 +105,7 @@ class Reading:
         variance = self._variance(condition, share, rehearsed) + self._unseen(condition, signed=alike is not None)
         estimate = Estimate(modelled, variance)
         own = inside(self.evidence, condition)
-        return estimate if own is None else self._both(own, estimate, condition, rehearsed[:, 0])
+        return estimate if own is None else self._both(own, estimate, condition, rehearsed)
 
     def rehearsed_variance(self, condition: Condition) -> float:
         """The variance of the model's count, as rehearsals show it: without what no view shows."""
@@ -115,11 +117,32 @@ class Reading:
 
     def _variance(self, condition: Condition, share: float, rehearsed: Floats) -> float:
         smooth = smoothed(self._coefficients, share, conditions(condition))
-        mixed = (mean_square(rehearsed) + smooth) / 2
+        mixed = (mean_square(rehearsed, self._between(condition), len(self._fits)) + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
         if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
             variance += self.evidence.count * max(share * (1 - share), 0.0)
         return variance
+
+    def _between(self, condition: Condition) -> float:
+        """The variance of a count between the fits that the model is the mean of."""
+        if len(self._fits) < 2:
+            return 0.0
+        masses = sum(coefficient * self.model.masses(product) for coefficient, product in condition)
+        shares = np.add.reduceat(masses, self._fits) * len(self._fits)
+        return float(np.var(shares, ddof=1)) * self.evidence.count**2
+
+    def _error_law(self, rehearsals: Sequence[Rehearsal], generator: np.random.Generator) -> Floats:
+        """β of the law above, in counts."""
+        features, squares = [], []
+        evidence, world = self.evidence, rehearsals[0].world
+        rows = world.draw(2 * QUESTIONS, generator)
+        for number in range(QUESTIONS):
+            size = min(1 + number % MOST_CONDITIONS, len(evidence.columns))
+            condition = random_condition(evidence, rows[2 * number : 2 * number + 2], size, generator)
+            features.append(law_inputs(world.share(condition), size))
+            errors = np.array([rehearsal.error(condition) for rehearsal in rehearsals])
+            squares.append(mean_square(errors, self._between(condition), len(self._fits)))
+        return gamma_regression(np.array(features), np.array(squares))
 
     def _unseen(self, condition: Condition, *, signed: bool) -> float:
         """The variance for what no view shows of pairs of conditions."""
@@ -162,29 +185,15 @@ class Reading:
         return Estimate(value, (CAUTION**2 * rehearsed + most**2) / 2)
 
 
-def mean_square(rehearsed: Floats) -> float:
+def mean_square(errors: Floats, between: float, fits: int) -> float:
     """The squared error of a count, as it would be with as many fits as the model has.
 
-    `rehearsed` has a row for each rehearsal: the error, and its variance between fits (`Rehearsal.error`).
-    The mean of F fits has 1/F of the variance between fits in its error; so what more fits would take off is known.
-    It is an estimate, and at least a quarter of the square is kept.
+    `errors` are those of one fit in each rehearsal, `between` is the variance of the answer between fits. The mean of F
+    fits has 1/F of that in its error; so what more fits take off is known. It is an estimate, and at least a quarter of
+    the square is kept.
     """
-    errors, variances = rehearsed.T
     square = float((errors**2).mean())
-    return max(square - (1 / REHEARSED_FITS - 1 / FITS) * float(variances.mean()), square / 4)
-
-
-def error_law(evidence: Evidence, rehearsals: Sequence[Rehearsal], generator: np.random.Generator) -> Floats:
-    """β of the law above, in counts."""
-    features, squares = [], []
-    rows = rehearsals[0].world.draw(2 * QUESTIONS, generator)
-    for number in range(QUESTIONS):
-        size = min(1 + number % MOST_CONDITIONS, len(evidence.columns))
-        condition = random_condition(evidence, rows[2 * number : 2 * number + 2], size, generator)
-        share = rehearsals[0].world.share(condition)
-        features.append(law_inputs(share, size))
-        squares.append(mean_square(np.array([rehearsal.error(condition) for rehearsal in rehearsals])))
-    return gamma_regression(np.array(features), np.array(squares))
+    return max(square - (1 - 1 / fits) * between, square / 4)
 
 
 def smoothed(coefficients: Floats, share: float, size: int) -> float:

@@ -47,7 +47,7 @@ class Mixture:
 
     def share(self, condition: Condition = EVERYTHING) -> float:
         """Σ_x p(x) Σ_i c_i Π_j v_ij(x_j): the share of records that meet a condition."""
-        return float(sum(coefficient * self._masses(product).sum() for coefficient, product in condition))
+        return float(sum(coefficient * self.masses(product).sum() for coefficient, product in condition))
 
     def table(self, columns: Sequence[int], condition: Condition = EVERYTHING) -> Floats:
         """The shares of records that meet the condition in each cell of the cross-table of some columns.
@@ -62,7 +62,7 @@ class Mixture:
             axes = [
                 self.columns[j] * np.asarray(product[j], float) if j in product else self.columns[j] for j in columns
             ]
-            total += coefficient * np.einsum(signature, self._masses(outside), *axes, optimize=True)
+            total += coefficient * np.einsum(signature, self.masses(outside), *axes, optimize=True)
         return total
 
     def mean(self, column: int, values: npt.ArrayLike, condition: Condition = EVERYTHING) -> float:
@@ -73,7 +73,7 @@ class Mixture:
 
     def given(self, product: Product) -> Mixture:
         """The distribution of the records that meet one product of conditions."""
-        masses = self._masses(product)
+        masses = self.masses(product)
         total = masses.sum()
         if not total > 0:
             return self
@@ -95,7 +95,7 @@ class Mixture:
         record x drawn from Σ_{c > 0} stays with probability Σ_i c_i v_i(x) over the sum of the positive ones.
         """
         positive = [(c, product) for c, product in where if c > 0]
-        masses = np.array([c * self._masses(product).sum() for c, product in positive])
+        masses = np.array([c * self.masses(product).sum() for c, product in positive])
         if not len(positive) or not masses.sum() > 0 or not self.share(where) > 0:
             return np.empty((0, len(self.columns)), np.int64)
         parts = [self.given(product) for _, product in positive]
@@ -111,7 +111,7 @@ class Mixture:
             missing -= len(drawn[-1])
         return np.concatenate(drawn)
 
-    def _masses(self, product: Product) -> Floats:
+    def masses(self, product: Product) -> Floats:
         """w_k Π_j (A_j v_j)_k for each component."""
         masses = self.weights
         for j, weights in product.items():

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from scumble.views.budgeting import Law
 from scumble.views.evidence import Evidence, View
-from scumble.views.fitting import COMPONENTS, fitted
+from scumble.views.fitting import COMPONENTS, THREADS, WIDE, fitted
 from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
@@ -29,9 +29,8 @@ Integers = npt.NDArray[np.int64]
 REHEARSALS = 8
 WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
-REHEARSED_FITS = 2
-"""Fewer than in earnest, to be done sooner. Two show how much fits differ, and so what more of them would bring."""
-THREADS = 2
+FEWER = 4
+"""Of wide tables."""
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
 
@@ -48,8 +47,8 @@ class Rehearsal:
         What they were drawn from.
     evidence : Evidence
         Their noisy views.
-    fits : tuple of Mixture
-        What was fitted to those; their mean is the model.
+    model : Mixture
+        What was fitted to those: one fit, to be done sooner. How much fits differ, the true ones show.
     records : float
         How many records the world has, where it was the table.
     """
@@ -57,7 +56,7 @@ class Rehearsal:
     rows: Integers
     world: Mixture
     evidence: Evidence
-    fits: tuple[Mixture, ...]
+    model: Mixture
     records: float = 0.0
 
     @property
@@ -65,10 +64,9 @@ class Rehearsal:
         """How many records the synthetic table has."""
         return float(len(self.rows)) or self.records
 
-    def error(self, condition: Condition) -> tuple[float, float]:
-        """By how many records the model's count is off, and the variance of that between fits."""
-        counts = [fit.share(condition) * self.evidence.count for fit in self.fits]
-        return float(np.mean(counts)) - self.truth(condition) * self.size, float(np.var(counts, ddof=1))
+    def error(self, condition: Condition) -> float:
+        """By how many records the model's count is off."""
+        return self.model.share(condition) * self.evidence.count - self.truth(condition) * self.size
 
     def truth(self, condition: Condition) -> float:
         """The true share of records that meet a condition."""
@@ -91,7 +89,7 @@ class Rehearsal:
 
 
 def rehearse(
-    evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int = REHEARSALS
+    evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int | None = None
 ) -> list[Rehearsal]:
     """Release synthetic tables as the true one was released, two at a time.
 
@@ -105,9 +103,11 @@ def rehearse(
         The release's own number.
     components : int
         With how many components fits begin: what the true table's needed.
-    times : int
-        How often.
+    times : int, optional
+        How often; by default REHEARSALS, and less for wide tables.
     """
+    if times is None:
+        times = REHEARSALS if sum(evidence.sizes) <= WIDE else FEWER
     world = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
@@ -121,11 +121,8 @@ def rehearse(
             for view in evidence.views
         )
         repeated = replace(evidence, views=imitated)
-        fits = tuple(
-            fitted(repeated, start, fits=1, components=components)
-            for start in range(seed + 1 + number * REHEARSED_FITS, seed + 1 + (number + 1) * REHEARSED_FITS)
-        )
-        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fits, evidence.count)
+        fit = fitted(repeated, seed + 1 + number, fits=1, components=components)
+        return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fit, evidence.count)
 
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(once, range(times)))

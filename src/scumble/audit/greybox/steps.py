@@ -1,7 +1,9 @@
-"""Paths of rows with noise of their own, published in steps (:mod:`scumble.releasing.steps`)."""
+"""Paths of rows with noise of their own, published in steps, or as planned (:mod:`scumble.releasing.adaptive`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, add, promise_of
 from scumble.audit.greybox.sketches import sketch_of
 from scumble.privacy.budget import Budget
+from scumble.releasing.adaptive import Contest, Wanted, publish_as_planned
 from scumble.releasing.steps import Groups, PublishedRows, publish_in_steps
 
 SHARES = (3, 1, 2, 0, 5, 1)
@@ -22,6 +25,18 @@ def _by_rank(found: PublishedRows) -> Groups:
     ranks = np.argsort(np.argsort(found.rows[0].counts, kind="stable"))
     groups = np.minimum(3 * ranks // len(ranks), 2)
     return {2: groups, 4: groups[::-1].copy(), 5: None} if (found.noisy_count or 0) % 2 else {2: groups, 5: None}
+
+
+def _planned(found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
+    """Two rows, of which the second's share depends on the count; a contest where there may be one; then the winner."""
+    if not found.rows:
+        return {0: Wanted(Fraction(1, 4)), 1: Wanted(Fraction(1, 4 + (found.noisy_count or 0) % 2))}
+    groups = np.minimum(np.arange(len(found.rows[0].counts)) // 2, 2)
+    if found.privacy.law.pure and not winners:
+        expected = np.zeros(int(groups.max()) + 1, np.int64)
+        return Contest(Fraction(1, 10), {2: groups, 4: groups}, {2: expected, 4: expected}, {4: 1})
+    last = winners[-1] if winners else 3
+    return {} if len(found.rows) > 2 else {last: Wanted(Fraction(1, 3), groups), 5: Wanted(Fraction(1, 20))}
 
 
 def _told(published: list[PublishedRows]) -> list[Any]:
@@ -49,9 +64,16 @@ def _add_steps() -> None:
             secrets, choice = [sketch_of(table, **invalid).secret], {"first": [0, 1], "choose": _by_rank}
             return _told(publish_in_steps(secrets, Budget.of(**money), shares=SHARES, **choice))  # type: ignore[arg-type]
 
+        def plans(
+            table: Table, folder: Path, money: dict[str, Any] = money, invalid: dict[str, Any] = invalid
+        ) -> list[Any]:
+            secret = sketch_of(table, **invalid).secret
+            return _told([publish_as_planned(secret, Budget.of(**money), most=2, plan=_planned)])
+
         promise = {**promise_of(money), "strict": exact}
         add(f"rows with noise of their own, {name}", at_once, "floats", **promise)
         add(f"rows in steps, {name}", steps, "floats", **promise)
+        add(f"rows as planned, {name}", plans, "floats", **promise)
 
 
 _add_steps()

@@ -62,6 +62,8 @@ def _add_options() -> None:
         "a guess of the size": ({}, {"epsilon": 1.0, "n": 10}),
         "outside dropped": ({"schema": DROPPING}, {"epsilon": 1.0}),
         "singles only": ({}, {"epsilon": 1.0, "n": 2}),
+        "all pairs": ({}, {"epsilon": 1.0, "n": 10**7}),
+        "chosen pairs": ({"levels": 3}, {"epsilon": 1.0, "n": 1500}),
         "in rho": ({}, {"rho": 0.1}),
         "in mu": ({}, {"mu": 0.3}),
     }

@@ -83,6 +83,9 @@ class DiscreteGaussian(Law):
         sigmas = {share: 1 / dyadic_below(1 / root_above(a_row / share)) for share in set(shares)}
         return Scales.of_rows([sigmas[share] for share in shares], count)
 
+    def part(self, scale: Fraction, share: Fraction) -> Fraction:
+        return 1 / dyadic_below(1 / (scale * root_above(1 / share)))
+
     def epsilon(self, moves: Moves, scales: Scales) -> None:
         return None
 

@@ -66,6 +66,9 @@ class DiscreteLaplace(Law):
         a_row = (1 - count_share) * exact / replace(moves, rows=1).total
         return Scales.of_rows([1 / dyadic_below(a_row * share) for share in shares], count)
 
+    def part(self, scale: Fraction, share: Fraction) -> Fraction:
+        return 1 / dyadic_below(share / scale)
+
     def epsilon(self, moves: Moves, scales: Scales) -> Fraction:
         return pure_cost(moves, scales)
 

@@ -78,6 +78,10 @@ class Law(ABC):
         return None
 
     @abstractmethod
+    def part(self, scale: Fraction, share: Fraction) -> Fraction:
+        """The least scale that costs no more than this share of what `scale` costs."""
+
+    @abstractmethod
     def epsilon(self, moves: Moves, scales: Scales) -> Fraction | None:
         """Pure ε of a release with these scales, exactly; None if the law has none."""
 

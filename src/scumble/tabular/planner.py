@@ -1,0 +1,198 @@
+"""What to publish next of a table: the count first, then single columns, then pairs, each by what is public by then.
+
+The number of records, with its noise, decides how much goes to single columns and how much to pairs, and whether all
+pairs are published, a few that are chosen, or none (`views.budgeting`). The noisy single columns decide which levels
+the pairs tell apart (`views.grouping`). Where pairs are chosen, a model of all that is published so far says what each
+pair should look like, and the pair that is farthest from it is asked for next (McKenna, Mullins, Sheldon & Miklau 2022,
+"AIM"): the secret sketch has all pairs, so nothing is counted again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.privacy.budget import Budget
+from scumble.releasing.adaptive import Contest, Wanted
+from scumble.releasing.steps import PublishedRow, PublishedRows
+from scumble.tabular.evidence import Grouped
+from scumble.tabular.spec import TableSpec
+from scumble.views import budgeting
+from scumble.views.budgeting import CHOOSING, Noise, Plan
+from scumble.views.evidence import Evidence
+from scumble.views.fitting import fitted, one_thread
+from scumble.views.grouping import Column, groups
+from scumble.views.mixture import Mixture
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_RECORDS = 100_000
+"""What a plan reckons with, if no count is published and nobody says how many there are."""
+RARE = 0.01
+"""Classes that hold less than this of the records do not decide how fine the views are."""
+
+
+class Planner:
+    """A plan for `publish_as_planned`.
+
+    Parameters
+    ----------
+    spec : TableSpec
+        The views that were counted.
+    budget : Budget
+        What all of them may cost.
+    n : int, optional
+        How many records there are, if that is public.
+    """
+
+    def __init__(self, spec: TableSpec, budget: Budget, n: int | None = None) -> None:
+        self.spec, self._n = spec, n
+        self.noise = alone(budget, spec.rows)
+        self.most = max(1, math.floor(1 / self._largest()))
+        """No view gets more than one part in so many."""
+        self._plan: Plan | None = None
+        self.grouped = Grouped(spec, tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes), ())
+
+    def __call__(self, found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
+        """What comes next."""
+        spec = self.spec
+        if not found.rows:
+            records = self._n or found.noisy_count or DEFAULT_RECORDS
+            self._plan = budgeting.plan(max(records, 1) / spec.classes, len(spec.counted), self.noise)
+            return self._wanted(range(spec.singles), self._singles(self._plan.singles), self._plan.singles)
+        plan = self._plan
+        assert plan is not None
+        if len(found.rows) == spec.singles and not winners:
+            plan = self._plan = self._again(found, plan)
+            self.grouped = grouped_by(spec, found, plan.levels)
+        if plan.choice == "all pairs":
+            if len(found.rows) > spec.singles:
+                return {}
+            cells = [math.prod(self.grouped.sizes[j] for j in pair) for pair in spec.pairs]
+            self.grouped = replace(self.grouped, pairs=spec.pairs)
+            rows = range(spec.singles, spec.rows)
+            return self._wanted(rows, self.noise.shares(cells), plan.pairs)
+        if plan.choice == "adaptive":
+            return self._adaptive(found, winners, plan)
+        return {}
+
+    def _again(self, found: PublishedRows, plan: Plan) -> Plan:
+        """The same, now that classes are known; what single columns have got, they have."""
+        if plan.choice == "singles":
+            return plan
+        again = budgeting.plan(records_of(self.spec, found), len(self.spec.counted), self.noise)
+        if again.choice == "singles":  # no pair tells anything, but they are paid for: the fewest, then
+            again = replace(again, choice="adaptive", rounds=min(plan.rounds, len(self.spec.counted)), levels=2)
+        return replace(again, singles=plan.singles, pairs=plan.pairs)
+
+    # ---- adaptive choice ----
+
+    def _adaptive(self, found: PublishedRows, winners: tuple[int, ...], plan: Plan) -> Mapping[int, Wanted] | Contest:
+        spec = self.spec
+        done = {row.row for row in found.rows}
+        share = min(_fraction(plan.pairs / plan.rounds), Fraction(1, self.most))
+        if winners and winners[-1] not in done:
+            pair = spec.pairs[winners[-1] - spec.singles]
+            self.grouped = replace(self.grouped, pairs=tuple(sorted((*self.grouped.pairs, pair))))
+            return {winners[-1]: Wanted(share * (1 - CHOOSING), self.grouped.cells(pair))}
+        if len(winners) >= plan.rounds or len(done) == spec.rows:
+            return {}
+        left = [row for row in range(spec.singles, spec.rows) if row not in done]
+        evidence = evidence_of(self.grouped, found)
+        with one_thread():
+            models = [fitted(one, len(winners), fits=1) for one in evidence]
+        deviation = self.noise.deviation_at(float(share * (1 - CHOOSING)))
+        cells, expected, handicaps = {}, {}, {}
+        for row in left:
+            pair = spec.pairs[row - spec.singles]
+            cells[row] = self.grouped.cells(pair)
+            expected[row] = self._expected(pair, models, evidence)
+            handicaps[row] = round(math.sqrt(2 / math.pi) * deviation * len(expected[row]))
+        return Contest(share * CHOOSING, cells, expected, handicaps)
+
+    def _expected(self, pair: tuple[int, int], models: Sequence[Mixture], evidence: Sequence[Evidence]) -> np.ndarray:
+        """The cells of a pair, by the model: whole numbers, class by class."""
+        number = {j: k for k, j in enumerate(self.spec.counted)}
+        places = [number[j] for j in pair]
+        found = []
+        for model, one in zip(models, evidence, strict=True):
+            axes = [model.columns[k] @ np.eye(one.sizes[k])[one.groups[k]] for k in places]
+            found.append(one.count * (axes[0].T @ (model.weights[:, None] * axes[1])).ravel())
+        return np.rint(np.concatenate(found)).astype(np.int64)
+
+    # ---- shares ----
+
+    def _singles(self, share: float) -> Floats:
+        lengths = [length // self.spec.classes for length in self.spec.lengths[: self.spec.singles]]
+        return self.noise.shares(lengths, share)
+
+    def _largest(self) -> float:
+        """The largest share of a view in any plan: of a column where nothing else is published, or of a pair."""
+        pairs = len(self.spec.pairs)
+        fair = 2 * (1 - budgeting.SINGLES_SHARE) / pairs if pairs else 0.0
+        return min(1.0, max(float(self._singles(1.0).max()), fair))
+
+    def _wanted(self, rows: Sequence[int], weights: Floats, total: float) -> dict[int, Wanted]:
+        """Shares of `total` in proportion to weights, which are made powers of √2: few scales, a short file."""
+        simple = [2.0 ** (round(2 * math.log2(weight)) / 2) for weight in weights]
+        whole = sum(simple)
+        cap = Fraction(1, self.most)
+        of = {row: None if row < self.spec.singles else self.grouped.cells(self._pair(row)) for row in rows}
+        return {
+            row: Wanted(min(_fraction(total * weight / whole), cap), of[row])
+            for row, weight in zip(rows, simple, strict=True)
+        }
+
+    def _pair(self, row: int) -> tuple[int, int]:
+        return self.spec.pairs[row - self.spec.singles]
+
+
+def alone(budget: Budget, rows: int) -> Noise:
+    """The budget as one view alone would have it, with noise of the law that so many rows get."""
+    calibration = replace(budget, count_share=0).calibrate(rows)
+    scale = float(calibration.counter_scale)
+    if calibration.law.pure:
+        return Noise("laplace", scale / rows)
+    return Noise("gaussian", scale / math.sqrt(rows))
+
+
+def grouped_by(spec: TableSpec, public: PublishedRows, most: int) -> Grouped:
+    """The groups of levels that pairs bear, by the noisy single columns."""
+    counts = {row.row: row.counts.astype(float) for row in public.rows}
+    first = spec.singles - len(spec.counted)
+    found = [np.zeros(int(axis.max()) + 1, np.int64) for axis in spec.axes]
+    for number, j in enumerate(spec.counted):
+        column, axis = list(spec.schema.values())[j], spec.axes[j]
+        size = int(axis.max()) + 1
+        own = counts[first + number].reshape(spec.classes, -1).sum(axis=0)
+        line = size - column.missing if column.ordered else 0
+        found[j] = groups(Column(size, ordered=line), np.bincount(axis, own).astype(float), max(most, 2))
+    return Grouped(spec, tuple(found), ())
+
+
+def records_of(spec: TableSpec, public: PublishedRows) -> float:
+    """About how many records a set of views has."""
+    if spec.place is not None:
+        each = public.rows[0].counts.astype(float)
+        often = each[each > RARE * each.sum()]
+        return max(float(often.mean()), 0.0) if len(often) else 0.0
+    if public.noisy_count is not None:
+        return max(float(public.noisy_count), 0.0)
+    return max(float(np.median([row.counts.sum() for row in public.rows])), 0.0)
+
+
+def evidence_of(grouped: Grouped, public: PublishedRows) -> list[Evidence]:
+    """What is published so far, as models take it."""
+    rows: tuple[PublishedRow, ...] = public.rows
+    count = None if public.noisy_count is None else (float(public.noisy_count), public.count_variance)
+    return grouped.evidence(np.concatenate([row.counts for row in rows]), [row.variance for row in rows], count)
+
+
+def _fraction(share: float) -> Fraction:
+    """Rounded down: shares add up to no more than they were meant to."""
+    return Fraction(math.floor(share * 2**40), 2**40)
