@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, overload
 
 from scumble import files
 from scumble.bundle import Bundle
 from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.moments.release import MomentRelease
+from scumble.moments.sketch import MomentSketch
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.release import Disjoint, Release, merge_releases
@@ -20,16 +23,16 @@ from scumble.tabular.sketch import TableSketch
 from scumble.tabular.spec import TableSpec
 
 AnySketch = Sketch | TableSketch
-AnyRelease = Release | Bundle | TableRelease
-_KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease}
+AnyRelease = Release | Bundle | TableRelease | MomentRelease
+_KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease, "moments": MomentRelease}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a released file: a `Release`, or a `TableRelease`, by what it holds.
+    """Read a released file: a `Release`, a `TableRelease` or a `MomentRelease`, by what it holds.
 
     Files of exact counters are refused: those open with `load_secret`.
     """
-    return release_in(files.read(path, expect=("release", "table")))
+    return release_in(files.read(path, expect=("release", "table", "moments")))
 
 
 def load_secret(path: str | os.PathLike[str], **options: Any) -> Any:
@@ -57,7 +60,9 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
         raise parameter("parts", "at least one sketch or release", parts)
     if all(isinstance(part, Release) for part in parts):
         return merge_releases(parts, disjoint=disjoint)
-    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], AnySketch):
+    if all(isinstance(part, MomentRelease) for part in parts):
+        return reduce(lambda one, other: one.merge(other, disjoint=disjoint), parts)
+    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], AnySketch | MomentSketch):
         kinds = sorted({type(part).__name__ for part in parts})
         raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
     total = parts[0].empty()
@@ -78,7 +83,8 @@ def release_in(container: files.Container) -> Any:
 def sketch_in(container: files.Container, **options: Any) -> Any:
     """The sketch that a secret file holds."""
     about = container.metadata.get("spec")
-    kind = TableSketch if isinstance(about, dict) and "schema" in about else Sketch
+    about = about if isinstance(about, dict) else {}
+    kind: Any = TableSketch if "schema" in about else MomentSketch if "moments" in about else Sketch
     return kind.from_container(container, **options)
 
 

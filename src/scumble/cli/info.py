@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import load_release, print_json
     from scumble.show.cards import card, facts
 
-    found = load_release(args.release, tables=True)
+    found = load_release(args.release, tables=True, moments=True)
     if args.json:
         print_json(facts(found))
     else:

@@ -11,6 +11,7 @@ from scumble import files
 from scumble.bundle import Bundle
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
+from scumble.moments.release import MomentRelease
 from scumble.release import Release
 
 ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
@@ -79,6 +80,8 @@ def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
         return {"@kernel": value.to_dict()}
     if isinstance(value, Release):
         return {"@release": {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
+    if isinstance(value, MomentRelease):
+        return {"@moments": {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
     if isinstance(value, Bundle):
         parts = [[encode(name, arrays), encode(release, arrays)] for name, release in value.items()]
         return {"@bundle": {"parts": parts, "label": value.label, "extra": value.extra}}

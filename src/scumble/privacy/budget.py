@@ -15,7 +15,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import Number, as_fraction, float_up
 from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.sensitivity import unit_of
+from scumble.privacy.sensitivity import ONE, Reach, unit_of
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,11 @@ class Budget:
         """Whether no exception is allowed: δ = 0."""
         return as_fraction("delta", self.delta) == 0
 
-    def calibrate(self, rows: int, shares: Sequence[Number] | None = None) -> Calibration:
+    def calibrate(self, rows: int, shares: Sequence[Number] | None = None, reach: Reach = ONE) -> Calibration:
         """The least noise with which a release of so many rows costs no more than this.
 
-        `shares`, one positive number for each row, say how the rows divide it; without them, all get the same.
+        `shares`, one positive number for each row, say how the rows divide it; without them, all get the same. `reach`
+        says what a record adds to a row.
         """
         return calibrate(
             rows,
@@ -112,11 +113,12 @@ class Budget:
             records_per_person=self.records_per_person,
             count_share=self.count_share,
             shares=shares,
+            reach=reach,
         )
 
-    def claim(self, rows: int, shares: Sequence[Number] | None = None) -> PrivacyClaim:
+    def claim(self, rows: int, shares: Sequence[Number] | None = None, reach: Reach = ONE) -> PrivacyClaim:
         """What a release of so many rows will claim: its price, known before any noise."""
-        return self.calibrate(rows, shares).claim
+        return self.calibrate(rows, shares, reach).claim
 
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None

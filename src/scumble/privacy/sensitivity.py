@@ -8,12 +8,15 @@ One record adds one to one counter in each of R rows, and one to the count N.
 | replace      | 2R           | √(2R)        | public, exact  |
 
 A person with up to m records: m times as much. No bound on the data is needed.
+
+Moments (:mod:`scumble.moments`) generalise this: in each row a record adds whole numbers of total size *step*, not one.
+Their `Reach` says so, and every bound grows with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 
@@ -33,6 +36,24 @@ def unit_of(records_per_person: int) -> str:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """What one record adds to a row of counters: whole numbers of size at most `step` together.
+
+    Size is the norm that the law of the noise hides: L1 for Laplace noise, L2 for Gaussian noise. Where the numbers are
+    never negative (not `signed`), their L1 is at most `step`, which is enough for both.
+    """
+
+    step: int = 1
+    signed: bool = False
+    mechanism: str | None = None
+    """The one law whose norm was bounded; None: either."""
+
+
+ONE = Reach()
+"""One is added to one counter: all sketches but moments."""
+
+
+@dataclass(frozen=True)
 class Moves:
     """The worst that a person with up to `people` records does to a release of `rows` rows.
 
@@ -42,21 +63,36 @@ class Moves:
     rows: int
     neighbors: str
     people: int
+    reach: Reach = ONE
+
+    @property
+    def sides(self) -> int:
+        """How often a replaced record counts in a row: it leaves here and joins there.
+
+        Signed numbers of size s may leave and join the same counter: that is one move of size 2s.
+        """
+        return 1 if self.reach.signed else sides_of(self.neighbors)
+
+    @property
+    def most(self) -> int:
+        """m: the size of a person's move in a row, on each of its sides."""
+        twice = sides_of(self.neighbors) if self.reach.signed else 1
+        return self.people * self.reach.step * twice
 
     @property
     def cells(self) -> int:
-        """Counters that one record moves."""
-        return sides_of(self.neighbors) * self.rows
+        """Moves of size `most`, on all sides of all rows: where that is 1, the counters that one record moves."""
+        return self.sides * self.rows
 
     @property
     def total(self) -> int:
         """L1 of all counters."""
-        return self.cells * self.people
+        return self.cells * self.most
 
     @property
     def squared(self) -> int:
         """L2² of all counters."""
-        return self.cells * self.people**2
+        return self.cells * self.most**2
 
 
 Run = tuple[int, Fraction]
@@ -90,7 +126,7 @@ class Scales:
 
 def by_scale(moves: Moves, scales: Scales) -> list[tuple[Moves, Fraction]]:
     """The moves in the rows of each scale. A person moves every row, each by as much as its own bound allows."""
-    return [(Moves(rows, moves.neighbors, moves.people), scale) for rows, scale in scales.runs(moves.rows)]
+    return [(replace(moves, rows=rows), scale) for rows, scale in scales.runs(moves.rows)]
 
 
 def pure_cost(moves: Moves, scales: Scales) -> Fraction:

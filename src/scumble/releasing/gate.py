@@ -89,7 +89,7 @@ def publish(
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
-        calibration = budget.calibrate(secrets[0].spec.rows)
+        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         identity = spend(secrets, calibration.claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             drawn = []
@@ -115,7 +115,7 @@ def begin_with_noise(
     """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
     with held(secrets):
         require_disjoint(secrets, budget, backend)
-        calibration = budget.calibrate(secrets[0].spec.rows)
+        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         for secret in secrets:
             secret.require_open("start_with_noise")
             if secret.noise is not None or secret.touched or len(secret.lineage) != 1:

@@ -1,9 +1,9 @@
 """The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
 
 :mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
-``sketches.py``, ``steps.py``, ``tabular.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and ``clusters.py``.
-``neighbors.py`` makes synthetic tables, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that
-nobody has registered.
+``sketches.py``, ``steps.py``, ``moments.py``, ``tabular.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and
+``clusters.py``. ``neighbors.py`` makes synthetic tables, ``running.py`` runs a path under watch, and ``coverage.py``
+finds paths that nobody has registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)
@@ -76,7 +76,16 @@ class Report:
 def all_paths() -> dict[str, Path]:
     """Every registered path that this machine can run."""
     # They register themselves.
-    from scumble.audit.greybox import building, clusters, estimators, sketches, steps, tabular, verbs  # noqa: F401
+    from scumble.audit.greybox import (  # noqa: F401
+        building,
+        clusters,
+        estimators,
+        moments,
+        sketches,
+        steps,
+        tabular,
+        verbs,
+    )
 
     return PATHS
 
