@@ -14,6 +14,7 @@ import scumble
 from scumble.audit.replay import Session, compare, used
 from scumble.privacy import noise, seam
 from scumble.privacy.budget import Budget
+from scumble.privacy.sensitivity import ONE
 from scumble.releasing import gate, spending
 from scumble.releasing.secret import Secret
 from scumble.releasing.steps import Groups, PublishedRows, publish_in_steps
@@ -32,6 +33,7 @@ class Views:
     """Two columns, of 3 and 5 levels: each alone, and their cross-table. Rows of different length."""
 
     rows, lengths, counters = 3, LENGTHS, (sum(LENGTHS),)
+    reach = ONE
 
     def require_equal(self, other: Any) -> None:
         assert type(other) is Views

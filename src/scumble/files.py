@@ -64,6 +64,7 @@ PUBLIC_KINDS = {
     "bundle": "a bundle of releases",
     "model": "a fitted model",
     "table": "a table's release",
+    "moments": "a release of moments",
 }
 SECRET_KINDS = {
     "secret": "a secret sketch",
@@ -72,12 +73,13 @@ SECRET_KINDS = {
     "stream": "the state of a stream",
 }
 KINDS = PUBLIC_KINDS | SECRET_KINDS
-RELEASES = ("release", "bundle", "table")
+RELEASES = ("release", "bundle", "table", "moments")
 """What noise was drawn for."""
 _READER = {
     "release": "scumble.load reads it",
     "bundle": "scumble.Bundle.load reads it",
     "table": "scumble.load reads it",
+    "moments": "scumble.load reads it",
     "model": "scumble.learn.load reads it",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, overload
 
 from scumble import files
 from scumble.bundle import Bundle
 from scumble.continual.published import StreamRelease
 from scumble.errors import MergeError, ParameterError, PrivacyError, parameter
+from scumble.moments.release import MomentRelease
+from scumble.moments.sketch import MomentSketch
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.release import Disjoint, Release, merge_releases
@@ -21,24 +24,24 @@ from scumble.tabular.sketch import TableSketch
 from scumble.tabular.spec import TableSpec
 
 AnySketch = Sketch | TableSketch
-AnyRelease = Release | Bundle | TableRelease
+AnyRelease = Release | Bundle | TableRelease | MomentRelease
 NO_MERGED_TABLES = (
     "Releases of tables do not merge: each tells other levels apart in its pairs, by its own noisy columns, so their "
     "cells are not the same. Hint: merge the secret sketches and release once, with less noise; or ask each "
     "release: of disjoint tables, counts and sums add up, and so do the squares of their standard errors."
 )
-_KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease}
+_KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease, "moments": MomentRelease}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a released file: a `Release`, or a `TableRelease`, by what it holds; of a stream's folder, a
-    `StreamRelease`.
+    """Read a released file: a `Release`, a `TableRelease` or a `MomentRelease`, by what it holds; of a stream's folder,
+    a `StreamRelease`.
 
     Files of exact counters are refused: those open with `load_secret`.
     """
     if os.path.isdir(path):
         return StreamRelease(path)
-    return release_in(files.read(path, expect=("release", "table")))
+    return release_in(files.read(path, expect=("release", "table", "moments")))
 
 
 def load_secret(path: str | os.PathLike[str], **options: Any) -> Any:
@@ -69,7 +72,9 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
         raise parameter("parts", "at least one sketch or release", parts)
     if all(isinstance(part, Release) for part in parts):
         return merge_releases(parts, disjoint=disjoint)
-    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], AnySketch):
+    if all(isinstance(part, MomentRelease) for part in parts):
+        return reduce(lambda one, other: one.merge(other, disjoint=disjoint), parts)
+    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], AnySketch | MomentSketch):
         kinds = sorted({type(part).__name__ for part in parts})
         raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
     total = parts[0].empty()
@@ -90,7 +95,8 @@ def release_in(container: files.Container) -> Any:
 def sketch_in(container: files.Container, **options: Any) -> Any:
     """The sketch that a secret file holds."""
     about = container.metadata.get("spec")
-    kind = TableSketch if isinstance(about, dict) and "schema" in about else Sketch
+    about = about if isinstance(about, dict) else {}
+    kind: Any = TableSketch if "schema" in about else MomentSketch if "moments" in about else Sketch
     return kind.from_container(container, **options)
 
 

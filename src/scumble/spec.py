@@ -9,6 +9,7 @@ from typing import Any
 from scumble.design import DESIGNS
 from scumble.errors import CorruptFileError, MergeError, parameter
 from scumble.kernels import Kernel
+from scumble.privacy.sensitivity import ONE
 from scumble.reading.grid import GridRow
 from scumble.reading.hashed import HashedRows
 from scumble.reading.layout import Layout
@@ -44,6 +45,9 @@ class Spec:
     design: str
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     shape: tuple[int, ...] | None = None
+
+    reach = ONE
+    """What a record adds to a row: one."""
 
     @property
     def layout(self) -> Layout:

@@ -84,7 +84,7 @@ def test_constant_targets_and_more_columns_than_records(rng) -> None:
         ({"target_bounds": None}, scumble.PrivacyError, r"pass target_bounds=\(low, high\)"),
         ({"target_bounds": (3, 3)}, scumble.ParameterError, "low below high"),
         ({"target_bounds": 3}, scumble.ParameterError, "a pair"),
-        ({"method": "guess"}, scumble.ParameterError, "`method` must be one of closed, surrogate"),
+        ({"method": "guess"}, scumble.ParameterError, "`method` must be one of auto, moments"),
         ({"kernel": scumble.EuclideanKernel(1.0)}, scumble.DataError, "needs a release with a FoldedKernel"),
     ],
 )

@@ -19,7 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.learn.estimators import TASKS
 
     parser.add_argument("table", help="the private table; '-' for standard input")
-    parser.add_argument("--task", choices=list(TASKS), required=True, help="classify, separate (a plane), or regress")
+    parser.add_argument(
+        "--task", choices=list(TASKS), required=True, help="classify, separate, regress (a plane), add (curves)"
+    )
     parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
     parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
     parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds of every column")

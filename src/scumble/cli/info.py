@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("Give --ledger and --dataset together. Hint: scumble ledger FILE lists the datasets.")
     if args.ledger is not None and not args.nist:
         raise ParameterError("--ledger is for --nist alone: it tells of other releases of the same data.")
-    found = load_release(args.release, tables=True)
+    found = load_release(args.release, tables=True, moments=True)
     name = "Standard input" if args.release == "-" else os.path.basename(args.release)
     if args.json:
         print_json(facts(found))

@@ -161,8 +161,8 @@ class TableWriter:
                 self._place.close()
 
 
-def load_release(path: str, *, tables: bool = False) -> Any:
-    """A release or a bundle (or a table, if the verb knows them), by what the file holds; "-" reads standard input."""
+def load_release(path: str, *, tables: bool = False, moments: bool = False) -> Any:
+    """A release or a bundle (or a table, or moments, if the verb knows them); "-" reads standard input."""
     from scumble import files
     from scumble.loading import release_in
 
@@ -173,6 +173,8 @@ def load_release(path: str, *, tables: bool = False) -> Any:
         container = files.read(path, expect=kinds)
     if container.kind == "table" and not tables:
         raise ParameterError(f"{path} is the release of a table, which has no densities. Hint: try scumble count.")
+    if container.kind == "moments" and not moments:
+        raise ParameterError(f"{path} is a release of moments, which has no densities. Hint: try scumble info.")
     try:
         return release_in(container)
     except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them

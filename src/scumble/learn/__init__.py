@@ -13,7 +13,8 @@ The estimators::
     neighbors.py        PrivateNeighbors: how many records are within a radius
     classifier.py       PrivateKDEClassifier: one sketch per class
     linear.py           PrivateLinearClassifier: the margin loss
-    regression.py       PrivateLinearRegression: from one sketch of signs
+    regression.py       PrivateLinearRegression: a plane, from moments or from one sketch of signs
+    additive.py         PrivateAdditiveRegressor: a curve per column, from moments
 
 What they share::
 
@@ -32,6 +33,10 @@ What they share::
     calibration.py      from scores to probabilities
     quantiles.py        thresholds below which a share of the records falls
     moments.py          moments from sketches of signs
+    by_moments.py       estimators that release moments as such
+    least_squares.py    what to believe of noisy moments
+    linear_moments.py   a plane from moments
+    additive_moments.py curves from moments of hat functions
 """
 
 from __future__ import annotations

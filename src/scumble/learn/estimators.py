@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from scumble.learn.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
     from scumble.learn.classifier import PrivateKDEClassifier as PrivateKDEClassifier
     from scumble.learn.diversity import DiversitySampler as DiversitySampler
     from scumble.learn.kde import PrivateKDE as PrivateKDE
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DiversitySampler",
+    "PrivateAdditiveRegressor",
     "PrivateKDE",
     "PrivateKDEClassifier",
     "PrivateLinearClassifier",
@@ -32,6 +34,7 @@ __all__ = [
 
 HOMES = {
     "DiversitySampler": "scumble.learn.diversity",
+    "PrivateAdditiveRegressor": "scumble.learn.additive",
     "PrivateKDE": "scumble.learn.kde",
     "PrivateKDEClassifier": "scumble.learn.classifier",
     "PrivateLinearClassifier": "scumble.learn.linear",
@@ -46,5 +49,6 @@ TASKS = {
     "classify": "PrivateKDEClassifier",
     "separate": "PrivateLinearClassifier",
     "regress": "PrivateLinearRegression",
+    "add": "PrivateAdditiveRegressor",
 }
 """What ``scumble fit --task`` offers: estimators that learn a target."""

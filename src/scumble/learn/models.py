@@ -9,6 +9,7 @@ are written as an object with one key, their kind::
     {"@float": "nan"}           a number that is not finite
     {"@kernel": {...}}          a kernel
     {"@release": {...}}         a release: its metadata, and the name of its counters
+    {"@moments": {...}}         a release of moments, likewise
     {"@bundle": {...}}          several releases, one per class
     {"@table": {...}}           the release of a table: its metadata, and the names of its arrays
     {"@pairs": [[key, value]]}  a dict whose keys are not texts
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from scumble.errors import CorruptFileError, ForeignFileError
 from scumble.kernels import Kernel
 from scumble.learn.estimators import HOMES
 from scumble.learn.saving import ALWAYS, Estimator, contents
+from scumble.moments.release import MomentRelease
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
 from scumble.tabular.release import TableRelease
@@ -75,10 +78,10 @@ def _require_whole(model: Estimator) -> None:
     if len(releases) == 1 and isinstance(releases[0], TableRelease):
         _require_table(model)
         return
-    if not releases or not all(isinstance(release, Release | Bundle) for release in releases):
+    if not releases or not all(isinstance(release, Release | Bundle | MomentRelease) for release in releases):
         raise ValueError("no release")
     specs = [release.spec for release in releases]
-    if sum(spec.numbers for spec in specs) > 4 * CHEAP + TIMES * sum(spec.rows * spec.buckets for spec in specs):
+    if sum(spec.numbers for spec in specs) > 4 * CHEAP + TIMES * sum(prod(spec.counters) for spec in specs):
         raise ValueError("more hash functions than it can have use for")
     widths = [spec.dimensions for spec in specs]
     if type(held["n_features_in_"]) is not int or not 1 <= held["n_features_in_"] <= max(widths):
@@ -165,6 +168,11 @@ def _decode(value: object, container: files.Container) -> Any:
         held = {name: container.arrays[place] for name, place in content["arrays"].items()}
         return TableRelease.from_container(
             files.Container("table", content["metadata"], held, container.version, container.library)
+        )
+    if kind == "@moments":
+        counts = {"counts": container.arrays[content["counts"]]}
+        return MomentRelease.from_container(
+            files.Container("moments", content["metadata"], counts, container.version, container.library)
         )
     if kind == "@bundle":
         parts = {_decode(name, container): _decode(release, container) for name, release in content["parts"]}

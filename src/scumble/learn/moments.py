@@ -68,8 +68,8 @@ def second_moments(release: Release) -> tuple[np.ndarray, float]:
 def _solved(directions: np.ndarray, pairs: list[tuple[int, int]], sums: np.ndarray) -> tuple[np.ndarray, float]:
     """M with sums ≈ κ²d² uᵀMv, and the standard error of its entries off the diagonal."""
     rows, _, d = directions.shape
-    kappa = _kappa(d)
-    slope = (kappa * d) ** 2
+    scale = kappa(d)
+    slope = (scale * d) ** 2
     moments, left = np.zeros((d, d)), 0.0
     for _ in range(1 + (REFINEMENTS if sums.size >= ENOUGH * d * d else 0)):
         step, left = np.zeros((d, d)), 0.0
@@ -80,9 +80,9 @@ def _solved(directions: np.ndarray, pairs: list[tuple[int, int]], sums: np.ndarr
                 residual = total[place] - slope * np.einsum("ra,ra->r", u @ moments, v)
                 left += float(residual @ residual)
                 step += (u * residual[:, None]).T @ v
-        step /= sums.size * kappa**2
+        step /= sums.size * scale**2
         moments += (step + step.T) / 2.0
-    return moments, sqrt(left / sums.size / (2.0 * sums.size)) / (d * kappa**2)
+    return moments, sqrt(left / sums.size / (2.0 * sums.size)) / (d * scale**2)
 
 
 def _agreement(scatter: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -134,7 +134,7 @@ def first_moment(release: Release) -> np.ndarray:
     units = directions / np.linalg.norm(directions, axis=2, keepdims=True)
     signs = _signs(kernel.power)[: kernel.power]
     sums = release.counts[:, : signs.shape[1]] @ -signs.T  # a set bit is the positive side
-    return np.einsum("rh,rha->a", sums, units) / (sums.size * _kappa(release.dimensions))
+    return np.einsum("rh,rha->a", sums, units) / (sums.size * kappa(release.dimensions))
 
 
 def _signs(bits: int) -> np.ndarray:
@@ -143,7 +143,8 @@ def _signs(bits: int) -> np.ndarray:
     return np.array([1 - 2 * ((number >> bit) & 1) for bit in range(bits)] + [np.ones_like(number)])
 
 
-def _kappa(d: int) -> float:
+def kappa(d: int) -> float:
+    """E[sign(u·z) u] over z, for unit vectors in d dimensions."""
     return exp(lgamma(d / 2.0) - lgamma((d + 1) / 2.0)) / sqrt(pi)
 
 

@@ -1,4 +1,4 @@
-"""Linear regression from one sketch of signs."""
+"""Linear regression, from moments or from one sketch of signs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from scumble.checks import sides
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 from scumble.learn.base import PrivateEstimator, RegressorMixin, require_kernel
+from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
 from scumble.learn.erm import minimize
+from scumble.learn.least_squares import ratio
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
-from scumble.learn.moments import second_moments
-from scumble.learn.targets import require_target
+from scumble.learn.linear_moments import ANCHORS, linear_model
+from scumble.learn.moments import kappa, second_moments
+from scumble.learn.targets import public_target_bounds, require_target
+from scumble.moments.products import LinearMoments, anchored
+from scumble.moments.release import MomentRelease
 from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -23,7 +28,7 @@ from scumble.release import Release
 from scumble.sketch import Sketch, release_disjoint
 from scumble.tabular.release import TableRelease
 
-METHODS = ("closed", "surrogate")
+METHODS = ("auto", "moments", "closed", "surrogate")
 MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
 ANCHOR = (0.15, 0.5)
 """a² over the number of columns, with δ > 0 and with δ = 0."""
@@ -38,10 +43,21 @@ LARGEST = 1.5
 """The longest θ, in units of the bounds, that the surrogate's lift has room for."""
 
 
-class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
-    """Linear regression by the folded sketch: one increment per record, a closed form, no search.
+class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimator):
+    """Linear regression in closed form: from moments, or from the folded sketch.
 
-    **Idea.** Columns and target are scaled to [−1, 1] by their public bounds. The record z = [x, 1, y] goes to the
+    **Idea.** Columns and target are scaled to [−1, 1] by their public bounds.
+
+    ``method="moments"``
+        the normal equations themselves are released, as whole numbers with exact noise: Σ zzᵀ with z = [x, a, ay]/w,
+        w making each record equally long (:mod:`scumble.moments.products`). Ridge regression solves them, with a
+        penalty that follows from the noise, which is known; where noise is all there is, the answer is the mean of the
+        target (:mod:`scumble.learn.least_squares`).
+    ``method="auto"``
+        takes moments or, where they foretell a smaller error, the sketch below: for tables of very many columns with
+        δ = 0. `kernel`, `rows` or `buckets` ask for the sketch.
+
+    **The sketch.** The record z = [x, 1, y] goes to the
     unit sphere by a factor that depends on x alone and a lift, z̃ = [x, a, ay, a√(1 − y²), 0]/√(|x|² + 2a²), with a²
     a fixed part of the number of columns, lest the target drown among them. One sketch of signs
     (:class:`~scumble.kernels.FoldedKernel`: z̃ and −z̃ are one) of z̃ is released. Then
@@ -71,8 +87,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     target_bounds : tuple of float or None
         (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
         data's own are public.
-    method : {"closed", "surrogate"}
-        How to solve.
+    method : {"auto", "moments", "closed", "surrogate"}
+        What to release, and how to solve.
     kernel : Kernel or None
         A FoldedKernel; None takes four hyperplanes per row.
 
@@ -83,7 +99,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     penalty_ : float
         λ, in records.
     release_ : Release
-        The release of z̃, not of the columns themselves.
+        The release of z̃, not of the columns themselves; or a MomentRelease.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -98,7 +114,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
 
     _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "release_of_target_", "target_")
     _always_needs_bounds = True
+    _moments = LinearMoments
     coef_: np.ndarray
+    penalty_: float
     intercept_: float
     target_bounds_: tuple[float, float]
     release_of_target_: Release | None
@@ -107,7 +125,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self,
         *,
         target_bounds: tuple[float, float] | None = None,
-        method: str = "closed",
+        method: str = "auto",
         epsilon: float = 1.0,
         delta: float = 0.0,
         rho: float | None = None,
@@ -141,21 +159,60 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     def fit(
         self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateLinearRegression:
-        """Release one sketch of all records, then solve for the model. `ledger`, `dataset`, `part`: where to charge."""
+        """Release moments or a sketch, then solve for the model. `ledger`, `dataset`, `part`: where to charge."""
         self._check_method()
         require_target(self, y)
         account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y, numeric=True)
-        self.target_bounds_ = self._public_target_bounds(y)
+        self.target_bounds_ = public_target_bounds(self, y)
         low, high = self.target_bounds_
         self.clipped_ += int(((y < low) | (y > high)).sum())
+        self.release_of_target_ = None
+        if self._by_moments(X):
+            self.release_ = release_moments(self, self._spec(), X, y, account)  # type: ignore[assignment]
+        else:
+            self._release_signs(X, np.clip(y, low, high), account)
+        self._learn()
+        return self
+
+    def _by_moments(self, X: np.ndarray) -> bool:
+        """Whether moments are asked for, or foretell the smaller error: by public facts alone."""
+        if self.method != "auto":
+            return self.method == "moments"
+        if not (self.kernel is None and self.rows is None and self.buckets is None):
+            return False
+        spec, q = self._spec(), self.n_features_in_ + 2
+        made = self.price().calibrate(spec.rows, spec.shares, spec.reach)
+        noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step
+        # A vector of length 1 in L1 has a square of 1/q or more, on which the signs' errors are measured.
+        return bool(noise * (q / 2.0 if spec.pure else 1.0) < self._error_of_signs(self._public_count(X)))
+
+    def _spec(self) -> LinearMoments:
+        d = self.n_features_in_
+        pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
+        anchor = anchored(d, ANCHORS[pure])
+        return LinearMoments(spans(self.bounds_), names(self), pure, anchor, self.target_bounds_)
+
+    def _error_of_signs(self, records: int) -> float:
+        """The standard error of a product of columns that the sketch of signs has among so many records."""
+        q, m = self.n_features_in_ + 4, FoldedKernel(projections=4).projections
+        rows, pairs = self._rows(), m * (m - 1) / 2
+        noise = 2.0 ** (m - 1) * self.price().calibrate(rows).counter_variance
+        size = q * kappa(q) ** 2  # 2/π, nearly
+        return float(np.sqrt((noise + (records / 2.0) ** 2) / (2.0 * rows * pairs)) / size)
+
+    def _rows(self) -> int:
+        many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
+        return self.rows or (LAPLACE_ROWS if self.price().pure else many)
+
+    def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
+        """Release the sketch of signs, and with pure noise a histogram of the target."""
+        low, high = self.target_bounds_
         kernel = self._kernel()
         require_kernel(kernel, (FoldedKernel,), "Regression")
-        y = np.clip(y, low, high)
         share = MEAN_SHARE if self.price().pure else Fraction(0)
         budget, mean_budget = self.price().share(1 - share, 1), self.price().share(share)
-        many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
-        rows = self.rows or (many if not self.price().pure else LAPLACE_ROWS)
+        rows = self._rows()
         sketch = Sketch(
             kernel,
             self.n_features_in_ + 4,
@@ -166,14 +223,11 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         )
         claims = [*([mean_budget.claim(1)] if share else []), budget.claim(rows)]
         paid = self._pay(claims, account, counters=rows * sketch.buckets + MEAN_KERNEL.radix)
-        self.release_of_target_ = None
         if share:
             histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=self._seed(), design="iid")
             histogram.update((y[:, None] - low) / (high - low))
             (self.release_of_target_,) = release_disjoint([histogram], mean_budget, paid)
         (self.release_,) = release_disjoint([sketch.update(self._lifted(X, y))], budget, paid)
-        self._learn()
-        return self
 
     def _check_method(self) -> None:
         if self.method not in METHODS:
@@ -181,23 +235,6 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
 
     def _default_kernel(self) -> Kernel:
         return FoldedKernel(projections=4)
-
-    def _public_target_bounds(self, y: np.ndarray | None) -> tuple[float, float]:
-        if self.target_bounds is not None:
-            try:
-                low, high = map(float, self.target_bounds)
-            except (TypeError, ValueError):
-                raise parameter("target_bounds", "a pair (low, high) of numbers", self.target_bounds) from None
-            if not (np.isfinite(high - low) and low < high):
-                raise parameter("target_bounds", "finite, with low below high", self.target_bounds)
-            return low, high
-        if y is not None and "target_bounds" in self._public():
-            low, high = float(y.min()), float(y.max())
-            return low, high if high > low else low + max(abs(low), 1.0)
-        raise PrivacyError(
-            "PrivateLinearRegression needs the target's public bounds, and reading them off the data would leak. "
-            "Hint: pass target_bounds=(low, high); if the data's own are public already, say public=('target_bounds',)."
-        )
 
     def _lifted(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """z̃, (n, columns + 4): a public function of each record, of length 1."""
@@ -213,6 +250,10 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         return float(np.sqrt(max(ANCHOR[self.price().pure] * self.n_features_in_, 1.0)))
 
     def _learn(self) -> None:
+        if isinstance(self.release_, MomentRelease):
+            theta, self.penalty_ = linear_model(self.release_)
+            self._in_units(theta)
+            return
         moments, error = second_moments(self.release_)
         q = self.n_features_in_
         self.penalty_ = CAUTION[self.price().pure] * error * np.sqrt(q)
@@ -234,7 +275,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         # The noise's own mean, 0, must not be multiplied by the distance from the edge: count from the middle.
         weights = 2.0 * places - 1.0
         noise = np.sqrt(2.0) * (release.privacy.scale or 0.0) * np.linalg.norm(weights)
-        return _ratio(float(release.counts[0] @ weights), release.count, float(noise))
+        return ratio(float(release.counts[0] @ weights), release.count, float(noise))
 
     def _searched(self, start: np.ndarray) -> np.ndarray:
         """The surrogate's least answer, from the closed form on, with the same penalty in the surrogate's own units."""
@@ -288,6 +329,11 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         tags.regressor_tags.poor_score = True  # on a few hundred records: noise is not meant for those
         return tags
 
+    def _take_moments(self, release: MomentRelease) -> None:
+        super()._take_moments(release)
+        assert isinstance(release.spec, LinearMoments)
+        self.target_bounds_, self.release_of_target_ = release.spec.target_bounds, None
+
     def _take(self, release: Release) -> None:
         self._check_method()
         require_kernel(release.kernel, (FoldedKernel,), "Regression")
@@ -298,7 +344,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         self.release_of_target_ = None
         self.n_features_in_ = release.dimensions - 4
         self.bounds_ = sides(self.bounds, self.n_features_in_)
-        self.target_bounds_ = self._public_target_bounds(None)
+        self.target_bounds_ = public_target_bounds(self, None)
 
 
 def _ridge(moments: np.ndarray, penalty: float, errors: tuple[float, float], mean: float | None = None) -> np.ndarray:
@@ -310,7 +356,7 @@ def _ridge(moments: np.ndarray, penalty: float, errors: tuple[float, float], mea
     """
     q = len(moments) - 2
     total = moments[q, q]
-    means = np.array([_ratio(moments[j, q], total, errors[1]) for j in [*range(q), q + 1]])
+    means = np.array([ratio(moments[j, q], total, errors[1]) for j in [*range(q), q + 1]])
     if mean is not None:
         means[q] = mean
     total = max(total, 4.0 * errors[1])
@@ -320,10 +366,3 @@ def _ridge(moments: np.ndarray, penalty: float, errors: tuple[float, float], mea
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     slopes = vectors @ ((vectors.T @ cross) / (np.maximum(values, 0.0) + penalty))
     return np.append(slopes, means[q] - means[:q] @ slopes)
-
-
-def _ratio(part: float, total: float, error: float) -> float:
-    """A mean within [−1, 1] from two sums that have the same error: its best guess, if 0.4 is its usual size."""
-    if total < 3.0 * error:
-        return 0.0
-    return float(np.clip(part * total / (total**2 + (error / 0.4) ** 2), -1.0, 1.0))

@@ -11,6 +11,7 @@ from scumble import files
 from scumble.bundle import Bundle
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
+from scumble.moments.release import MomentRelease
 from scumble.release import Release
 from scumble.tabular.release import TableRelease
 
@@ -86,6 +87,8 @@ def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, TableRelease):
         metadata, held = value._contents()
         return {"@table": {"metadata": metadata, "arrays": {name: _keep(held[name], arrays) for name in held}}}
+    if isinstance(value, MomentRelease):
+        return {"@moments": {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
     if isinstance(value, Bundle):
         parts = [[encode(name, arrays), encode(release, arrays)] for name, release in value.items()]
         return {"@bundle": {"parts": parts, "label": value.label, "extra": value.extra}}

@@ -52,6 +52,25 @@ def _classes_of(y: Column) -> np.ndarray:
         ) from None
 
 
+def public_target_bounds(model: Any, y: np.ndarray | None) -> tuple[float, float]:
+    """The target's bounds that were given, or those of the data if the caller declared them public."""
+    if model.target_bounds is not None:
+        try:
+            low, high = map(float, model.target_bounds)
+        except (TypeError, ValueError):
+            raise parameter("target_bounds", "a pair (low, high) of numbers", model.target_bounds) from None
+        if not (np.isfinite(high - low) and low < high):
+            raise parameter("target_bounds", "finite, with low below high", model.target_bounds)
+        return low, high
+    if y is not None and "target_bounds" in model._public():
+        low, high = float(y.min()), float(y.max())
+        return low, high if high > low else low + max(abs(low), 1.0)
+    raise PrivacyError(
+        f"{type(model).__name__} needs the target's public bounds, and reading them off the data would leak. "
+        "Hint: pass target_bounds=(low, high); if the data's own are public already, say public=('target_bounds',)."
+    )
+
+
 def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
     """Records whose labels are among `classes_`; the others are refused or dropped, as `unknown` says."""
     place = _places(model.classes_, categories(y, "The target y"))

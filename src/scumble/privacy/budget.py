@@ -15,7 +15,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import Number, as_fraction, float_up
 from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.sensitivity import ONCE, Column, unit_of
+from scumble.privacy.sensitivity import ONCE, ONE, Column, Reach, unit_of
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,15 @@ class Budget:
         self,
         rows: int,
         shares: Sequence[Number] | None = None,
+        reach: Reach = ONE,
         *,
         column: Column = ONCE,
         mechanism: str | None = None,
     ) -> Calibration:
         """The least noise with which a release of so many rows costs no more than this.
 
-        `shares`, one positive number for each row, say how the rows divide it; without them, all get the same.
-        `column` is that of a stream, and `mechanism` its law of noise.
+        `shares`, one positive number for each row, say how the rows divide it; without them, all get the same. `reach`
+        says what a record adds to a row. `column` is that of a stream, and `mechanism` its law of noise.
         """
         return calibrate(
             rows,
@@ -122,11 +123,12 @@ class Budget:
             shares=shares,
             mechanism=mechanism,
             column=column,
+            reach=reach,
         )
 
-    def claim(self, rows: int, shares: Sequence[Number] | None = None) -> PrivacyClaim:
+    def claim(self, rows: int, shares: Sequence[Number] | None = None, reach: Reach = ONE) -> PrivacyClaim:
         """What a release of so many rows will claim: its price, known before any noise."""
-        return self.calibrate(rows, shares).claim
+        return self.calibrate(rows, shares, reach).claim
 
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None

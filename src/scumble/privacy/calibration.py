@@ -21,7 +21,7 @@ from scumble.privacy.gaussian import analytic_gaussian_sigma
 from scumble.privacy.laws import GAUSSIAN, LAWS, quietest
 from scumble.privacy.laws.law import Law, Shared, Size, require_scales
 from scumble.privacy.noise import Integers
-from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, sides_of, unit_of
+from scumble.privacy.sensitivity import NEIGHBORS, ONCE, ONE, Column, Moves, Reach, sides_of, unit_of
 
 __all__ = ["DEFAULT_COUNT_SHARE", "Calibration", "analytic_gaussian_sigma", "calibrate"]
 
@@ -108,11 +108,13 @@ def calibrate(
     shares: Sequence[Number] | None = None,
     mechanism: str | None = None,
     column: Column = ONCE,
+    reach: Reach = ONE,
 ) -> Calibration:
     """The least noise that makes a release of `rows` rows and the count (epsilon, delta)-private.
 
     `rho` may stand instead of ε: Gaussian noise of just that ρ, whose ε is claimed at `delta` (1e-6 if that is 0).
-    `mechanism` names the law of noise; without it, the quieter one for so many rows is taken.
+    `mechanism` names the law of noise; without it, the quieter one for so many rows is taken. `reach` says what a
+    record adds to a row, if that is not one; a law that it names is taken.
     `column` says what a record does to the numbers that a stream publishes of one counter (:mod:`scumble.continual`).
 
     `shares`, one positive number for each row, say how the rows divide what the count leaves of the budget: with
@@ -139,7 +141,8 @@ def calibrate(
     if sides_of(neighbors) == 2:
         share = Fraction(0)  # N is public: nothing to pay for
 
-    moves, parts = Moves(touched, neighbors, people, column), _shares(shares, touched)
+    mechanism = reach.mechanism or mechanism
+    moves, parts = Moves(touched, neighbors, people, column, reach), _shares(shares, touched)
     if rho is not None:
         law: Law = GAUSSIAN
         concentrated = Fraction(_positive("rho", rho, "typical are 0.001 to 1."))
@@ -168,6 +171,8 @@ def calibrate(
         exact_count_scale=None if count is None else str(count),
         exact_scales=tuple((rows, str(scale)) for rows, scale in scales.rows) or None,
         column=None if column == ONCE else (column.touched, column.total, column.squared),
+        step=reach.step,
+        signed=reach.signed,
     )
     return Calibration(law.name, counters, count, claim)
 

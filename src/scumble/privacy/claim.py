@@ -16,7 +16,7 @@ from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import as_fraction, float_down, float_up
 from scumble.privacy.laws import LAWS
 from scumble.privacy.laws.law import Law
-from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Scales, unit_of
+from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Reach, Scales, unit_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class PrivacyClaim:
     `scale` and `count_scale` are the noise's parameters (Laplace scale or Gaussian σ) of counters and of
     the count, for reading; `exact_scale` and `exact_count_scale` are the same as fractions, for
     checking. Where rows have scales of their own, `exact_scales` holds them as runs of rows and one fraction each, and
-    there is no one `scale`. `rows` counters are touched by one record. A merged release keeps the claims it was
+    there is no one `scale`. `rows` counters are touched by one record; of moments, so many rows, each moved by whole
+    numbers of size at most `step`, which may be negative if `signed`. A merged release keeps the claims it was
     made of in `parts`, and `added_up` says how they became one. If several custodians have made the
     noise together, `custodians` says how many and `dropouts` how many of them may be missing or may
     not be trusted (`scumble.privacy.splitting`). `column` is that of a stream: what a record does to all that is
@@ -67,6 +68,8 @@ class PrivacyClaim:
     dropouts: int | None = None
     exact_scales: tuple[tuple[int, str], ...] | None = None
     column: tuple[int, int, int] | None = None
+    step: int = 1
+    signed: bool = False
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -100,10 +103,13 @@ class PrivacyClaim:
         if self.column is not None:
             column = Column(*self.column)
             alone = self.mechanism == MERGED or self.exact_scales is not None or self.custodians is not None
+            alone = alone or (self.step, self.signed) != (1, False)
             if alone or column == ONCE or (self.law.pure and not column.plain):
                 raise parameter(
                     "column", "that of a stream, with one scale, and of ones if the noise is Laplace", column
                 )
+        if self.step < 1 or ((self.step > 1 or self.signed) and (self.mechanism == MERGED or self.custodians)):
+            raise parameter("step", "at least 1, and 1 of merged claims and of shares of custodians", self.step)
         if (self.custodians is None) != (self.dropouts is None):
             raise parameter("dropouts", "given together with `custodians`", self.dropouts)
         if self.custodians is not None and (
@@ -123,7 +129,7 @@ class PrivacyClaim:
         """How far one person moves the release."""
         assert self.rows is not None
         column = ONCE if self.column is None else Column(*self.column)
-        return Moves(self.rows, self.neighbors, self.records_per_person, column)
+        return Moves(self.rows, self.neighbors, self.records_per_person, column, Reach(self.step, self.signed))
 
     @property
     def scales(self) -> Scales:
@@ -242,6 +248,8 @@ class PrivacyClaim:
             del values["column"]  # as it was before there were streams
         else:
             values["column"] = list(self.column)
+        if (self.step, self.signed) == (1, False):
+            del values["step"], values["signed"]  # as it was before there were moments
         return values
 
     @classmethod
@@ -250,11 +258,11 @@ class PrivacyClaim:
         if not isinstance(values, Mapping):
             raise parameter("claim", "a mapping", type(values).__name__)
         names = set(_TYPES)
-        if set(values) | {"exact_scales", "column"} != names:
+        if set(values) | set(_ADDED) != names:
             raise parameter("claim", f"given by exactly {sorted(names)}", ", ".join(sorted(map(str, values))))
-        values = {"exact_scales": None, "column": None, **values}
+        values = {**_ADDED, **values}
         for name, types in _TYPES.items():
-            if isinstance(values[name], bool) or not isinstance(values[name], types):
+            if isinstance(values[name], bool) != (name == "signed") or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
         floats = {name: float(values[name]) for name in _FLOATS if values[name] is not None}
         parts = tuple(cls.from_dict(part) for part in values["parts"])
@@ -325,5 +333,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "dropouts": (int, type(None)),
     "exact_scales": (list, tuple, type(None)),
     "column": (list, tuple, type(None)),
+    "step": (int,),
+    "signed": (bool,),
 }
+_ADDED: dict[str, Any] = {"exact_scales": None, "column": None, "step": 1, "signed": False}
+"""What older claims do not say."""
 _FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")

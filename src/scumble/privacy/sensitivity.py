@@ -11,6 +11,9 @@ A person with up to m records: m times as much. No bound on the data is needed.
 
 In a stream (:mod:`scumble.continual`) a record moves several published numbers for each of these, by the entries of a
 `Column`: L1 and L2 are multiplied by the column's.
+
+Moments (:mod:`scumble.moments`) generalise this: in each row a record adds whole numbers of total size *step*, not one.
+Their `Reach` says so, and every bound grows with it.
 """
 
 from __future__ import annotations
@@ -64,6 +67,24 @@ ONCE = Column()
 
 
 @dataclass(frozen=True)
+class Reach:
+    """What one record adds to a row of counters: whole numbers of size at most `step` together.
+
+    Size is the norm that the law of the noise hides: L1 for Laplace noise, L2 for Gaussian noise. Where the numbers are
+    never negative (not `signed`), their L1 is at most `step`, which is enough for both.
+    """
+
+    step: int = 1
+    signed: bool = False
+    mechanism: str | None = None
+    """The one law whose norm was bounded; None: either."""
+
+
+ONE = Reach()
+"""One is added to one counter: all sketches but moments."""
+
+
+@dataclass(frozen=True)
 class Moves:
     """The worst that a person with up to `people` records does to a release of `rows` rows.
 
@@ -74,26 +95,41 @@ class Moves:
     neighbors: str
     people: int
     column: Column = ONCE
+    reach: Reach = ONE
+
+    @property
+    def sides(self) -> int:
+        """How often a replaced record counts in a row: it leaves here and joins there.
+
+        Signed numbers of size s may leave and join the same counter: that is one move of size 2s.
+        """
+        return 1 if self.reach.signed else sides_of(self.neighbors)
+
+    @property
+    def most(self) -> int:
+        """m: the size of a person's move in a row, on each of its sides."""
+        twice = sides_of(self.neighbors) if self.reach.signed else 1
+        return self.people * self.reach.step * twice
 
     @property
     def cells(self) -> int:
-        """Counters that one record moves."""
-        return sides_of(self.neighbors) * self.rows
+        """Moves of size `most`, on all sides of all rows: where that is 1, the counters that one record moves."""
+        return self.sides * self.rows
 
     @property
     def total(self) -> int:
         """L1 of all counters."""
-        return self.cells * self.people * self.column.total
+        return self.cells * self.most * self.column.total
 
     @property
     def touched(self) -> int:
         """The most numbers that are moved, the count's aside."""
-        return self.cells * self.people * self.column.touched
+        return self.cells * self.most * self.column.touched
 
     @property
     def squared(self) -> int:
         """L2² of all counters."""
-        return self.cells * self.people**2 * self.column.squared
+        return self.cells * self.most**2 * self.column.squared
 
     @property
     def count_total(self) -> int:

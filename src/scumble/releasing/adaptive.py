@@ -30,7 +30,7 @@ from scumble.privacy.calibration import Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.purse import Purse, dearest
 from scumble.privacy.sensitivity import sides_of
-from scumble.releasing.gate import close, or_give_up, require_disjoint, require_ledger
+from scumble.releasing.gate import close, or_give_up, require_disjoint, require_ledger, require_ones
 from scumble.releasing.secret import Secret, held
 from scumble.releasing.selection import noisy_best
 from scumble.releasing.spending import Prepaid, spend
@@ -90,6 +90,7 @@ def publish_as_planned(
     require_ledger(keep, payer)
     with held([secret]):
         require_disjoint([secret], budget, "exact")
+        require_ones(secret)
         rows = secret.spec.rows
         calibration = budget.calibrate(rows, dearest(rows, most))
         identity = spend([secret], calibration.claim, payer, "release")

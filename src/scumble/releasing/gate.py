@@ -29,6 +29,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.noise import require_backend
+from scumble.privacy.sensitivity import ONE
 from scumble.privacy.splitting import calibrate_shares, draw_count_share, draw_counters_share
 from scumble.releasing.secret import NoiseFirst, Secret, held
 from scumble.releasing.spending import Prepaid, derived, publish_once, require_public_count, spend
@@ -90,7 +91,7 @@ def publish(
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
-        calibration = budget.calibrate(secrets[0].spec.rows)
+        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         identity = spend(secrets, calibration.claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             drawn = []
@@ -116,7 +117,7 @@ def begin_with_noise(
     """Draw the noise of empty secrets of disjoint records, one per class, for the price of one."""
     with held(secrets):
         require_disjoint(secrets, budget, backend)
-        calibration = budget.calibrate(secrets[0].spec.rows)
+        calibration = budget.calibrate(secrets[0].spec.rows, reach=secrets[0].spec.reach)
         for secret in secrets:
             secret.require_open("start_with_noise")
             if secret.noise is not None or secret.touched or len(secret.lineage) != 1:
@@ -207,6 +208,7 @@ def publish_share(
     """Add one custodian's share of the noise; see `Sketch.release_share`."""
     with held([secret]):
         secret.require_open("release_share")
+        require_ones(secret)
         if secret.noise is not None:
             raise PrivacyError("This sketch has its full noise already. Hint: call release().")
         claim = calibrate_shares(
@@ -232,6 +234,12 @@ def publish_share(
         elif budget.neighbors == "replace":
             count = total
         return Published(noise, claim, count, 0.0, 0.0, identity)
+
+
+def require_ones(*secrets: Secret) -> None:
+    """Refuse moments where noise is made for counters that a record moves by one."""
+    if any(secret.spec.reach != ONE for secret in secrets):
+        raise PrivacyError("This way out is for counters that each record moves by one; moments have their own.")
 
 
 def require_disjoint(secrets: Sequence[Secret], budget: Budget, backend: str) -> None:

@@ -19,12 +19,14 @@ from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.calibration import Calibration
 from scumble.privacy.noise import Integers, require_backend
+from scumble.releasing.gate import require_ones
 from scumble.releasing.secret import Secret
 from scumble.releasing.spending import publish_once, require_public_count
 
 
 def begin(secret: Secret, calibration: Calibration, payer: Account | None) -> str:
     """Charge a whole stream, before any of its noise is drawn; gives its identity. Nothing is ever refunded."""
+    require_ones(secret)
     require_public_count(calibration.claim, [secret])
     return str(uuid.uuid4()) if payer is None else payer.charge(calibration.claim)
 

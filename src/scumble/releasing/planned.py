@@ -39,7 +39,7 @@ from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import Facts, calibrated, divided, price
-from scumble.releasing.gate import Published, close, or_give_up, require_disjoint, require_ledger
+from scumble.releasing.gate import Published, close, or_give_up, require_disjoint, require_ledger, require_ones
 from scumble.releasing.secret import Secret, held
 from scumble.releasing.spending import Prepaid, derived, spend
 
@@ -79,6 +79,7 @@ def publish_planned(
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
+        require_ones(*secrets)
         parts, claim = divided(budget), price(budget, rows)
         asking = parts.facts.calibrate(1)
         identity = spend(secrets, claim, payer, "release")

@@ -20,6 +20,7 @@ from scumble.counting.headroom import fits
 from scumble.errors import BudgetError, CorruptFileError, MergeError, PrivacyError
 from scumble.files import Container
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.sensitivity import Reach
 from scumble.releasing.pledges import require_free
 from scumble.releasing.spending import may_lack_records
 
@@ -38,6 +39,10 @@ class Shape(Protocol):
     @property
     def lengths(self) -> Sequence[int]:
         """How many counters each row has."""
+
+    @property
+    def reach(self) -> Reach:
+        """What one record adds to a row; in the first row, numbers that add up to its `step`."""
 
     def require_equal(self, other: Any) -> None:
         """Refuse what does not add up."""
@@ -96,7 +101,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Secret:
-    """Exact counters of which each record changes one per row, by one.
+    """Exact counters, to which each record adds in every row as its spec's reach says: one to one of them, or moments.
 
     Parameters
     ----------
@@ -132,7 +137,7 @@ class Secret:
     @property
     def total(self) -> int:
         """The exact number of records."""
-        return int(self.row(0).sum())
+        return int(self.row(0).sum()) // self.spec.reach.step
 
     def row(self, number: int) -> np.ndarray:
         """The exact counters of one row; not a copy."""

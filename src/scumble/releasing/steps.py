@@ -95,7 +95,7 @@ def publish_in_steps(
             raise parameter("first", "at least one row, each with a share above 0", len(begin))
         if (choose is None) != (begin == paid):
             raise ParameterError("Give `choose` if, and only if, there are rows beside those that are published first.")
-        calibration = budget.calibrate(len(paid), [shares[row] for row in paid])
+        calibration = budget.calibrate(len(paid), [shares[row] for row in paid], secrets[0].spec.reach)
         identity = spend(secrets, calibration.claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             published = []

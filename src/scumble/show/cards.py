@@ -13,19 +13,22 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from scumble.privacy.laws import LAWS
-from scumble.show.shown import Shown, ShownByClass, ShownTable
+from scumble.show import momentcards
+from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
 from scumble.show.usefulness import words
 from scumble.show.wording import promise, protected
 
 WIDTH = 100
 
 
-def facts(found: Shown | ShownByClass | ShownTable) -> dict[str, Any]:
+def facts(found: Shown | ShownByClass | ShownTable | ShownMoments) -> dict[str, Any]:
     """Everything on the card, as JSON values."""
     if _is_table(found):
         from scumble.show import tablecards
 
         return tablecards.facts(found)
+    if isinstance(found, ShownMoments):
+        return momentcards.facts(found)
     if isinstance(found, ShownByClass):
         one = next(iter(found.values()))
         out = {"kind": "bundle", **_shared(one), "label": found.label, "classes": list(found.classes)}
@@ -84,7 +87,7 @@ def expected_error(release: Shown) -> dict[str, float]:
     return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
 
 
-def card(found: Shown | ShownByClass | ShownTable, title: str) -> str:
+def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:
     """The card as text."""
     out = [f"{title}: a private release", "─" * WIDTH]
     for name, text in lines(found):
@@ -112,7 +115,7 @@ def html(title: str, rows: list[tuple[str, str]]) -> str:
     )
 
 
-def release_html(found: Shown | ShownByClass | ShownTable) -> str:
+def release_html(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str:
     """The card of a release or a bundle."""
     return html(
         "Private releases, one per class" if isinstance(found, ShownByClass) else "A private release", lines(found)
@@ -124,27 +127,29 @@ def estimator_html(model: Any) -> str:
     claim = model.privacy_
     releases = vars(model).get("releases_", [vars(model).get("release_")])
     files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
-    spec = releases[0].spec
-    kernel = getattr(spec, "kernel", None)  # a table has none
-    size = _size(spec.to_dict()) if kernel is not None else f"{spec.rows:,} views of {len(spec.columns)} columns"
+    first = releases[0]
     rows = [
         ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
         ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
-        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {size}"),
-        *([("Kernel", _kernel_text(kernel.to_dict()))] if kernel is not None else []),
+        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_about(first)}"),
     ]
+    kernel = getattr(first.spec, "kernel", None)  # tables and moments have none
+    if kernel is not None:
+        rows.append(("Kernel", _kernel_text(kernel.to_dict())))
     if "classes_" in vars(model):
         rows.append(("Classes", ", ".join(map(str, model.classes_))))
     return html(f"{type(model).__name__}: fitted; it holds no record", rows)
 
 
-def lines(found: Shown | ShownByClass | ShownTable) -> list[tuple[str, str]]:
+def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     if _is_table(found):
         from scumble.show import tablecards
 
         return tablecards.lines(found)
+    if isinstance(found, ShownMoments):
+        return momentcards.lines(found)
     data = facts(found)
     columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
     out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
@@ -200,6 +205,14 @@ def _size(data: dict[str, Any]) -> str:
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
     rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
     return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
+
+
+def _about(release: Any) -> str:
+    if isinstance(release, ShownMoments):
+        return momentcards.size(release.spec.kind, len(release.counts))
+    if _is_table(release):
+        return f"{len(release.views):,} views of {len(release.columns)} columns"
+    return _size(release.spec.to_dict())
 
 
 def _kernel_text(kernel: dict[str, Any]) -> str:

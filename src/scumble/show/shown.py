@@ -141,3 +141,25 @@ class ShownTable(Protocol):
 
     def histogram(self, column: str, bins: Any = None) -> Any:
         """A column's bins, with errors."""
+
+
+@runtime_checkable
+class ShownMoments(Protocol):
+    """Released moments."""
+
+    spec: Any
+    privacy: PrivacyClaim
+    counts: np.ndarray
+    identity: str
+
+    @property
+    def errors(self) -> list[float]:
+        """The standard deviation of the noise in each row, in units of one record."""
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns' names, or None."""
+
+    @property
+    def count(self) -> float:
+        """About how many records there are."""

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
+from scumble.privacy.sensitivity import ONE
 from scumble.schema import Schema
 from scumble.schema.column import Column
 
@@ -65,6 +66,9 @@ class TableSpec:
     levels: int
     target: str | None
     pairs: tuple[tuple[int, int], ...]
+
+    reach = ONE
+    """What a record adds to a row: one."""
 
     @staticmethod
     def of(

@@ -1,10 +1,9 @@
 """The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
 
 :mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
-``sketches.py``, ``steps.py``, ``planned.py``, ``tabular.py``, ``building.py``, ``streaming.py``, ``estimators.py``,
-``verbs.py`` and ``clusters.py``.
-``neighbors.py`` makes synthetic tables, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that
-nobody has registered.
+``sketches.py``, ``steps.py``, ``planned.py``, ``moments.py``, ``tabular.py``, ``building.py``, ``streaming.py``,
+``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes synthetic tables, ``running.py`` runs a path
+under watch, and ``coverage.py`` finds paths that nobody has registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)
@@ -81,6 +80,7 @@ def all_paths() -> dict[str, Path]:
         building,
         clusters,
         estimators,
+        moments,
         planned,
         sketches,
         steps,

@@ -159,7 +159,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 def _gives_release(function: Any) -> bool:
     """Whether its return annotation, or that of an overload, names something public."""
     told = [str(one.__annotations__.get("return", "")) for one in (function, *typing.get_overloads(function))]
-    return any(re.search(r"\b((Table)?Release|Bundle|Share)\b", text) for text in told)
+    return any(re.search(r"\b((Table|Moment)?Release|Bundle|Share)\b", text) for text in told)
 
 
 def _inner_doors() -> list[Callable[..., Any]]:

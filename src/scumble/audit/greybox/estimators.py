@@ -51,6 +51,7 @@ VALUES: dict[str, Any] = {
     "selection_share": [0.3],
     "threshold_share": [0.0, 0.4],
     "priors": [[0.25, 0.75]],
+    "knots": [3],
 }
 """Values beside the default to be tried; `kernel`, `public`, `rule` and `method` are found out."""
 AFTERWARDS = {
@@ -109,6 +110,11 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
             if inspect.signature(kind).parameters[name].default != value or name not in ("rule", "method", "neighbors"):
                 yield f"{name}={_shown(value)}", _with(base, name, value)
     yield "delta=0.001, neighbors='replace'", {**base, "delta": 1e-3, "neighbors": "replace"}
+    if "moments" in values_of(kind, "method") if "method" in names else False:
+        moments = {**base, "method": "moments"}
+        yield "moments, delta=0.001", {**moments, "delta": 1e-3}
+        yield "moments, neighbors='replace'", {**moments, "neighbors": "replace"}
+        yield "auto", {**base, "rows": None, "buckets": None}
     if "unknown" in names:
         yield "unknown='drop', neighbors='replace'", {**base, "unknown": "drop", "neighbors": "replace"}
     if "bandwidths" in names:

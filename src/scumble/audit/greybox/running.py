@@ -29,6 +29,7 @@ import numpy as np
 from scumble.audit.replay import Session
 from scumble.bundle import Bundle
 from scumble.cli import main
+from scumble.moments.release import MomentRelease
 from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
@@ -93,7 +94,7 @@ def public_bytes(thing: Any) -> bytes:
         return thing
     if isinstance(thing, str):
         return thing.encode()
-    if isinstance(thing, Release | Bundle | TableRelease):
+    if isinstance(thing, Release | Bundle | TableRelease | MomentRelease):
         return thing.to_bytes()
     from scumble.learn import saving
 
@@ -108,7 +109,7 @@ def _learnt(model: Any) -> Iterator[bytes]:
 
 
 def _plain(value: Any) -> bytes:
-    if isinstance(value, Release | Bundle | TableRelease):
+    if isinstance(value, Release | Bundle | TableRelease | MomentRelease):
         return value.to_bytes()
     if isinstance(value, np.ndarray) and value.dtype != object:
         return f"{value.dtype}{value.shape}".encode() + value.tobytes()
@@ -123,7 +124,7 @@ def claim_of(things: Iterable[Any]) -> PrivacyClaim | None:
     for k, thing in enumerate(things):
         if isinstance(thing, PrivacyClaim):
             claims[f"thing {k}"] = thing
-        elif isinstance(thing, Release | TableRelease):
+        elif isinstance(thing, Release | TableRelease | MomentRelease):
             claims[thing.identity] = thing.privacy
         elif not isinstance(thing, bytes | str):
             claims[f"thing {k}"] = thing.privacy if isinstance(thing, Bundle) else thing.privacy_

@@ -134,11 +134,11 @@ def shifts(moves: Moves, scales: Scales) -> list[Shift]:
 @lru_cache(maxsize=256)
 def _certified_scales(moves: Moves, epsilon: float, delta: float, share: Fraction, shares: Shared) -> Scales:
     """σ for counters and count: analytic first, then as little larger as the certificate asks for."""
-    base = moves.people * math.sqrt(moves.column.squared) * analytic_gaussian_sigma(epsilon, delta)
-    per_counter = math.sqrt(moves.cells / (1 - share))
-    per_count = 1 / math.sqrt(share) if share else None
+    base = math.sqrt(moves.column.squared) * analytic_gaussian_sigma(epsilon, delta)
+    per_counter = moves.most * math.sqrt(moves.cells / (1 - share))
+    per_count = moves.people / math.sqrt(share) if share else None
 
-    a_row = math.sqrt(replace(moves, rows=1).cells / (1 - share))
+    a_row = moves.most * math.sqrt(moves.sides / (1 - share))
     rows = [a_row / math.sqrt(part) for part in shares]
 
     def scales(factor: float) -> Scales:

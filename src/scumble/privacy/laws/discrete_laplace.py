@@ -85,14 +85,14 @@ class DiscreteLaplace(Law):
     def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
         """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
         scale, count = scales.rounded_down()
-        step, count_step = moves.people / scale, moves.people / count if count else 0.0
+        step, count_step = moves.most / scale, moves.people / count if count else 0.0
         if moves.column != ONCE:  # one coin that tells all: see `rho`
             whole = float_up(self.epsilon(moves, scales))
             return least_epsilon(lambda epsilon: laplace_delta(epsilon, 1, whole, 0.0, delta), delta)
         if scales.rows:
             parts = by_scale(moves, scales)
             coins = np.array([part.cells for part, _ in parts] + [1], np.float64)
-            steps = np.array([moves.people / float_down(own) for _, own in parts] + [count_step])
+            steps = np.array([moves.most / float_down(own) for _, own in parts] + [count_step])
             return least_epsilon(lambda epsilon: unequal_delta(epsilon, coins, steps), delta)
         return least_epsilon(lambda epsilon: laplace_delta(epsilon, moves.cells, step, count_step, delta), delta)
 

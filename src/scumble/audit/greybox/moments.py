@@ -1,0 +1,55 @@
+"""Paths of moments (:mod:`scumble.moments`): each kind, with each budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scumble.audit.greybox.neighbors import CLASSES, Table
+from scumble.audit.greybox.paths import BUDGETS, add, promise_of
+from scumble.audit.greybox.sketches import ledger_of, numbers
+from scumble.moments.hats import HatMoments
+from scumble.moments.products import ClassMoments, LinearMoments
+from scumble.moments.release import MomentRelease
+from scumble.moments.sketch import MomentSketch
+from scumble.moments.spec import MomentSpec
+
+BOUNDS = ((0.0, 0.0), (10.0, 10.0))
+
+
+def _specs(pure: bool) -> list[MomentSpec]:
+    return [
+        LinearMoments(BOUNDS, None, pure, 1.0, (0.0, 10.0)),
+        HatMoments(BOUNDS, None, pure, (0.0, 10.0), 3),
+        ClassMoments(BOUNDS, None, pure, 1.0, len(CLASSES)),
+    ]
+
+
+def _released(spec: MomentSpec, table: Table, **money: Any) -> MomentRelease:
+    X = numbers(table)[:, :2]
+    y: list[Any] = [record["z"] for record in table]
+    if isinstance(spec, ClassMoments):
+        y = [CLASSES.index(record["label"]) if record["label"] in CLASSES else 0 for record in table]
+    kind = np.int64 if isinstance(spec, ClassMoments) else np.float64
+    return MomentSketch(spec).update(X, np.array(y, kind)).release(**money)
+
+
+def _add_moments() -> None:
+    for name, money in BUDGETS.items():
+        pure = not any(money.get(word) for word in ("delta", "rho", "mu"))
+        for spec in _specs(pure):
+
+            def run(table: Table, folder: Path, spec: MomentSpec = spec, money: dict[str, Any] = money) -> Any:
+                return _released(spec, table, **money)
+
+            add(f"{spec.kind} moments, {name}", run, "floats", **promise_of(money), strict=True, few=4)
+
+    def charged(table: Table, folder: Path) -> Any:
+        return _released(_specs(True)[0], table, epsilon=1.0, ledger=ledger_of(folder), dataset="d")
+
+    add("moments, charged to a ledger", charged, few=2)
+
+
+_add_moments()

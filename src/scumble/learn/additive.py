@@ -1,0 +1,184 @@
+"""Additive regression from cross-tables of hat functions: a curve for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scumble.checks import whole
+from scumble.kernels import Kernel
+from scumble.learn.additive_moments import additive_errors, additive_model
+from scumble.learn.base import PrivateEstimator, RegressorMixin, check_is_fitted
+from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
+from scumble.learn.targets import public_target_bounds, require_target
+from scumble.moments.hats import MOST_KNOTS, PARTS, HatMoments, enough_knots
+from scumble.moments.release import MomentRelease
+from scumble.privacy.account import Account
+
+
+class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimator):
+    """Regression by a sum of curves, one per column, that can be looked at.
+
+    **Idea.** Each column has a few knots between its public bounds; curves are straight between them. What is released,
+    once, are the sums of products of the columns' hat functions with each other and with the target
+    (:mod:`scumble.moments.hats`): a cross-table for each pair of columns, in which a record is shared out between
+    neighbouring knots. These are the normal equations of least squares for all curves at once. They are solved with a
+    preference for smooth curves and a penalty that follows from the noise, which is known
+    (:mod:`scumble.learn.additive_moments`). Where there is more noise than signal, the answer is the mean.
+
+    Curves beat straight lines wherever the target is not linear in the columns, at a price: there are about d²/2
+    cross-tables for d columns. With few records, many columns or a small ε take
+    :class:`~scumble.learn.PrivateLinearRegression`.
+
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
+    needed. Moments have no hash functions: `kernel`, `rows`, `buckets` and `random_state` are not used.
+
+    Parameters
+    ----------
+    target_bounds : tuple of float or None
+        (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
+        data's own are public.
+    knots : int or None
+        How many a column has. None: as many as the noise bears among 100,000 records, or as many as there are, if that
+        is public.
+
+    Attributes
+    ----------
+    knots_ : numpy.ndarray
+        (columns, knots): where the knots are, in the columns' own units.
+    shapes_ : numpy.ndarray
+        (columns, knots): each column's curve at its knots, in units of the target; its mean over the records is zero.
+    shape_errors_ : numpy.ndarray
+        (columns, knots): the standard error that the noise makes in them.
+    intercept_ : float
+        The mean of the target.
+    release_ : MomentRelease
+        The cross-tables.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 10, (5000, 2))
+    >>> y = np.abs(X[:, 0] - 5) + X[:, 1]
+    >>> model = PrivateAdditiveRegressor(epsilon=5.0, bounds=(0, 10), target_bounds=(0, 15)).fit(X, y)
+    >>> r2 = model.score(X, y)                      # 0.95 or so: the noise is fresh each time
+    >>> model.shapes_.shape == model.knots_.shape, model.privacy_.epsilon
+    (True, 5.0)
+    """
+
+    _learnt = ("knots_", "shapes_", "intercept_", "target_bounds_")
+    _always_needs_bounds = True
+    _moments = HatMoments
+    knots_: np.ndarray
+    shapes_: np.ndarray
+    intercept_: float
+    target_bounds_: tuple[float, float]
+    release_: MomentRelease  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        *,
+        target_bounds: tuple[float, float] | None = None,
+        knots: int | None = None,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        neighbors: str = "add-remove",
+        kernel: Kernel | None = None,
+        rows: int | None = None,
+        buckets: int | None = None,
+        bounds: Any = None,
+        public: Sequence[str] = (),
+        records_per_person: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            neighbors=neighbors,
+            kernel=kernel,
+            rows=rows,
+            buckets=buckets,
+            bounds=bounds,
+            public=public,
+            records_per_person=records_per_person,
+            random_state=random_state,
+        )
+        self.target_bounds = target_bounds
+        self.knots = knots
+
+    def fit(
+        self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
+    ) -> PrivateAdditiveRegressor:
+        """Release the cross-tables, then solve for the curves. `ledger`, `dataset`, `part`: where to charge."""
+        require_target(self, y)
+        account = Account.of(ledger, dataset, part)
+        X, y = self._begin(X, y, numeric=True)
+        self.target_bounds_ = public_target_bounds(self, y)
+        low, high = self.target_bounds_
+        self.clipped_ += int(((y < low) | (y > high)).sum())
+        self.release_ = release_moments(self, self._spec(self._public_count(X)), X, y, account)
+        self._learn()
+        return self
+
+    def _spec(self, records: int) -> HatMoments:
+        """What is summed up: decided by public facts alone."""
+        d = self.n_features_in_
+        rows = d * (d + 1) // 2 + 1
+        pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
+        spec = HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)
+        if self.knots is not None:
+            knots = whole("knots", self.knots, 2, most=MOST_KNOTS)
+        else:
+            calibration = self.price().calibrate(spec.rows, spec.shares, spec.reach)
+            deviation = np.sqrt(calibration.law.variance(calibration.row_scales[-1])) / spec.step
+            knots = enough_knots(deviation / records)
+        return HatMoments(spec.bounds, spec.columns, pure, self.target_bounds_, knots)
+
+    def _learn(self) -> None:
+        spec = self.release_.spec
+        assert isinstance(spec, HatMoments)
+        low, high = map(np.array, spec.bounds)
+        bottom, top = self.target_bounds_ = spec.target_bounds
+        half = (top - bottom) / 2.0
+        found = additive_model(self.release_)
+        self.knots_ = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, spec.knots)
+        self.shapes_ = half * found.shapes
+        self.intercept_ = float(bottom + half * (1.0 + found.mean))
+
+    @property
+    def shape_errors_(self) -> np.ndarray:
+        """(columns, knots): the standard error that the noise makes in `shapes_`; found when it is asked for."""
+        check_is_fitted(self)
+        bottom, top = self.target_bounds_
+        found: np.ndarray = (top - bottom) / 2.0 * additive_errors(self.release_)
+        return found
+
+    def predict(self, X: object) -> np.ndarray:
+        """The model's values, within the public bounds of the target."""
+        return np.clip(self.contributions(X).sum(axis=1) + self.intercept_, *self.target_bounds_)
+
+    def contributions(self, X: object) -> np.ndarray:
+        """(n, columns): what each column adds to the prediction, beside the intercept."""
+        X = self._read(X, clip=True)
+        spec = self.release_.spec
+        assert isinstance(spec, HatMoments)
+        found: np.ndarray = np.einsum("ndk,dk->nd", spec.hats(X) / PARTS, self.shapes_)
+        return found
+
+    def _take_moments(self, release: MomentRelease) -> None:
+        super()._take_moments(release)
+        assert isinstance(release.spec, HatMoments)
+        self.target_bounds_ = release.spec.target_bounds
+
+    def plot(self, **options: Any) -> Any:
+        """The curves with bands of two standard errors of the noise, a matplotlib Figure. Option: `title`."""
+        from scumble.show import shapes
+
+        check_is_fitted(self)
+        return shapes.draw(self, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on a few hundred records: noise is not meant for those
+        return tags

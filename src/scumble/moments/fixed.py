@@ -1,0 +1,53 @@
+"""Records as whole numbers: every record by itself, the same on every machine.
+
+A cell becomes a whole number by one subtraction, one division, one product and one rounding, each of which IEEE 754
+defines to the last bit. From there on all arithmetic is that of integers, which has no rounding and no order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+UNIT = 2**20
+"""A column's bounds are −UNIT and UNIT."""
+
+
+def steps(values: Floats, low: Floats | float, high: Floats | float, most: int) -> Integers:
+    """Where each value lies between its bounds, in steps from 0 to `most`; what lies outside is at the bound.
+
+    >>> steps(np.array([0.0, 2.5, 99.0]), 0.0, 10.0, 8).tolist()
+    [0, 2, 8]
+    """
+    places = np.rint((np.clip(values, low, high) - low) / (np.asarray(high) - low) * float(most))
+    return np.clip(places, 0.0, float(most)).astype(np.int64)
+
+
+def units(values: Floats, low: Floats | float, high: Floats | float) -> Integers:
+    """Values between their bounds as whole numbers from −UNIT to UNIT."""
+    return steps(values, low, high, 2 * UNIT) - UNIT
+
+
+def shortened(vectors: Integers, lengths: Integers, length: int) -> Integers:
+    """Vectors of length at most `lengths` made at most `length` long: scaled, then rounded towards zero.
+
+    >>> shortened(np.array([[3, -4]]), np.array([5]), 100).tolist()
+    [[60, -80]]
+    """
+    return np.sign(vectors) * (np.abs(vectors) * length // lengths[:, None])
+
+
+def root_above(squares: Integers) -> Integers:
+    """The least whole numbers whose squares are not below these, which are under 2**52.
+
+    >>> root_above(np.array([0, 1, 2, 4, 25, 26])).tolist()
+    [0, 1, 2, 2, 5, 6]
+    """
+    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    roots = np.maximum(roots - 1, 0)  # from below, whatever the rounding
+    roots += roots * roots < squares
+    roots += roots * roots < squares
+    return roots + (roots * roots < squares)

@@ -1,0 +1,176 @@
+"""Products of columns with each other and with the target: what least squares is solved from.
+
+A record's columns, in units of their bounds, and an *anchor* a (the constant column) make a vector. It is divided by
+its own length, a function of the columns alone, so that each record has the same weight against the noise: with the
+vectors z = [x, a, ay]/w of regression, Σ zzᵀ holds the normal equations of least squares with the weights 1/w². Its
+size is that of z, squared. Sums of the vectors of each class make classification (Mehta et al. 2022, DP-FC).
+
+With Σ|z| ≤ 1 the numbers zᵢ², 2zᵢzⱼ have an L1 of at most 1. With Σz² ≤ 1 the numbers 5zᵢ², 7zᵢzⱼ have an L2 of at most
+5, since 49 < 2·25: seven fifths are the root of two, nearly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from scumble.errors import ParameterError
+from scumble.moments.fixed import UNIT, Floats, Integers, root_above, shortened, units
+from scumble.moments.spec import MomentSpec, Span, require_span
+
+LENGTH = 2**14
+"""Of every vector."""
+ONCE, TWICE = {True: 1, False: 5}, {True: 2, False: 7}
+"""How often a square, and a product of two, are counted: by whether the noise is pure."""
+
+
+@dataclass(frozen=True)
+class Products(MomentSpec):
+    """Vectors of one length, and their products.
+
+    Parameters
+    ----------
+    anchor : float
+        The constant column, in units of the bounds.
+    """
+
+    anchor: float
+
+    @property
+    def step(self) -> int:
+        return ONCE[self.pure] * LENGTH**2
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return self.dimensions + 1
+
+    @cached_property
+    def upper(self) -> tuple[Integers, Integers]:
+        """The places of the products in a matrix: on and above the diagonal."""
+        first, second = np.triu_indices(self.width)
+        return first, second
+
+    @cached_property
+    def times(self) -> Integers:
+        """How often each product is counted."""
+        first, second = self.upper
+        return np.where(first == second, ONCE[self.pure], TWICE[self.pure])
+
+    def vectors(self, X: Floats, last: Integers | None = None) -> Integers:
+        """The records' vectors, each at most `LENGTH` long: columns, anchor, and `last` parts of it."""
+        low, high = map(np.array, self.bounds)
+        u = units(X, low, high)
+        a = round(self.anchor * UNIT)
+        ends = [np.full(len(X), a, np.int64)]
+        if last is not None:
+            ends.append(np.sign(last) * (np.abs(last) * a // UNIT))
+        if self.pure:
+            long = np.abs(u).sum(axis=1) + a * len(ends)
+        else:
+            long = root_above((u * u).sum(axis=1) + a * a * len(ends))
+        return shortened(np.column_stack([u, *ends]), long, LENGTH)
+
+    def products(self, vectors: Integers) -> Integers:
+        """Σ zzᵀ, each product as often as it is counted."""
+        z = vectors.astype(np.float64)  # products below 2**28: a block's sums are exact
+        whole = np.rint(z.T @ z).astype(np.int64)
+        return whole[self.upper] * self.times
+
+    def matrix(self, row: Floats) -> Floats:
+        """The row of products as a symmetric matrix, in units of one record."""
+        found = np.zeros((self.width, self.width))
+        found[self.upper] = row * ONCE[self.pure] / self.times
+        return found + np.triu(found, 1).T
+
+    def check(self) -> None:
+        super().check()
+        if type(self.anchor) is not float or not 2.0**-10 <= self.anchor <= 2.0**5:
+            raise ParameterError("`anchor` must be between 2**-10 and 32.")
+        self.check_size()
+
+
+@dataclass(frozen=True)
+class LinearMoments(Products):
+    """For regression: rows of the target alone, and of z = [x, a, ay]/w with itself.
+
+    Parameters
+    ----------
+    target_bounds : pair of float
+        (low, high) of the target.
+    """
+
+    kind: ClassVar[str] = "linear"
+    target_bounds: Span
+
+    @property
+    def width(self) -> int:
+        return self.dimensions + 2
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return 2, self.width * (self.width + 1) // 2
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        return Fraction(1), Fraction(15)
+
+    def sums(self, X: Floats, y: Any) -> list[Integers]:
+        v = units(y, *self.target_bounds)
+        high = (UNIT + v) * self.step // (2 * UNIT)
+        return [np.array([(self.step - high).sum(), high.sum()]), self.products(self.vectors(X, v))]
+
+    def check(self) -> None:
+        require_span(self.target_bounds)
+        super().check()
+
+
+@dataclass(frozen=True)
+class ClassMoments(Products):
+    """For classification: rows of how many there are of each class, of z = [x, a]/w with itself, and of each class's z.
+
+    Parameters
+    ----------
+    classes : int
+        How many classes there are.
+    """
+
+    kind: ClassVar[str] = "classes"
+    classes: int
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return self.classes, self.width * (self.width + 1) // 2, self.classes * self.width
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        return Fraction(1), Fraction(10), Fraction(9)
+
+    def target(self, y: object) -> Integers:
+        """The place of each record's class."""
+        places = np.asarray(y)
+        if places.dtype.kind not in "iu" or (len(places) and not 0 <= places.min() <= places.max() < self.classes):
+            raise ParameterError(f"The target must hold the places of classes, whole numbers below {self.classes}.")
+        return places.astype(np.int64)
+
+    def sums(self, X: Floats, y: Any) -> list[Integers]:
+        z = self.vectors(X)
+        one = np.zeros((len(X), self.classes))
+        one[np.arange(len(X)), y] = 1.0
+        of_class = np.rint(one.T @ z.astype(np.float64)).astype(np.int64)
+        return [one.sum(axis=0).astype(np.int64) * self.step, self.products(z), of_class * (self.step // LENGTH)]
+
+    def check(self) -> None:
+        if type(self.classes) is not int or not 1 <= self.classes <= 2**16:
+            raise ParameterError("`classes` must be a whole number from 1 on.")
+        super().check()
+
+
+def anchored(d: int, share: float) -> float:
+    """An anchor that weighs this share of d columns, within what a spec takes."""
+    return float(min(max(math.sqrt(share * d), 2.0**-10), 2.0**5))

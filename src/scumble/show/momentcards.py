@@ -1,0 +1,54 @@
+"""The privacy card of released moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scumble.privacy.laws import LAWS
+from scumble.show.shown import ShownMoments
+from scumble.show.wording import promise, protected
+
+
+def facts(release: ShownMoments) -> dict[str, Any]:
+    """Everything on the card, as JSON values."""
+    claim, spec = release.privacy, release.spec
+    return {
+        "kind": "moments",
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "rho": claim.rho,
+        "neighbors": claim.neighbors,
+        "unit": claim.unit,
+        "records_per_person": claim.records_per_person,
+        "mechanism": claim.mechanism,
+        "meaning": claim.sentence(),
+        "columns": None if release.columns is None else list(release.columns),
+        "moments": spec.to_dict(),
+        "dimensions": spec.dimensions,
+        "sums": len(release.counts),
+        "count": release.count,
+        "identity": release.identity,
+    }
+
+
+def lines(release: ShownMoments) -> list[tuple[str, str]]:
+    """The card, line by line: a name, and what there is to say."""
+    data = facts(release)
+    columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
+    law = LAWS.get(data["mechanism"])
+    noise = "several releases, merged" if law is None else law.title
+    return [
+        ("Released", f"Noisy sums of products of the columns {columns} and a target. No record is in the file."),
+        ("Promise", promise(data["epsilon"], data["delta"])),
+        ("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])),
+        ("Meaning", data["meaning"]),
+        ("Mechanism", f"{noise} on every sum; exact, from the system's entropy"),
+        ("Size", size(data["moments"]["moments"], data["sums"])),
+        ("Records", f"about {max(data['count'], 0.0):,.0f}"),
+        ("Use", "Learn from it as often as you like: models cost no further privacy."),
+    ]
+
+
+def size(kind: str, sums: int) -> str:
+    """What it is, and how large."""
+    return f"{kind} moments, {sums:,} sums"

@@ -1,0 +1,100 @@
+"""Additive regression, and linear regression from moments: what they find, and what noise does to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import learn
+from scumble.learn.least_squares import solved
+from scumble.moments.hats import enough_knots
+from scumble.moments.products import LinearMoments
+
+BOUNDS: dict[str, Any] = {"bounds": (0, 10), "target_bounds": (0, 15)}
+
+
+@pytest.fixture(scope="module")
+def curves() -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(1).uniform(0, 10, (4000, 3))
+    return X, np.abs(X[:, 0] - 5.0) + X[:, 1]
+
+
+def error(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    return float(np.mean((model.predict(X) - y) ** 2) / y.var())
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_it_finds_the_curves(curves: Any, delta: float) -> None:
+    """Noise-free, seven knots meet |x − 5| exactly; ε = 1000 leaves noise far below what is asserted."""
+    model = learn.PrivateAdditiveRegressor(epsilon=1000.0, delta=delta, knots=7, **BOUNDS).fit(*curves)
+    assert error(model, *curves) < 0.02
+    assert model.contributions(curves[0]).shape == (4000, 3)
+    sides, middle = model.shapes_[0, [0, -1]], model.shapes_[0, 3]
+    assert np.all(sides > middle + 3.0) and np.abs(model.shapes_[2]).max() < 0.5
+    assert np.all(model.shape_errors_ < 0.2)
+
+
+def test_a_plane_is_found_from_moments(curves: Any) -> None:
+    X, _ = curves
+    y = 5.0 + X @ [0.5, -0.2, 0.1]
+    model = learn.PrivateLinearRegression(epsilon=1000.0, **BOUNDS).fit(X, y)
+    assert isinstance(model.release_.spec, LinearMoments)
+    assert np.allclose(model.coef_, [0.5, -0.2, 0.1], atol=0.02) and error(model, X, y) < 0.01
+
+
+@pytest.mark.parametrize("kind", [learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor])
+def test_where_noise_is_all_there_is_the_answer_is_the_mean(kind: Any, curves: Any) -> None:
+    """The target is independent of the columns: whatever is learnt is noise. The guard lets through little of it."""
+    X, _ = curves
+    y = np.random.default_rng(2).uniform(5, 10, len(X))
+    errors = [error(kind(epsilon=0.3, **BOUNDS).fit(X, y), X, y) for _ in range(9)]
+    assert np.median(errors) < 1.3
+
+
+def test_the_guard_takes_off_what_noise_explains() -> None:
+    cross = np.array([10.0, 0.0])
+    full = solved(np.eye(2) * 9.0, cross, 1.0, np.zeros(2))
+    assert np.allclose(full, [1.0, 0.0])
+    assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0])), full / 2.0)
+    assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0])).any()
+
+
+@pytest.mark.parametrize("kind", [learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor])
+def test_the_release_alone_gives_the_same_model(kind: Any, curves: Any, tmp_path: Any) -> None:
+    model = kind(**BOUNDS, epsilon=10.0).fit(*curves)
+    model.release_.save(tmp_path / "m.scumble")
+    again = kind.from_release(tmp_path / "m.scumble")
+    assert np.array_equal(again.predict(curves[0][:50]), model.predict(curves[0][:50]))
+    assert again.privacy_ == model.privacy_
+    model.save(tmp_path / "model.scumble")
+    assert np.array_equal(learn.load(tmp_path / "model.scumble").predict(curves[0][:50]), model.predict(curves[0][:50]))
+    other = learn.PrivateAdditiveRegressor if kind is learn.PrivateLinearRegression else learn.PrivateLinearRegression
+    with pytest.raises(scumble.DataError, match="does not learn from"):
+        other.from_release(tmp_path / "m.scumble")
+
+
+def test_the_number_of_knots_hangs_on_public_facts_alone(curves: Any) -> None:
+    X, y = curves
+    few = learn.PrivateAdditiveRegressor(**BOUNDS).fit(X[:100], y[:100]).knots_
+    many = learn.PrivateAdditiveRegressor(**BOUNDS).fit(X, y).knots_
+    assert few.shape == many.shape
+    told = learn.PrivateAdditiveRegressor(**BOUNDS, public=("count",)).fit(X[:100], y[:100]).knots_
+    assert told.shape[1] < few.shape[1]
+    assert enough_knots(np.inf) == 2
+    with pytest.raises(scumble.ParameterError, match="knots"):
+        learn.PrivateAdditiveRegressor(**BOUNDS, knots=1).fit(X, y)
+
+
+def test_one_column_is_enough(curves: Any) -> None:
+    X, _y = curves
+    model = learn.PrivateAdditiveRegressor(epsilon=100.0, **BOUNDS).fit(X[:, :1], np.abs(X[:, 0] - 5.0))
+    assert error(model, X[:, :1], np.abs(X[:, 0] - 5.0)) < 0.2
+
+
+def test_curves_are_drawn(curves: Any) -> None:
+    pytest.importorskip("matplotlib")
+    figure = learn.PrivateAdditiveRegressor(epsilon=10.0, **BOUNDS).fit(*curves).plot(title="curves")
+    assert len(figure.axes) == 3 and figure.axes[0].lines

@@ -1,0 +1,211 @@
+"""Moments: what a record adds, exactly; what that costs; files and merging."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scumble
+from scumble import files
+from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
+from scumble.loading import load_secret, merge
+from scumble.moments.fixed import UNIT, root_above, steps
+from scumble.moments.hats import PARTS, HatMoments
+from scumble.moments.products import LENGTH, ClassMoments, LinearMoments
+from scumble.moments.release import MomentRelease
+from scumble.moments.sketch import MomentSketch
+from scumble.moments.spec import BLOCK
+from scumble.privacy.calibration import calibrate
+from scumble.privacy.sensitivity import Moves, Reach
+
+BOUNDS = ((0.0, -1.0, 5.0), (1.0, 1.0, 9.0))
+SPECS: dict[str, Any] = {
+    "linear, pure": LinearMoments(BOUNDS, None, True, 1.0, (0.0, 10.0)),
+    "linear, Gaussian": LinearMoments(BOUNDS, None, False, 0.7, (0.0, 10.0)),
+    "hats, pure": HatMoments(BOUNDS, ("a", "b", "c"), True, (0.0, 10.0), 4),
+    "hats, Gaussian": HatMoments(BOUNDS, None, False, (0.0, 10.0), 3),
+    "classes, pure": ClassMoments(BOUNDS, None, True, 1.0, 3),
+    "classes, Gaussian": ClassMoments(BOUNDS, None, False, 0.5, 3),
+}
+EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+
+
+def target(spec: Any, n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(0, 3, n) if spec.kind == "classes" else rng.uniform(-2.0, 12.0, n)
+
+
+def records(spec: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Records within the bounds, at them, in their corners and beyond."""
+    rng = np.random.default_rng(3)
+    low, high = map(np.array, BOUNDS)
+    inside = rng.uniform(low - 1.0, high + 1.0, (n, 3))
+    corners = np.array(list(product(*zip(*BOUNDS, strict=True))))
+    X = np.concatenate([inside, corners, (low + high)[None] / 2.0, np.full((2, 3), [[1e300], [-1e300]])])
+    return X, target(spec, len(X), rng)
+
+
+@EACH
+def test_no_record_adds_more_than_the_step(spec: Any) -> None:
+    X, y = records(spec, 60)
+    most = 0
+    for k in range(len(X)):
+        rows = spec.sums(X[k : k + 1], y[k : k + 1])
+        assert [row.size for row in rows] == list(spec.lengths)
+        assert rows[0].sum() == spec.step and rows[0].min() >= 0
+        for row in rows:
+            numbers = [int(one) for one in row.ravel()]
+            size = sum(map(abs, numbers)) if spec.pure or not spec.signed else sum(one * one for one in numbers)
+            assert size <= (spec.step if spec.pure or not spec.signed else spec.step**2)
+            assert spec.signed or min(numbers) >= 0
+        most = max(most, max(abs(int(one)) for one in rows[1].ravel()))
+    assert most > spec.step / 40  # the bound is not idle
+
+
+@EACH
+def test_a_record_adds_the_same_in_any_company(spec: Any) -> None:
+    X, y = records(spec, BLOCK + 5)
+    whole = MomentSketch(spec).update(X, y)
+    apart = MomentSketch(spec)
+    for part in np.array_split(np.random.default_rng(0).permutation(len(X)), 7):
+        apart.update(np.asfortranarray(X[part]), y[part])
+    assert np.array_equal(whole.secret.counts, apart.secret.counts) and whole.count == len(X)
+
+
+def test_sums_are_those_of_whole_numbers() -> None:
+    """Slowly, with Python's integers."""
+    spec = SPECS["linear, pure"]
+    X, y = records(spec, 20)
+    rows = [np.zeros(2, object), np.zeros(15, object)]
+    for x, t in zip(X, y, strict=True):
+        u = [int(steps(np.array([v]), low, high, 2 * UNIT)[0]) - UNIT for v, low, high in zip(x, *BOUNDS, strict=True)]
+        v = int(steps(np.array([t]), 0.0, 10.0, 2 * UNIT)[0]) - UNIT
+        z = [*u, UNIT, v]
+        w = sum(map(abs, u)) + 2 * UNIT
+        p = [abs(one) * LENGTH // w * (1 if one >= 0 else -1) for one in z]
+        rows[0] += [spec.step - (UNIT + v) * spec.step // (2 * UNIT), (UNIT + v) * spec.step // (2 * UNIT)]
+        rows[1] += [p[i] * p[j] * (1 if i == j else 2) for i in range(5) for j in range(i, 5)]
+    assert MomentSketch(spec).update(X, y).secret.counts.tolist() == [*rows[0], *rows[1]]
+
+
+def test_hats_give_back_the_sums_of_products() -> None:
+    spec = SPECS["hats, pure"]
+    X, y = records(spec, 50)
+    rows = spec.split(MomentSketch(spec).update(X, y).secret.counts)
+    hats = spec.hats(X) / PARTS
+    assert np.allclose(hats.sum(axis=2), 1.0)
+    assert np.allclose(rows[4].reshape(4, 4), np.einsum("nj,nk->jk", hats[:, 0], hats[:, 1]))
+    weights = np.clip(y, 0.0, 10.0) / 10.0
+    assert np.allclose(rows[1].reshape(7, 2)[:4, 1], (hats[:, 0] ** 2).T @ weights, atol=0.05)
+
+
+def test_roots_are_rounded_up() -> None:
+    squares = np.array([k * k + e for k in (2, 7, 2**20, 2**25 + 1, 2**26 - 1) for e in (-1, 0, 1)])
+    for square, root in zip(squares.tolist(), root_above(squares).tolist(), strict=True):
+        assert (root - 1) ** 2 < square <= root**2
+
+
+def test_a_replaced_signed_number_moves_twice_as_far() -> None:
+    signed = Moves(3, "replace", 1, Reach(10, True))
+    plain = Moves(3, "replace", 1, Reach(10))
+    assert (signed.total, signed.squared) == (60, 1200)
+    assert (plain.total, plain.squared) == (60, 600)
+    assert Moves(3, "add-remove", 2, Reach(10, True)).squared == 1200
+    assert Moves(3, "replace", 2) == Moves(3, "replace", 2, Reach()) and Moves(3, "replace", 2).squared == 24
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_noise_grows_with_the_step_and_the_claim_stays(delta: float) -> None:
+    one = calibrate(4, epsilon=1.0, delta=delta, count_share=0, mechanism="discrete-gaussian" if delta else None)
+    many = calibrate(
+        4,
+        epsilon=1.0,
+        delta=delta,
+        count_share=0,
+        reach=Reach(1000, True, "discrete-gaussian" if delta else None),
+    )
+    assert float(many.counter_scale / one.counter_scale) == pytest.approx(1000.0, rel=1e-2)
+    assert many.claim.rho == pytest.approx(one.claim.rho, rel=2e-2)
+    assert many.claim.equivalent(1e-6) <= 1.0
+    again = type(many.claim).from_dict(many.claim.to_dict())
+    assert again == many.claim and again.step == 1000 and again.signed
+    if not delta:
+        assert Fraction(4 * 1000) / many.counter_scale <= 1
+    told = {**many.claim.to_dict(), "step": 1001}
+    with pytest.raises(ParameterError, match="more privacy"):
+        type(many.claim).from_dict(told)
+
+
+@EACH
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_a_release_comes_back_from_its_file(spec: Any, neighbors: str, tmp_path: Any) -> None:
+    X, y = records(spec, 40)
+    release = MomentSketch(spec).update(X, y).release(1.0, 0.0 if spec.pure else 1e-6, neighbors)
+    release.save(tmp_path / "m.scumble")
+    found = scumble.load(tmp_path / "m.scumble")
+    assert found.spec == spec and np.array_equal(found.counts, release.counts)
+    assert found.to_bytes() == release.to_bytes() and found.privacy == release.privacy
+    if neighbors == "replace":
+        assert found.noisy_count == len(X)
+    assert all(error > 0.0 for error in found.errors) and len(found.errors) == spec.rows
+
+
+def test_secrets_merge_and_are_kept(tmp_path: Any) -> None:
+    spec = SPECS["hats, pure"]
+    X, y = records(spec, 40)
+    one, other = MomentSketch(spec).update(X[:9], y[:9]), MomentSketch(spec).update(X[9:], y[9:])
+    one.save(tmp_path / "one.secret")
+    both = merge([load_secret(tmp_path / "one.secret"), other])  # type: ignore[list-item]
+    assert np.array_equal(both.secret.counts, MomentSketch(spec).update(X, y).secret.counts)
+    with pytest.raises(MergeError):
+        one.merge(MomentSketch(replace(spec, knots=5)))
+
+
+def test_releases_merge() -> None:
+    spec = SPECS["linear, pure"]
+    X, y = records(spec, 40)
+    parts = [MomentSketch(spec).update(X, y).release(1.0) for _ in range(2)]
+    both = merge(parts, disjoint=True)  # type: ignore[call-overload]
+    assert np.array_equal(both.counts, parts[0].counts + parts[1].counts)
+    assert both.privacy.epsilon == parts[0].privacy.epsilon <= 1.0
+    assert merge(parts).privacy.epsilon == pytest.approx(2.0)  # type: ignore[call-overload]
+    assert both.variances == tuple(2.0 * one for one in parts[0].variances)
+    assert MomentRelease.from_bytes(both.to_bytes()).privacy == both.privacy
+    with pytest.raises(MergeError, match="already"):
+        both.merge(parts[0])
+
+
+def test_a_claim_about_other_moments_is_refused() -> None:
+    spec = SPECS["linear, pure"]
+    X, y = records(spec, 5)
+    release = MomentSketch(spec).update(X, y).release(1.0)
+    for other in (replace(spec, pure=False), SPECS["hats, pure"]):
+        counts = {"counts": np.zeros(other.counters, np.int64)}
+        data = {**release.metadata(), "spec": other.to_dict(), "variances": [1.0] * other.rows}
+        with pytest.raises(CorruptFileError):
+            MomentRelease.from_container(files.Container("moments", data, counts, 1, ""))
+
+
+def test_bad_records_and_specs_are_refused() -> None:
+    spec = SPECS["linear, pure"]
+    for X, y in (
+        (np.zeros((2, 2)), np.zeros(2)),
+        (np.full((1, 3), np.nan), np.zeros(1)),
+        (np.zeros((2, 3)), np.zeros(3)),
+        (np.zeros((1, 3)), np.array([np.inf])),
+    ):
+        with pytest.raises(DataError):
+            MomentSketch(spec).update(X, y)
+    for bad in (
+        replace(spec, anchor=0.0),
+        replace(spec, target_bounds=(1.0, 1.0)),
+        replace(spec, bounds=((0.0,), (0.0,))),
+        replace(SPECS["hats, pure"], knots=1),
+        replace(SPECS["classes, pure"], classes=0),
+    ):
+        with pytest.raises(ParameterError):
+            MomentSketch(bad)
