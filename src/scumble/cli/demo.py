@@ -145,7 +145,7 @@ def whole_table(table: Any) -> Any:
         age=scumble.Number(16, 90, whole=True),
         income=scumble.Number(1_000, 500_000, scale="log", cells=32),
         distance=scumble.Number(0, 80, cells=40),
-        mode=scumble.Category(["walk", "bike", "bus", "car"], other=False, missing=False),
+        mode=scumble.Category(("walk", "bike", "bus", "car"), other=False, missing=False),
     )
     return scumble.TableSketch(schema).update(table.select(list(schema))).release(epsilon=1.0)
 
