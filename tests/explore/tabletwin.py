@@ -21,9 +21,9 @@ from scumble.views.mixture import Mixture
 class PageReading(Reading):
     """One set of views, as the page reads it."""
 
-    def __init__(self, reading: Reading, law: list[float]) -> None:
+    def __init__(self, reading: Reading, law: list[float], of_count: float) -> None:
         vars(self).update(vars(reading))
-        self.law = np.array(law)
+        self.law, self.of_count = np.array(law), of_count
         self.model = as_rounded(reading)
         self._marginals = [self.model.table([j]) for j in range(len(self.model.columns))]
 
@@ -31,6 +31,7 @@ class PageReading(Reading):
         """The model's answer, with the law's error; and the view's own, taken to err alike."""
         share = self.model.share(condition)
         variance = smoothed(self.law, share if alike is None else alike, conditions(condition))
+        variance += share**2 * self.of_count
         modelled = Estimate(share * self.evidence.count, variance + self._unseen(condition, signed=alike is not None))
         own = inside(self.evidence, condition)
         if own is None:
@@ -53,6 +54,7 @@ def twin(release: TableRelease, description: dict[str, Any]) -> Answers:
     known = release._answers
     answers = Answers(known._spec, known._evidence, known._law, release.identity)
     answers._readings = [
-        PageReading(reading, part["law"]) for reading, part in zip(known.readings, description["parts"], strict=True)
+        PageReading(reading, part["law"], part["count"][1])
+        for reading, part in zip(known.readings, description["parts"], strict=True)
     ]
     return answers

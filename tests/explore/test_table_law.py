@@ -32,13 +32,14 @@ def reading(spread: float = 0.0) -> Any:
 
 
 def test_a_law_that_holds_is_found_and_raised_a_little() -> None:
-    found = law_of(reading(), 5)
-    assert found - [raised(np.zeros(1)), 0, 0, 0] == pytest.approx(LAW, abs=1e-6)
-    assert (law_of(reading(0.5), 5) == law_of(reading(0.5), 5)).all()  # the same each time
+    found = law_of(reading(), 0.0, 5)
+    assert found - [raised(np.zeros(1), np.ones(1), np.ones(1)), 0, 0, 0] == pytest.approx(LAW, abs=1e-6)
+    assert (law_of(reading(0.5), 0.0, 5) == law_of(reading(0.5), 0.0, 5)).all()  # the same each time
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0, 2.0])
 def test_it_is_raised_until_it_covers(spread: float) -> None:
-    ratios = np.random.default_rng(2).normal(0.7, spread, 500)
-    deviations = np.exp((ratios + raised(ratios)) / 2)
-    assert np.mean(2 * ndtr(1.959963984540054 * deviations) - 1) == pytest.approx(COVERED, abs=1e-9)
+    rng = np.random.default_rng(2)
+    law, known, truth = np.exp(rng.normal(0.7, spread, 500)), rng.uniform(0, 0.5, 500), np.ones(500)
+    found = known + np.exp(raised(known, law, truth)) * law
+    assert np.mean(2 * ndtr(1.959963984540054 * np.sqrt(found)) - 1) == pytest.approx(COVERED, abs=1e-9)

@@ -21,7 +21,7 @@ from tests.explore.tabletwin import twin
 import scumble
 from scumble.cli import main
 from scumble.errors import ParameterError
-from scumble.explore import Server, TableExhibit, exhibit_of, export, read
+from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import Answers
 from scumble.tabular.spec import TableSpec
@@ -30,21 +30,21 @@ SCHEMA = scumble.Schema(
     age=scumble.Number(17, 90, whole=True),
     pay=scumble.Number(0, 10_000, scale="log", cells=16, missing=True),
     seen=scumble.Date("2024-01-01", "2024-12-31", cells=12),
-    town=scumble.Category(["Ulm", "Bonn", "O'Brien"], other=False),
+    town=scumble.Category(["Ulm", "Bonn", "L'Aquila"], other=False),
     smoker=scumble.Boolean(),
 )
 UNITS = {"age": "years"}
 READY = "#app[data-state=done]"
 
 
-def people(n: int = 5000) -> pd.DataFrame:
+def people(n: int = 10_000) -> pd.DataFrame:
     """Records whose columns hang together."""
     rng = np.random.default_rng(11)
     age = rng.integers(17, 91, n)
     pay = np.where(rng.random(n) < 0.1, 0.0, np.exp(rng.normal(5 + age / 50, 1, n)).clip(0, 10_000))
     pay[rng.random(n) < 0.04] = np.nan
     seen = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 366, n), unit="D")
-    town = rng.choice(["Ulm", "Bonn", "O'Brien", None], n, p=[0.5, 0.3, 0.15, 0.05])
+    town = rng.choice(["Ulm", "Bonn", "L'Aquila", None], n, p=[0.5, 0.3, 0.15, 0.05])
     return pd.DataFrame({"age": age, "pay": pay, "seen": seen, "town": town, "smoker": rng.random(n) < 0.1 + age / 200})
 
 
@@ -53,7 +53,7 @@ class Shown:
     """A release, its page, and what the page should answer."""
 
     release: scumble.TableRelease
-    description: dict[str, Any]
+    content: tuple[dict[str, Any], str]
     answers: Answers
     path: Path
 
@@ -80,7 +80,7 @@ def exported(target: str | None, folder: Path, known: dict[Any, Shown] = {}) -> 
         content = exhibit.content()
         exhibit.content = lambda: content  # type: ignore[method-assign]
         export(exhibit, folder / "people.html")
-        known[target] = Shown(release, content[0], twin(release, content[0]), folder / "people.html")
+        known[target] = Shown(release, content, twin(release, content[0]), folder / "people.html")
     return known[target]
 
 
@@ -130,13 +130,13 @@ def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], sho
 
 
 def test_the_page_answers_as_python_does(
-    visit: Callable[..., Any], shown: Shown, record_property: Callable[[str, object], None]
+    visit: Callable[..., Any], whole: Shown, record_property: Callable[[str, object], None]
 ) -> None:
     """Beyond two columns both read the model alone, which the page has in 16 bits."""
     asked = questions(80)
-    found = np.array([count for count, *_ in shown.open(visit).evaluate(ASK, as_json(asked))])
-    by_python = [shown.release._answers.count([(1.0, product)]) for product in asked]
-    by_model = [len(set(product) - {shown.release.spec.place}) > 2 for product in asked]
+    found = np.array([count for count, *_ in whole.open(visit).evaluate(ASK, as_json(asked))])
+    by_python = [whole.release._answers.count([(1.0, product)]) for product in asked]
+    by_model = [len(set(product) - {whole.release.spec.place}) > 2 for product in asked]
     off = np.abs(found[:, 0] - [answer.value for answer in by_python])
     assert off[by_model].max() < 1e-5 * len(people())
     codes = SCHEMA.encode(people()).codes
@@ -201,14 +201,14 @@ def test_brushing_and_ticking_update_every_picture_at_once(visit: Callable[..., 
     brushed = answered(page)
     assert brushed == round(by_twin(whole, condition(page))) and 0.2 * total < brushed < 0.7 * total
     panel(page, "town").get_by_label("Bonn").check()
-    panel(page, "town").get_by_label("O'Brien").check()
+    panel(page, "town").get_by_label("L'Aquila").check()
     panel(page, "pay").get_by_role("checkbox").uncheck()
     page.get_by_label("seen to").fill("2024-07-01")
     page.get_by_label("seen to").press("Enter")
     answered(page)
     assert all(one != other for one, other in zip(before, bars(page), strict=True))
     asked = condition(page)
-    assert "town in ['Bonn', 'O''Brien']" in asked and "pay is not missing" in asked
+    assert "town in ['Bonn', 'L''Aquila']" in asked and "pay is not missing" in asked
     assert answered(page) == round(by_twin(whole, asked))  # Python reads what the page wrote
     assert answered(page) == pytest.approx(whole.release.count(asked).value, abs=1)
     shares = page.locator(".part").inner_text()
@@ -270,11 +270,11 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     assert "cannot tell them from none" in page.locator(".doubt").inner_text()
 
 
-def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], shown: Shown) -> None:
+def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], whole: Shown) -> None:
     seen = visit(accept_downloads=True)
     # Rows are drawn with Math.random, which has a seed here.
     seen.page.add_init_script("let s = 1; Math.random = () => ((s = (s * 16807) % 2147483647) - 1) / 2147483646;")
-    page = seen.open(shown.path.as_uri())
+    page = seen.open(whole.path.as_uri())
     page.get_by_label("age from").fill("40")
     page.get_by_label("age from").press("Enter")
     panel(page, "town").get_by_label("Ulm").check()
@@ -287,10 +287,11 @@ def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], shown: Shown) 
     assert list(rows) == list(SCHEMA) and len(rows) == 4000
     assert rows["age"].min() >= 40 and set(rows["town"]) == {"Ulm"}
     codes = SCHEMA.encode(rows).codes  # every cell has a level
-    model = shown.answers.model
+    model = whole.answers.model
     asked = [(1.0, {0: np.arange(74) >= 23.0, 3: np.eye(4)[0]})]
     for j in range(len(SCHEMA)):
         shares = model.table([j], asked) / model.share(asked)
+        shares = np.clip(shares, 0.0, 1.0)  # rounding
         off = np.bincount(codes[:, j], minlength=len(shares)) / 4000 - shares
         # Six deviations of a binomial share and one row: below 1e-8 for each of 130 levels.
         assert (np.abs(off) <= 6 * np.sqrt(shares * (1 - shares) / 4000) + 1 / 4000).all()
@@ -358,9 +359,10 @@ EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</script
 
 
 def test_a_hostile_table_shows_as_text(visit: Callable[..., Any], tmp_path: Path) -> None:
-    schema = scumble.Schema({name: scumble.Category(EVIL, other=False, missing=False) for name in EVIL})
+    names = [EVIL[0], EVIL[2], EVIL[4]]
+    schema = scumble.Schema({name: scumble.Category(EVIL, other=False, missing=False) for name in names})
     rng = np.random.default_rng(1)
-    table = {name: rng.choice(EVIL, 300).tolist() for name in EVIL}
+    table = {name: rng.choice(EVIL, 300).tolist() for name in names}
     release = scumble.TableSketch(schema).update(table).release(epsilon=1.0)
     title = "</title><script>alert(6)</script>"
     scumble.explore(release, tmp_path / "evil.html", title=title, units={EVIL[0]: "<i>km"})
@@ -376,19 +378,11 @@ def test_a_hostile_table_shows_as_text(visit: Callable[..., Any], tmp_path: Path
     assert all(url.startswith(("file:", "blob:", "data:")) for url in seen.asked)
 
 
-def test_a_live_table_shows_what_its_file_would(whole: Shown) -> None:
-    copied = scumble.TableRelease.from_bytes(whole.release.to_bytes())
-    exhibits = [TableExhibit(release, "people.scumble", units=UNITS) for release in (whole.release, copied)]
-    shown = [json.dumps([one.info, *one.content()], sort_keys=True) for one in exhibits]
-    assert shown[0] == shown[1]
-
-
 # ---- served, and from the command line ----
 
 
 def test_the_served_page_and_its_api(visit: Callable[..., Any], whole: Shown) -> None:
     exhibit = TableExhibit(whole.release, "people")
-    exhibit.content = lambda: (whole.description, "eJwDAAAAAAE=")  # type: ignore[method-assign]
     with Server(exhibit) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         page = visit().page
@@ -420,10 +414,13 @@ def test_the_served_page_and_its_api(visit: Callable[..., Any], whole: Shown) ->
 def test_from_the_command_line(whole: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = scumble.Schema(smoker=scumble.Boolean(), sex=scumble.Category(["f", "m"]))
     table = {"smoker": [True, False] * 100, "sex": ["f", "m"] * 100}
-    scumble.TableSketch(small).update(table).release(epsilon=1.0).save(tmp_path / "small.scumble")
+    live = scumble.TableSketch(small).update(table).release(epsilon=1.0)
+    live.save(tmp_path / "small.scumble")
     where = str(tmp_path / "small.html")
     assert main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--units", "sex=kind"]) == 0
-    assert "small.scumble" in Path(where).read_text(encoding="utf-8") and "Wrote" in capsys.readouterr().err
+    assert "Wrote" in capsys.readouterr().err
+    # What has met the records shows no more than its file does.
+    assert Path(where).read_text(encoding="utf-8") == page(TableExhibit(live, "small.scumble", units={"sex": "kind"}))
     assert main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--range", "smoker=0:1"]) == 2
     assert "schema says them" in capsys.readouterr().err
     assert isinstance(exhibit_of(read(tmp_path / "small.scumble")), TableExhibit)

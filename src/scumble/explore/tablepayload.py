@@ -37,7 +37,9 @@ def content(release: TableRelease, units: Mapping[str, str]) -> tuple[dict[str, 
     for number, reading in enumerate(answers.readings):
         mine: dict[int, npt.ArrayLike] = {} if spec.place is None else {spec.place: np.eye(spec.classes)[number]}
         whole = answers.count([(1.0, mine)])
-        parts.append({"count": [reading.evidence.count, whole.variance], **_reading(reading, number, arrays)})
+        parts.append(
+            {"count": [reading.evidence.count, whole.variance], **_reading(reading, whole.variance, number, arrays)}
+        )
     described = {
         "columns": [_column(name, column, units.get(name, ""), arrays) for name, column in release.schema.items()],
         "place": spec.place,
@@ -68,13 +70,13 @@ def _column(name: str, column: Column, unit: str, arrays: Arrays) -> dict[str, A
     return out | ({"step": column.step} if isinstance(column, Date) else {})
 
 
-def _reading(reading: Reading, seed: int, arrays: Arrays) -> dict[str, Any]:
+def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> dict[str, Any]:
     evidence = reading.evidence
     return {
         "weights": arrays.add(reading.model.weights),
         "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, evidence)],
         "shapes": [arrays.add(shape) for shape in evidence.shapes],
-        "law": law_of(reading, seed).tolist(),
+        "law": law_of(reading, of_count, seed).tolist(),
         "views": [
             {
                 "columns": list(view.columns),

@@ -35,7 +35,7 @@ export function answer(table, state) {
   const draw = () => {
     asked.replaceChildren(...chips(table, state));
     const found = table.count(state.filters);
-    figure(count, records(found.value), `${interval(found)} (95 % interval)`);
+    figure(count, records(found.value), interval(found), " (95 % interval)");
     const shared = share(table.share(state.filters));
     figure(part, shared.value, state.filters.size ? shared.interval : "");
     const told = doubts(table, state, found);
@@ -57,8 +57,8 @@ export function answer(table, state) {
   };
 }
 
-function figure(place, value, between) {
-  place.replaceChildren(h("strong", {}, value), between ? h("span", {}, between) : "");
+function figure(place, value, between, about = "") {
+  place.replaceChildren(h("strong", {}, value), h("span", {}, between), h("span", { class: "about" }, about));
 }
 
 function chips(table, state) {

@@ -25,14 +25,14 @@ export class Column {
   }
 
   // Runs of levels, at most so many, and the missing cells of a line; each with its weights and its name. Of a filter,
-  // only what it keeps. Runs end where groups do, if one ends nearby: pairs of columns tell groups apart and no more.
-  bins(most, filter = null) {
+  // only what it keeps. `grouped` ones end where groups do: together with others, a column is known by groups alone.
+  bins(most, { filter = null, grouped = false } = {}) {
     if (!this.ordered) {
       const kept = this.#levels().filter((level) => keeps(filter, level));
       return kept.map((level) => this.#bin(level, level + 1));
     }
     const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];
-    const cuts = this.#cuts(first, end, Math.ceil((end - first) / most));
+    const cuts = this.#cuts(first, end, Math.ceil((end - first) / most), grouped);
     const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut));
     if (this.missing && (!filter || filter.missing)) bins.push(this.#bin(this.line, this.size));
     return bins;
@@ -42,13 +42,11 @@ export class Column {
     return Array.from({ length: this.size }, (_, level) => level);
   }
 
-  #cuts(first, end, run) {
+  #cuts(first, end, run, grouped) {
     const cuts = [first];
-    for (let cut = first + run; cut < end; cut += run) {
-      const near = this.#levels().filter((at) => this.group && this.group[at] !== this.group[at - 1]);
-      const snapped = near.reduce((best, at) => (Math.abs(at - cut) < Math.abs(best - cut) ? at : best), -Infinity);
-      const edge = Math.abs(snapped - cut) <= run / 2 ? snapped : cut;
-      if (edge > cuts.at(-1) && edge < end) cuts.push(edge);
+    for (let cut = first + 1; cut < end; cut++) {
+      const allowed = !grouped || !this.group || this.group[cut] !== this.group[cut - 1];
+      if (allowed && cut - cuts.at(-1) >= run) cuts.push(cut);
     }
     return end > first ? [...cuts, end] : cuts;
   }

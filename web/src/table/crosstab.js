@@ -5,6 +5,7 @@ import { choice, h, labelled, segments } from "../page/dom.js";
 import { doubt, interval, records, share } from "./figures.js";
 
 const PARTS = 8; // of a column with an order
+const NONE = 3; // the doubt of what may be none at all: it gets no colour
 const MEASURES = [
   ["count", "Records"],
   ["row", "Share of row"],
@@ -33,10 +34,11 @@ export function crosstab(table, state) {
 function drawn(table, state) {
   const [i, j] = [state.rows, state.across];
   if (i === j) return h("p", { class: "hint" }, "Choose two different columns.");
-  const [rows, across] = [i, j].map((at) => table.columns[at].bins(PARTS, state.filters.get(at)));
+  const [rows, across] = [i, j].map((at) => table.columns[at].bins(PARTS, { filter: state.filters.get(at), grouped: true }));
   const shares = state.measure === "row";
   const found = table.cross([i, rows], [j, across], state.filters, shares);
-  const most = Math.max(...found.flat().map(({ value }) => value || 0), 1e-9);
+  const sure = found.flat().filter((one) => doubt(one) < NONE);
+  const most = Math.max(...sure.map(({ value }) => value), 1e-9);
   const [one, two] = [table.columns[i].title, table.columns[j].title];
   const caption = `${shares ? "Share of each row" : "Records"} by ${one} (rows) and ${two} (columns)`;
   return h(
@@ -57,14 +59,14 @@ const lineOf = (scope, name, cells) => h("tr", {}, h("th", { scope }, name), cel
 function cellOf(found, most, shares) {
   const known = Number.isFinite(found.value);
   const told = shares ? share(found) : { value: records(found.value), interval: interval(found) };
-  const level = known ? doubt(found) : 3;
+  const level = known ? doubt(found) : NONE;
   const cell = h(
     "td",
     { class: `doubt-${level}` },
     h("span", { class: "value" }, known ? told.value : "–"),
     h("span", { class: "range" }, known ? told.interval : "nobody"),
   );
-  cell.style.setProperty("--part", known ? Math.max(found.value, 0) / most : 0);
+  cell.style.setProperty("--part", level < NONE ? found.value / most : 0);
   return cell;
 }
 
@@ -73,7 +75,7 @@ function legend() {
   return h(
     "p",
     { class: "legend" },
-    "Darker: more. Hatched: less sure. ",
+    "The stronger the colour, the more. Hatched: less sure. ",
     entries.map((text, k) => h("span", { class: "key" }, h("i", { class: `doubt-${k}` }), text)),
   );
 }

@@ -1,7 +1,5 @@
 // Estimates as people read them.
 
-import { measured } from "../page/words.js";
-
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 export const records = (x) => whole.format(Math.round(x) || 0);
@@ -18,7 +16,9 @@ export function share({ value, low, high }) {
 // A mean, likewise.
 export function mean({ value, low, high }) {
   if (!Number.isFinite(value)) return { value: "not known", interval: "" };
-  const text = (x) => measured(x, Math.max(high - low, 1e-9) * 300);
+  const digits = Math.min(Math.max(1 - Math.floor(Math.log10(Math.max(high - low, 1e-9))), 0), 6);
+  const exact = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const text = (x) => exact.format(x).replace("-", "−");
   return { value: text(value), interval: `${text(low)} to ${text(high)}` };
 }
 

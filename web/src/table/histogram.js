@@ -11,19 +11,26 @@ export class Histogram {
   #from = null; // the bin where dragging began
   #here = null; // the bin that is read
 
-  constructor(column, bins, { choose, read }) {
+  constructor(column, { choose, read }) {
     Object.assign(this, { column, choose, read });
-    this.bins = bins.filter(({ missing }) => !missing);
-    this.spots = this.bins.map(({ first, end }) => [column.spot(first) * WIDTH, column.spot(end) * WIDTH]);
     this.band = s("rect", { class: "band", y: 0, height: FLOOR, x: 0, width: 0 });
-    this.bars = this.bins.map(() => s("rect", { class: "column" }));
-    this.whiskers = this.bins.map(() => s("path", { class: "whisker" }));
+    this.shapes = s("g");
     this.all = s("path", { class: "all" });
     this.cursor = s("rect", { class: "cursor", y: 0, height: FLOOR, x: 0, width: 0 });
     this.svg = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
-    this.svg.append(this.band, ...this.bars, this.all, ...this.whiskers, this.cursor, ...this.#axis());
+    this.svg.append(this.band, this.shapes, this.all, this.cursor, ...this.#axis());
     this.node = h("div", { class: "histogram", tabindex: "0", role: "group", "aria-label": this.#label() }, this.svg);
     this.#listen();
+  }
+
+  #divide(bins) {
+    if (this.bins === bins) return;
+    this.bins = bins;
+    this.#here = this.#from = null;
+    this.spots = bins.map(({ first, end }) => [this.column.spot(first) * WIDTH, this.column.spot(end) * WIDTH]);
+    this.bars = bins.map(() => s("rect", { class: "column" }));
+    this.whiskers = bins.map(() => s("path", { class: "whisker" }));
+    this.shapes.replaceChildren(...this.bars, ...this.whiskers);
   }
 
   #label() {
@@ -34,10 +41,10 @@ export class Histogram {
   #axis() {
     const rule = s("path", { class: "rule", d: `M0 ${FLOOR}H${WIDTH}` });
     const { column } = this;
-    const middle = this.bins[this.bins.length >> 1];
+    const middle = column.line >> 1;
     const ends = [
       [0, "start", column.start(0)],
-      [column.spot(middle.first) * WIDTH, "middle", column.about(middle.first)],
+      [column.spot(middle) * WIDTH, "middle", column.about(middle)],
       [WIDTH, "end", column.stop(column.line)],
     ];
     const labels = ends.map(([x, anchor, text]) => {
@@ -45,11 +52,12 @@ export class Histogram {
       label.textContent = text;
       return label;
     });
-    return [rule, ...(this.bins.length > 2 ? labels : [labels[0], labels[2]])];
+    return [rule, ...(column.line > 2 ? labels : [labels[0], labels[2]])];
   }
 
   // `counts` and `all` have an estimate for each bin.
-  draw(counts, all, filter) {
+  draw(bins, counts, all, filter) {
+    this.#divide(bins);
     const total = counts.reduce((sum, { value }) => sum + value, 0);
     const whole = all.reduce((sum, { value }) => sum + value, 0) || 1;
     const dense = (value, k) => value / (this.spots[k][1] - this.spots[k][0]);

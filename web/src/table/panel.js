@@ -12,8 +12,7 @@ export class Panel {
   constructor(table, state, j) {
     Object.assign(this, { table, state, j, column: table.columns[j] });
     const { column } = this;
-    this.bins = column.bins(BARS);
-    this.all = table.counts(j, this.bins, new Map());
+    this.divisions = [false, true].map((grouped) => this.#division(column.bins(BARS, { grouped })));
     this.note = h("p", { class: "read" });
     this.clear = button("Clear", () => this.#set(null), {
       class: "link",
@@ -22,11 +21,11 @@ export class Panel {
     const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
     const name = h("h3", { id: `column-${j}` }, column.name, unit);
     this.picture = column.ordered
-      ? new Histogram(column, this.bins, {
+      ? new Histogram(column, {
           choose: (first, end) => this.#range(first, end),
           read: (text) => this.#read(text),
         })
-      : new Ticks(column, this.bins, { choose: (ticked) => this.#set(ticks(column, ticked)) });
+      : new Ticks(column, column.bins(BARS), { choose: (ticked) => this.#set(ticks(column, ticked)) });
     this.node = h(
       "article",
       { class: "panel", "aria-labelledby": `column-${j}` },
@@ -36,6 +35,12 @@ export class Panel {
       column.ordered ? this.#fields() : null,
       this.#numbers(),
     );
+  }
+
+  // Bins, those on the line, and how many of all records are in them.
+  #division(bins) {
+    const line = bins.filter(({ missing }) => !missing);
+    return { bins, line, all: this.table.counts(this.j, line, new Map()) };
   }
 
   get filter() {
@@ -140,9 +145,11 @@ export class Panel {
 
   draw() {
     const { filter, column } = this;
-    this.counts = this.table.counts(this.j, this.bins, this.state.filters);
-    const line = this.bins.length - (this.bins.at(-1).missing ? 1 : 0);
-    this.picture.draw(this.counts.slice(0, line), this.all.slice(0, line), filter);
+    const others = this.state.filters.size > (filter ? 1 : 0);
+    const { bins, line, all } = this.divisions[others ? 1 : 0];
+    this.bins = bins;
+    this.counts = this.table.counts(this.j, bins, this.state.filters);
+    this.picture.draw(line, this.counts.slice(0, line.length), all, filter);
     this.clear.hidden = !filter;
     this.node.classList.toggle("filtered", Boolean(filter));
     if (column.ordered) {

@@ -46,7 +46,7 @@ export class Ticks {
     });
   }
 
-  draw(counts, all, filter) {
+  draw(_, counts, all, filter) {
     this.#arrange(all);
     const total = counts.reduce((sum, { value }) => sum + value, 0);
     const scale = total / (all.reduce((sum, { value }) => sum + value, 0) || 1);

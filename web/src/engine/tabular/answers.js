@@ -19,7 +19,7 @@ export class Answers {
       const paired = views.some((view) => view.columns.length === 2);
       const model = new Mixture(arrays[weights], columns);
       return {
-        reading: new Reading(model, new Views(known, levels), count[0], law, paired),
+        reading: new Reading(model, new Views(known, levels), count, law, paired),
         whole: { value: count[0], variance: count[1], unseen: 0 },
       };
     });

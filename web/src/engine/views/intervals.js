@@ -12,8 +12,8 @@ const SHARED_NOISE = 0.5;
 export class Reading {
   #variances = new Map();
 
-  constructor(model, views, count, law, paired) {
-    Object.assign(this, { model, views, count, law });
+  constructor(model, views, [count, ofCount], law, paired) {
+    Object.assign(this, { model, views, count, ofCount, law });
     this.phi = paired ? UNKNOWN_CORRELATION / 2 : UNKNOWN_CORRELATION;
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
@@ -24,7 +24,8 @@ export class Reading {
     const whole = this.model.share(product);
     const modelled = coefficient * whole * this.count;
     const unseen = this.#unseen(product, coefficient, whole, alike !== null);
-    const variance = this.smoothed(alike ?? coefficient * whole, product.size) + unseen;
+    const smooth = this.smoothed(alike ?? coefficient * whole, product.size);
+    const variance = (coefficient * whole) ** 2 * this.ofCount + smooth + unseen;
     const own = this.views.inside(product, coefficient);
     if (!own) return { value: modelled, variance, unseen };
     const { value, weight } = combined(own, { value: modelled, variance }, SHARED_NOISE);
