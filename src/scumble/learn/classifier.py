@@ -98,7 +98,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         The labels.
     priors_ : numpy.ndarray
         Their shares.
-    releases_ : list of Bundle, or of TableRelease
+    releases_ : list of Bundle or list of TableRelease
         Releases by class, one bundle for each kernel; or the one table.
     weights_, intercepts_ : numpy.ndarray
         From a table: a weight for each class and level.

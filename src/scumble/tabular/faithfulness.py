@@ -52,8 +52,8 @@ class Faithfulness:
         χ² per cell of all published tables together.
     triples : int
         How many combinations of three columns were never measured: all there are.
-    chance : dict of int to float
-        The mean total variation of pairs that is mere chance in so many rows.
+    chance : dict
+        For some numbers of rows, the mean total variation of pairs that is mere chance in so many.
     """
 
     columns: DataFrame
