@@ -309,3 +309,33 @@ def test_a_build_charges_and_checks_the_same_claim(rng: np.random.Generator, tmp
     assert release.privacy.epsilon == 1.0 and release.rows < 4096
     with pytest.raises(scumble.BudgetError):
         scumble.build(pd.DataFrame(frame), KERNEL, ["x", "y"], epsilon=1.0, buckets=8, **account)
+
+
+def test_releases_with_unequal_rows_merge_in_the_common_ones(rng: np.random.Generator) -> None:
+    parts = [opened().update(rng.normal(0.0, 1.0, (n, 2))) for n in (200, 300)]
+    a, b = (
+        scumble.Release(replace(sketch.spec, rows=rows), **found.made._asdict())
+        for sketch, rows in zip(parts, (8, 32), strict=True)
+        for found in publish_planned(
+            [sketch.secret], Budget(1.0), rows=[8, 32], choose=lambda _, rows=rows: Choice(rows)
+        )  # type: ignore[misc]
+    )
+    both = scumble.merge([a, b], disjoint=True)
+    assert both.rows == 8 and both.privacy.epsilon == 1.0
+    np.testing.assert_array_equal(both.counts, a.counts + b.counts[:8])
+    assert both.counter_variance == a.counter_variance + b.counter_variance
+    fixed = scumble.Sketch(KERNEL, 2, rows=32, buckets=16).release(1.0)
+    with pytest.raises(scumble.MergeError, match="rows is"):
+        scumble.merge([a, fixed])
+
+
+@pytest.mark.parametrize(
+    "facts", [Facts(-50, 1.0, -(10**9), 1.0), Facts(10**15, 1.0, 10**15, 1e-9), Facts(None, 0.0, 0, 1.0)]
+)
+def test_every_fact_leads_to_a_choice(facts: Facts) -> None:
+    """Noise may say anything; and cells far larger than the kernel are hopeless, not a nuisance."""
+    rows = Menu(opened().spec, Budget(0.001))
+    assert rows.choose([facts]).rows in (8, 16, 32)
+    spec = scumble.Sketch(scumble.EuclideanKernel(1e-9), 1, bounds=(0.0, 1e6), buckets=(720,), design="grid").spec
+    grid = Menu(spec, Budget(1000.0))
+    assert grid.choose([facts]).rows == 1 and grid.chosen.shape is not None

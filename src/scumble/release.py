@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -301,7 +301,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
     """One release out of several; see :meth:`Release.merge`."""
     if disjoint not in COMBINE:
         raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
-    all_of = list(releases)
+    all_of = _with_common_rows(list(releases))
     first = all_of[0]
     parts: list[str] = []
     for release in all_of:
@@ -322,4 +322,27 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         count_variance=sum(release.count_variance for release in all_of),
         parts=tuple(parts),
         engine=first._engine,
+    )
+
+
+def _with_common_rows(releases: list[Release]) -> list[Release]:
+    """Rows that were chosen by noisy facts may be more here and fewer there: the first ones are common to all."""
+    if not all(release.privacy.by_facts and release.spec.layout.hashed for release in releases):
+        return releases
+    least = min(release.rows for release in releases)
+    return [release if release.rows == least else _first_rows(release, least) for release in releases]
+
+
+def _first_rows(release: Release, rows: int) -> Release:
+    """The same release without its further rows."""
+    return Release(
+        replace(release.spec, rows=rows),
+        release.counts[:rows],
+        release.privacy,
+        noisy_count=release.noisy_count,
+        counter_variance=release.counter_variance,
+        count_variance=release.count_variance,
+        identity=release.identity,
+        parts=release._parts,
+        engine=release._engine,
     )

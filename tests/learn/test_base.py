@@ -258,9 +258,9 @@ def test_estimators_keep_no_data(kind: Any, table: np.ndarray) -> None:
 
 def test_the_number_of_records_is_used_only_where_it_is_public(table: np.ndarray) -> None:
     def cells(**options: Any) -> int:
-        return learn.PrivateKDE(bounds=(0, 10), **options).fit(table[:500]).release_.buckets
+        return learn.PrivateOutlierDetector(bounds=(0, 10), **options).fit(table[:500]).release_.buckets
 
-    assert cells() == learn.PrivateKDE(bounds=(0, 10)).fit(table).release_.buckets
+    assert cells() == learn.PrivateOutlierDetector(bounds=(0, 10)).fit(table).release_.buckets
     assert cells(public=("count",)) < cells()
 
 

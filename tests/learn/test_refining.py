@@ -86,7 +86,7 @@ def test_what_cannot_gain_is_left_alone() -> None:
     X = table(2, 2000)
     grid = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, design="grid", bounds=BOUNDS).update(X).release(1.0)
     words = scumble.Sketch(scumble.HammingKernel(), 2, rows=256).update(np.round(X)).release(1.0)
-    for release in (grid, words, released(X, rows=32), released(X, rows=4096)):
+    for release in (grid, words, released(X, rows=32), released(X, rows=8192)):
         assert refine(release, BOUNDS) is release
 
 

@@ -33,6 +33,8 @@ DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
 LEAST_ROWS = 8
+HOPELESS = 1e12
+"""A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
 FOLDED_ROWS, FOLDED_BUCKETS, FOLDED_CELLS = 32, 1024, 2**17
 """The rows that are made of a grid's cells for the typical norm, and into how many cells it is added up first."""
 
@@ -115,7 +117,7 @@ class Menu:
             n = max(1.0, float(DEFAULT_RECORDS if one.count is None else one.count))
             weights = plausible(one, n, 0.0 if direct else 1.0 / buckets)
             for option in self._options(n):
-                score = float(weights @ np.log(option.errors))
+                score = float(weights @ np.log(np.minimum(option.errors, HOPELESS)))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
         chosen = min(scores, key=scores.__getitem__)
         return chosen, float(np.exp(scores[chosen]))
