@@ -11,6 +11,7 @@ import pytest
 
 import scumble
 from entropy import noise_named, rate_of
+from scumble.counting import cpu
 from scumble.kernels import Kernel, ProductKernel
 from scumble.releasing import spending
 from windows import NOT_ON_WINDOWS, reason
@@ -29,6 +30,8 @@ KERNELS = sorted(
 )
 """Every kernel the library has, discovered: a new one is tested by existing."""
 
+
+cpu.PATIENCE = 0  # the quick loops are tested from the first record on, whoever has compiled them before
 
 # ---- noise: see entropy.py ----
 

@@ -17,7 +17,19 @@ import pytest
 import scumble
 
 ROOT = Path(scumble.__file__).parent
-HEAVY = {"pyspark", "cupy", "matplotlib", "pandas", "polars", "sklearn", "opendp", "adbc_driver_manager", "torch"}
+HEAVY = {
+    "pyspark",
+    "cupy",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "sklearn",
+    "opendp",
+    "adbc_driver_manager",
+    "torch",
+    "duckdb",
+    "sqlglot",
+}
 
 
 def modules() -> list[str]:

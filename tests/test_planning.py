@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.planning.wanted import EPSILONS
+from scumble.privacy.odds import belief
 
 KERNEL = scumble.EuclideanKernel(1.0)
 
@@ -89,3 +91,45 @@ def test_the_expected_error_is_about_right(dimensions: int, delta: float) -> Non
     ]
     relative = np.sqrt(np.mean(((np.array(errors) - truth) / truth) ** 2))
     assert plan.relative_error / 2.5 <= relative <= plan.relative_error * 2.5
+
+
+def test_a_wanted_error_gets_the_least_budget() -> None:
+    facts: dict = {"n": 100_000, "dimensions": 8, "kernel": KERNEL}
+    for error in ("2%", 0.1):
+        plan = scumble.plan(**facts, error=error)
+        wanted = 0.02 if error == "2%" else error
+        less = EPSILONS[EPSILONS.index(plan.epsilon) - 1]
+        assert plan.relative_error <= wanted < scumble.plan(**facts, epsilon=less).relative_error
+    assert scumble.plan(**facts, error=0.02, delta=1e-6).epsilon < scumble.plan(**facts, error=0.02).epsilon
+    assert sorted(set(EPSILONS)) == EPSILONS
+
+
+@pytest.mark.parametrize("wrong", [{"error": 0}, {"error": "much"}, {"error": 1e-6}, {"error": 0.1, "epsilon": 1.0}])
+def test_errors_that_cannot_be_had_are_refused(wrong: dict) -> None:
+    with pytest.raises(scumble.ParameterError, match="error"):
+        scumble.plan(n=10_000, dimensions=8, kernel=KERNEL, **wrong)
+
+
+def test_beliefs_after_a_release_follow_from_bayes_rule() -> None:
+    """Against the worst answer of randomized response, for which the promise is tight."""
+    for epsilon in (0.1, 1.0, 5.0):
+        yes, no = np.exp(epsilon) / (1 + np.exp(epsilon)), 1 / (1 + np.exp(epsilon))
+        for before in (0.01, 0.5, 0.9):
+            assert np.isclose(belief(before, epsilon), before * yes / (before * yes + (1 - before) * no))
+    assert "73 %" in scumble.plan(n=10_000, dimensions=2, epsilon=1.0, kernel=KERNEL).sentence()
+
+
+def test_rows_and_grids_are_judged_at_one_density() -> None:
+    """A narrow kernel over wide bounds: rows looked good at a density that no query has."""
+    narrow = scumble.EuclideanKernel(0.02, power=2)
+    facts: dict = {"n": 20_000, "dimensions": 2, "epsilon": 1.0, "kernel": narrow, "bounds": (-4.0, 4.0)}
+    grid, rows = scumble.plan(**facts), scumble.plan(**facts, rows=256)
+    assert grid.design == "grid" and grid.density == rows.density < 0.01
+    assert rows.relative_error > 3 * grid.relative_error
+
+
+def test_sparse_queries_are_told_to_err_more() -> None:
+    errors = [
+        scumble.plan(50_000, 6, 1.0, kernel=KERNEL, density=density).relative_error for density in (0.3, 0.03, 0.003)
+    ]
+    assert errors[0] < errors[1] / 2 < errors[2] / 4

@@ -9,6 +9,7 @@ import sys
 import zlib
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -66,6 +67,7 @@ def documented(site: Path) -> set[str]:
 
 def homes_of(module: str, name: str, value: Any) -> set[str]:
     """The names under which a public thing may be described."""
+    value = getattr(value, name) if isinstance(value, ModuleType) else value  # a room that can be called
     home, own = getattr(value, "__module__", None), getattr(value, "__qualname__", name)
     return {f"{module}.{name}", f"{home}.{own}"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import io
 import sqlite3
@@ -9,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -190,6 +193,52 @@ def test_sqlite_cells_have_types_of_their_own(tmp_path: Path) -> None:
     assert np.array_equal(job.count().sketches[0]._counts, direct._counts)
 
 
+def test_duckdb(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.register("given", table)
+        database.execute("CREATE TABLE people AS SELECT * FROM given")
+        database.execute("CREATE SCHEMA old; CREATE TABLE old.people AS SELECT * FROM given LIMIT 3")
+        database.execute("CREATE TABLE words AS SELECT 'hush' AS word FROM range(3)")
+    uri = f"duckdb:///{path}"
+    assert np.array_equal(counted(uri, table="people"), expected)
+    assert np.array_equal(counted(uri, query="SELECT * FROM people WHERE age >= 0 -- all of them"), expected)
+    assert counted(uri, table="old.people").sum() == 3 * (expected.sum() // table.num_rows)
+    for options, message in {
+        ("table", "poeple"): r"There is no table 'poeple' in t.duckdb. Did you mean 'people'\?",
+        ("query", "SELEC 1"): r"does not run on t.duckdb: syntax error",
+        ("query", "SELECT nix FROM people"): r'"nix" not found',
+        ("query", "DROP TABLE people"): r"does not run on t.duckdb",
+    }.items():
+        with pytest.raises(scumble.DataError, match=message):
+            counted(uri, **dict([options]))
+    with pytest.raises(scumble.DataError, match=r"Reading from t\.duckdb failed") as found:
+        counted(uri, EuclideanKernel(1.0), ["x"], query="SELECT CAST(word AS double) AS x FROM words")
+    assert "hush" not in str(found.value)
+    with pytest.raises(scumble.ParameterError, match=r"t\.duckdb has: old\.people, people, words"):
+        counted(uri)
+    with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
+        counted(uri, table="people", checkpoint=tmp_path / "c.secret")
+    (tmp_path / "no.duckdb").write_bytes(b"no database at all" * 100)
+    with pytest.raises(scumble.DataError, match="cannot be opened as a DuckDB database"):
+        counted(f"duckdb:///{tmp_path / 'no.duckdb'}", table="people")
+    with pytest.raises(scumble.DataError, match="four for a full path"):
+        counted("duckdb:///nowhere.duckdb", table="people")
+
+
+def test_a_relation_and_a_lazy_frame_are_read_in_batches(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
+    with duckdb.connect() as database:
+        database.register("given", table)
+        assert np.array_equal(counted(database.sql("SELECT * FROM given")), expected)
+    pq.write_table(table, tmp_path / "t.parquet")
+    lazy = pl.scan_parquet(tmp_path / "t.parquet")
+    assert np.array_equal(counted(lazy), expected)
+    assert counted(lazy.filter(pl.col("age") < -1e9), allow_empty=True).sum() == 0
+    with pytest.raises(scumble.DataError, match="cannot be computed") as found:
+        counted(pl.LazyFrame({"w": ["hush"]}).select(pl.col("w").cast(pl.Float64)), EuclideanKernel(1.0), ["w"])
+    assert "hush" not in str(found.value)
+
+
 @pytest.fixture(scope="module")
 def server():
     programs = postgres.binaries()
@@ -340,3 +389,46 @@ def test_pandas_and_memory_refusals() -> None:
         open_source(42)
     with pytest.raises(scumble.ParameterError, match="has no checkpoint"):
         Build(pd.DataFrame({"a": [1.0]}), EuclideanKernel(1.0), checkpoint="x.secret")
+
+
+def test_excel(table: pa.Table, tmp_path: Path) -> None:
+    columns = ["age", "income", "member"]  # a workbook has no empty texts: they are missing cells
+    table.to_pandas().to_excel(tmp_path / "t.xlsx", index=False)
+    kernel = EuclideanKernel(1.0, scale={"age": 10.0, "income": 20_000.0, "member": 1.0})
+    assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, columns), counted(table, kernel, columns))
+
+
+def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (
+        ["x", "c", None],
+        [1, "a"],
+        [],
+        ["$2,000", 7],
+        [True, None],
+        [None, "b"],
+        ["word", "c"],
+        [dt.date(2020, 1, 1), "d"],
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    source = open_source(tmp_path / "t.xlsx")
+    assert source.names == ("x", "c")
+    (piece,) = source.pieces({"x": "number", "c": "category"})
+    x, c = piece.batch.columns
+    assert np.array_equal(x.to_numpy(), [1.0, 2000.0, 1.0, np.nan, np.nan, np.nan], equal_nan=True)
+    assert c.dictionary_decode().to_pylist() == [b"a", b"7", None, b"b", b"c", b"d"]
+    (later,) = source.pieces({"x": "number"}, start=(0, 2))
+    assert np.array_equal(later.batch.columns[0].to_numpy(), x.to_numpy()[2:], equal_nan=True)
+    with pytest.raises(scumble.DataError, match=r"t\.xlsx, record 4 of the first sheet: 3 cells are missing"):
+        counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["x"])
+    (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04" + b"xl/worksheets" * 9)
+    with pytest.raises(scumble.DataError, match="cannot be read as an Excel workbook"):
+        counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["age"])
+
+
+@pytest.mark.parametrize("head", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"])
+def test_an_archive_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
+    (tmp_path / "people.xls").write_bytes(head + b"xl/worksheets" * 9)
+    with pytest.raises(scumble.DataError, match="archive, or an old Excel file"):
+        counted(tmp_path / "people.xls", EuclideanKernel(1.0), ["age"])

@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 
 from scumble.errors import DataError, ParameterError
 from scumble.tables import Table, invalid_message, stable_hash
+from scumble.tables.cells import number_in
 from scumble.tables.containers import objects
+from scumble.tables.roles import numbers_from_text
 
 NUMBERS = {"a": [1.0, 2.5, -0.0], "b": [4, 5, 6], "c": [True, False, True]}
 EXPECTED = np.array([[1.0, 4, 1], [2.5, 5, 0], [0.0, 6, 1]])
@@ -769,3 +771,40 @@ print([name for name in ("pandas", "polars") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+DRESSED = {
+    "$326": 326.0,
+    "-$1,234.50": -1234.5,
+    "€ 12": 12.0,
+    "1,234,567": 1234567.0,
+    "12.5 %": 12.5,
+    "3€": 3.0,
+    "+7": 7.0,
+    "12,5": None,
+    "1,23,456": None,
+    "1234,567": None,
+    ",123": None,
+    "$": None,
+    "%": None,
+    "$1 %5": None,
+    "1 2": None,
+    "1.2.3": None,
+    "$1e3": None,
+    "١٢": None,
+    "5\n": 5.0,
+}
+
+
+@pytest.mark.parametrize("text", DRESSED)
+def test_numbers_as_people_write_them(text: str) -> None:
+    (arrow,) = numbers_from_text(pa.array([text])).to_pylist()
+    single = number_in(text.encode())
+    assert arrow == DRESSED[text] and (single == arrow if arrow is not None else np.isnan(single))
+
+
+@given(st.text(alphabet="0123456789+-.,$€% e\n", max_size=12))
+def test_text_says_the_same_number_in_either_reader(text: str) -> None:
+    (arrow,) = numbers_from_text(pa.array([text])).to_pylist()
+    single = number_in(text.encode())
+    assert (arrow is None and np.isnan(single)) or arrow == single

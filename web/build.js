@@ -1,4 +1,4 @@
-// Builds the page into the package: two scripts, a style, the frame, the licences of what is bundled, and the digest of
+// Builds the page into the package: scripts and styles of both pages, the frame, the licences of what is bundled, and the digest of
 // the sources, by which a test can tell whether the package holds what the sources say.
 
 import { createHash } from "node:crypto";
@@ -23,10 +23,19 @@ const engine = await build({
   globalName: "ScumbleEngine",
   outfile: `${OUT}/engine.js`,
 });
+const tableEngine = await build({
+  ...common,
+  entryPoints: ["src/engine/tabular/index.js"],
+  globalName: "ScumbleTables",
+  outfile: `${OUT}/tableengine.js`,
+});
 const page = await build({ ...common, entryPoints: ["src/page/main.js"], outfile: `${OUT}/page.js` });
+const table = await build({ ...common, entryPoints: ["src/table/main.js"], outfile: `${OUT}/table.js` });
 for (const name of ["page.html", "page.css"]) copyFileSync(`src/page/${name}`, `${OUT}/${name}`);
+const style = ["src/page/page.css", "src/table/table.css"].map((name) => readFileSync(name, "utf8")).join("");
+writeFileSync(`${OUT}/table.css`, style);
 
-const inputs = [engine, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const inputs = [engine, tableEngine, page, table].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 const packages = [...new Set(inputs.map((path) => /^node_modules\/([^/]+)\//.exec(path)?.[1]).filter(Boolean))].sort();
 const licences = packages.map((name) => {
   const { version } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));

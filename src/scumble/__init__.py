@@ -30,6 +30,7 @@ _HOMES = {
         "ScumbleError",
         "SecretFileError",
     ),
+    "scumble.explore.opening": ("explore",),
     "scumble.kernels": (
         "AngularKernel",
         "ColumnKernel",
@@ -43,9 +44,12 @@ _HOMES = {
     ),
     "scumble.sources.people": ("PersonLimit",),
     "scumble.planning": ("Plan", "plan"),
+    "scumble.continual.published": ("StreamRelease",),
+    "scumble.streams.stream": ("Stream", "load_stream"),
     "scumble.privacy.claim": ("PrivacyClaim",),
     "scumble.privacy.ledger": ("Ledger",),
     "scumble.loading": ("load", "load_secret", "merge"),
+    "scumble.relational": ("sql",),
     "scumble.release": ("Release",),
     "scumble.releasing.share": ("Share", "combine", "load_share"),
     "scumble.schema": ("Boolean", "Category", "Date", "Number", "Schema"),
@@ -61,8 +65,8 @@ __all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name == "cluster":  # a room of its own, imported when first entered
-        return import_module("scumble.cluster")
+    if name in ("cluster", "explore"):  # rooms of their own, imported when first entered; the latter can be called
+        return import_module(f"scumble.{name}")
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
         globals()[name] = value

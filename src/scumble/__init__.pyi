@@ -2,6 +2,7 @@
 
 from scumble._version import __version__ as __version__
 from scumble.bundle import Bundle as Bundle
+from scumble.continual.published import StreamRelease as StreamRelease
 from scumble.errors import BudgetError as BudgetError
 from scumble.errors import CorruptFileError as CorruptFileError
 from scumble.errors import DataError as DataError
@@ -14,6 +15,7 @@ from scumble.errors import ParameterError as ParameterError
 from scumble.errors import PrivacyError as PrivacyError
 from scumble.errors import ScumbleError as ScumbleError
 from scumble.errors import SecretFileError as SecretFileError
+from scumble.explore.opening import explore as explore
 from scumble.kernels import AngularKernel as AngularKernel
 from scumble.kernels import ColumnKernel as ColumnKernel
 from scumble.kernels import EuclideanKernel as EuclideanKernel
@@ -31,6 +33,7 @@ from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
 from scumble.privacy.ledger import Ledger as Ledger
+from scumble.relational import sql as sql
 from scumble.release import Release as Release
 from scumble.releasing.share import Share as Share
 from scumble.releasing.share import combine as combine
@@ -44,6 +47,8 @@ from scumble.sketch import Sketch as Sketch
 from scumble.sources import build as build
 from scumble.sources import build_by as build_by
 from scumble.sources.people import PersonLimit as PersonLimit
+from scumble.streams.stream import Stream as Stream
+from scumble.streams.stream import load_stream as load_stream
 from scumble.tabular.estimate import Estimate as Estimate
 from scumble.tabular.release import TableRelease as TableRelease
 from scumble.tabular.sketch import TableSketch as TableSketch

@@ -69,6 +69,7 @@ SECRET_KINDS = {
     "secret": "a secret sketch",
     "checkpoint": "the checkpoint of a build",
     "share": "one custodian's share of a release",
+    "stream": "the state of a stream",
 }
 KINDS = PUBLIC_KINDS | SECRET_KINDS
 RELEASES = ("release", "bundle", "table")
@@ -80,6 +81,7 @@ _READER = {
     "model": "scumble.learn.load reads it",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
+    "stream": "scumble.load_stream reads it; never share it",
     "share": "scumble.load_share reads it, to be added up with the others; never share it beyond",
 }
 

@@ -8,7 +8,8 @@ from typing import Any, overload
 
 from scumble import files
 from scumble.bundle import Bundle
-from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.continual.published import StreamRelease
+from scumble.errors import MergeError, ParameterError, PrivacyError, parameter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.release import Disjoint, Release, merge_releases
@@ -21,14 +22,22 @@ from scumble.tabular.spec import TableSpec
 
 AnySketch = Sketch | TableSketch
 AnyRelease = Release | Bundle | TableRelease
+NO_MERGED_TABLES = (
+    "Releases of tables do not merge: each tells other levels apart in its pairs, by its own noisy columns, so their "
+    "cells are not the same. Hint: merge the secret sketches and release once, with less noise; or ask each "
+    "release: of disjoint tables, counts and sums add up, and so do the squares of their standard errors."
+)
 _KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a released file: a `Release`, or a `TableRelease`, by what it holds.
+    """Read a released file: a `Release`, or a `TableRelease`, by what it holds; of a stream's folder, a
+    `StreamRelease`.
 
     Files of exact counters are refused: those open with `load_secret`.
     """
+    if os.path.isdir(path):
+        return StreamRelease(path)
     return release_in(files.read(path, expect=("release", "table")))
 
 
@@ -50,9 +59,12 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
     """One sketch out of many, or one release out of many. The parts stay as they are.
 
     Sketches add up exactly, whatever they hold. For releases, `disjoint` declares what they have in common (see
-    :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up.
+    :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up. Releases of tables are
+    refused: each has chosen its own cells.
     """
     parts = list(parts)
+    if any(isinstance(part, TableRelease) for part in parts):
+        raise MergeError(NO_MERGED_TABLES)
     if not parts:
         raise parameter("parts", "at least one sketch or release", parts)
     if all(isinstance(part, Release) for part in parts):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -23,6 +24,40 @@ from scumble.spec import Spec
 Disjoint = bool | Literal["persons"] | None
 COMBINE = {None: overlapping, False: overlapping, True: of_disjoint_records, "persons": of_disjoint_persons}
 """What a declaration makes of several claims."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Which periods of which stream a release is of (:mod:`scumble.continual`), and how that is published."""
+
+    identity: str
+    """The stream's UUID."""
+    first: int
+    last: int
+    method: dict[str, Any]
+    """As JSON values; see :func:`scumble.continual.choosing.method_of`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return dict(vars(self))
+
+    @staticmethod
+    def from_dict(data: Any) -> Span | None:
+        """Read what `to_dict` wrote; anything else is refused."""
+        if data is None:
+            return None
+        if not isinstance(data, dict) or set(data) != {"identity", "first", "last", "method"}:
+            raise TypeError("not the periods of a stream")
+        first, last = data["first"], data["last"]
+        if type(first) is not int or type(last) is not int or not 1 <= first <= last < 1 << 31:
+            raise TypeError("not the periods of a stream")
+        if not isinstance(data["method"], dict) or not isinstance(data["identity"], str):
+            raise TypeError("not the periods of a stream")
+        try:
+            uuid.UUID(data["identity"])
+        except ValueError:
+            raise TypeError("not the identity of a stream") from None
+        return Span(data["identity"], first, last, data["method"])
 
 
 class Release(Answers):
@@ -52,8 +87,10 @@ class Release(Answers):
         identity: str | None = None,
         parts: tuple[str, ...] = (),
         engine: str = "auto",
+        stream: Span | None = None,
     ) -> None:
         self._spec = spec
+        self._stream = stream
         self._counts = np.ascontiguousarray(counts, np.int64)
         self._counts.flags.writeable = False
         self._privacy = privacy
@@ -90,6 +127,11 @@ class Release(Answers):
     def spec(self) -> Spec:
         """All public parameters of the sketch."""
         return self._spec
+
+    @property
+    def stream(self) -> Span | None:
+        """Which periods of which stream it is of; None if it is no stream's."""
+        return self._stream
 
     rows = property(lambda self: self._spec.rows, doc="How many rows.")
     buckets = property(lambda self: self._spec.buckets, doc="How many counters a row has.")
@@ -175,7 +217,9 @@ class Release(Answers):
 
     def metadata(self) -> dict[str, Any]:
         """Everything but the counters, as JSON values."""
+        stream = {} if self._stream is None else {"stream": self._stream.to_dict()}
         return {
+            **stream,
             "spec": self._spec.to_dict(),
             "privacy": self._privacy.to_dict(),
             "noisy_count": self.noisy_count,
@@ -213,6 +257,7 @@ class Release(Answers):
                 count_variance=float(variances[1]),
                 identity=str(data["identity"]),
                 parts=tuple(str(part) for part in data["parts"]),
+                stream=Span.from_dict(data.get("stream")),
             )
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem

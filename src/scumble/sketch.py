@@ -10,17 +10,21 @@ import numpy as np
 
 from scumble import checks, files
 from scumble.counting import ENGINES
-from scumble.errors import CorruptFileError, ParameterError, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
 from scumble.kernels import Kernel
-from scumble.planning import Bounds, choose
+from scumble.planning import Bounds
+from scumble.planning.later import Menu
+from scumble.planning.start import choose
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Estimate, Reader
 from scumble.release import Release
 from scumble.releasing import gate
 from scumble.releasing.holder import Holder
+from scumble.releasing.planned import publish_planned
 from scumble.releasing.secret import Secret, require_unreleased
 from scumble.releasing.share import Share
 from scumble.releasing.spending import Prepaid
@@ -45,7 +49,9 @@ class Sketch(Holder, Answers):
     columns : sequence of str or None
         The columns' names, in order; named tables are then read by name.
     rows, buckets : int, sequence of int or None
-        The size. None lets the plan choose. For a grid, `buckets` may be the cells along each axis.
+        The size. Where `rows` are left out (and the cells of a grid), the most that could pay are counted, up to 2²³
+        counters, and the release decides from two noisy facts how much of it to publish: neither the number of records
+        nor the budget need be known now. For a grid, `buckets` may be the cells along each axis.
     seed : int
         The public seed of the hash functions; sketches merge only if their seeds are equal.
     design : {"auto", "iid", "sobol", "orthogonal", "grid"}
@@ -101,7 +107,7 @@ class Sketch(Holder, Answers):
         checks.whole("dimensions", dimensions)
         if names is not None and len(names) != dimensions:
             raise parameter("dimensions", f"{len(names)}, the number of `columns`", dimensions)
-        chosen = choose(
+        chosen, planned = choose(
             kernel,
             dimensions=int(dimensions),
             columns=names,
@@ -110,24 +116,32 @@ class Sketch(Holder, Answers):
             design=design,
             bounds=bounds,
         )
-        self._start(Spec(kernel, int(dimensions), names, seed=int(seed), **chosen), invalid, engine, threads)
+        self._start(Spec(kernel, int(dimensions), names, seed=int(seed), **chosen), invalid, engine, threads, planned)
 
-    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None) -> None:
+    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: bool) -> None:
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
-        self._hold(Secret(spec, drops=invalid == "drop"))
+        self._hold(Secret(spec, drops=invalid == "drop", planned=planned))
         spec.prepare()  # now, so bad parameters fail before the first record
 
     @staticmethod
-    def from_spec(spec: Spec, *, invalid: str = "error", engine: str = "auto", threads: int | None = None) -> Sketch:
-        """An empty sketch with exactly these parameters."""
+    def from_spec(
+        spec: Spec,
+        *,
+        invalid: str = "error",
+        engine: str = "auto",
+        threads: int | None = None,
+        planned: bool = False,
+    ) -> Sketch:
+        """An empty sketch with exactly these parameters; if `planned`, its release decides how much is published."""
         sketch = object.__new__(Sketch)
-        sketch._start(spec, invalid, engine, threads)
+        sketch._start(spec, invalid, engine, threads, planned)
         return sketch
 
     def empty(self) -> Sketch:
         """A sketch with the same parameters and options, and no records."""
-        return Sketch.from_spec(self._spec, invalid=self._invalid, engine=self._engine, threads=self._threads)
+        options: dict[str, Any] = {"invalid": self._invalid, "engine": self._engine, "threads": self._threads}
+        return Sketch.from_spec(self._spec, **options, planned=self.planned)
 
     @property
     def _counts(self) -> np.ndarray:
@@ -141,6 +155,15 @@ class Sketch(Holder, Answers):
     columns = property(lambda self: self._spec.columns, doc="The columns' names, or None.")
     seed = property(lambda self: self._spec.seed, doc="The public seed of the hash functions.")
     design = property(lambda self: self._spec.design, doc="How the rows are drawn, or grid.")
+
+    @property
+    def planned(self) -> bool:
+        """Whether the release decides how many of the rows, or how coarse a grid, to publish."""
+        return self.secret.planned
+
+    def price(self, budget: Budget) -> PrivacyClaim:
+        """What a release for this budget will claim: known before any noise."""
+        return Menu(self._spec, budget).price if self.planned else budget.claim(self._spec.rows)
 
     # ---- filling ----
 
@@ -201,6 +224,9 @@ class Sketch(Holder, Answers):
             Keep the exact counters for a further release. Each needs its own budget, so this needs a ledger.
 
         A sketch begun with `start_with_noise` already has its noise and budget: call `release()`.
+
+        Where `rows` were left open, 2 % of the budget pays for the typical density (beside the count, which any release
+        has); by both, the rows to publish are chosen, and the claim covers whatever could have been chosen.
         """
         if self.noisy:
             if any(given is not None for given in (epsilon, rho, mu, ledger)) or keep:
@@ -213,8 +239,16 @@ class Sketch(Holder, Answers):
         account = Account.of(ledger, dataset, part)
         return release_disjoint([self], budget, account, backend=backend, keep=keep)[0]
 
-    def _published(self, made: gate.Published) -> Release:
-        return Release(self._spec, **made._asdict(), engine=self._engine)
+    def _published(self, made: gate.Published, spec: Spec | None = None) -> Release:
+        return Release(spec or self._spec, **made._asdict(), engine=self._engine)
+
+    def _decide(self, budget: Budget) -> None:
+        """Fix now what the release would have decided: where noise comes first, or from several custodians."""
+        if not self.planned:
+            return
+        menu = Menu(self._spec, budget)
+        self._spec, choice = menu.beforehand()
+        self.secret.narrow(self._spec, choice.rows, choice.groups)
 
     def start_with_noise(
         self,
@@ -246,6 +280,9 @@ class Sketch(Holder, Answers):
           public (``neighbors="replace"``); otherwise it reveals roughly how many there are.
         - The current batch is, of course, in memory while it is counted.
 
+        Where `rows` were left open they are fixed now, for this budget and 100,000 records: noise goes to rows that
+        will be published.
+
         >>> import numpy as np
         >>> from scumble.kernels import EuclideanKernel
         >>> sketch = Sketch(EuclideanKernel(2.0), dimensions=1, rows=8, buckets=16).start_with_noise(epsilon=1.0)
@@ -254,6 +291,7 @@ class Sketch(Holder, Answers):
         1.0
         """
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
+        self._decide(budget)
         gate.begin_with_noise([self.secret], budget, Account.of(ledger, dataset, part), backend=backend)
         return self
 
@@ -279,10 +317,12 @@ class Sketch(Holder, Answers):
         release with the full noise: :func:`scumble.combine`. One share alone does not keep the promise; see
         :mod:`scumble.privacy.splitting`. All custodians must use the same parameters. The budget is that of the sum,
         and is charged in full to this custodian's ledger, if there is one. `records_per_person` counts a person's
-        records with all custodians together.
+        records with all custodians together. Where `rows` were left open, they are fixed by the budget, for 100,000
+        records, alike with all custodians.
         """
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         account = Account.of(ledger, dataset, part)
+        self._decide(budget)
         made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)
 
@@ -324,10 +364,29 @@ def release_disjoint(
     *,
     backend: str = "exact",
     keep: bool = False,
+    refined: bool = False,
 ) -> list[Release]:
-    """Release sketches of disjoint records, one per class, for the price of one; see :func:`gate.publish`."""
-    published = gate.publish([sketch.secret for sketch in sketches], budget, payer, backend=backend, keep=keep)
-    return [sketch._published(made) for sketch, made in zip(sketches, published, strict=True)]
+    """Release sketches of disjoint records, one per class, for the price of one; see :func:`gate.publish`.
+
+    Where rows were left open, all are published with the same; `refined` says that answers will be refined.
+    """
+    secrets, options = [sketch.secret for sketch in sketches], {"backend": backend, "keep": keep}
+    if len({sketch.planned for sketch in sketches}) > 1:
+        raise MergeError("Cannot release as disjoint: some of the sketches leave their rows open, others do not.")
+    if not sketches[0].planned:
+        plain = gate.publish(secrets, budget, payer, **options)  # type: ignore[arg-type]
+        return [sketch._published(made) for sketch, made in zip(sketches, plain, strict=True)]
+    menu = Menu(sketches[0].spec, budget, refined=refined)
+    planned = publish_planned(
+        secrets,
+        budget,
+        payer,
+        rows=menu.rows,
+        choose=menu.choose,
+        fold=menu.fold(),
+        **options,  # type: ignore[arg-type]
+    )
+    return [sketch._published(one.made, menu.chosen) for sketch, one in zip(sketches, planned, strict=True)]
 
 
 def _buckets(value: object) -> int | tuple[int, ...] | None:

@@ -9,7 +9,7 @@ import os
 import re
 import threading
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.browser import executable
+from playwright.sync_api import Page, expect
 
 import scumble
 from scumble.bundle import Bundle
@@ -34,61 +33,8 @@ KERNELS = sorted(
 ROOT = Path(__file__).parents[2]
 NEAR = 1e-9
 """The relative difference that rounding may make."""
-
-
-expect.set_options(timeout=60_000)
-
 DONE = ".figures[data-state=done]"
 """The picture is complete."""
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=executable(driver), args=QUIET)
-        yield chromium
-        chromium.close()
-
-
-class Visit:
-    """A page, with all that it said and all that it asked for."""
-
-    def __init__(self, page: Page) -> None:
-        self.page, self.said, self.asked = page, [], []
-        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: self.asked.append(request.url))
-
-    def open(self, url: str, *, drawn: bool = True) -> Page:
-        self.page.goto(url)
-        if drawn:
-            self.page.wait_for_selector(DONE, timeout=60_000)
-        return self.page
-
-
-@pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Opens pages that remember what they said and asked for; closes them in the end."""
-    contexts = []
-
-    def new(**options: Any) -> Visit:
-        contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}))
-        return Visit(contexts[-1].new_page())
-
-    yield new
-    for context in contexts:
-        context.close()
 
 
 def sketched(kernel: Any, X: Any, columns: Any, **options: Any) -> scumble.Release:

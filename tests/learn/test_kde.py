@@ -103,3 +103,21 @@ def test_where_there_is_no_integral_it_says_so(kernel: scumble.Kernel, table: np
 def test_samples(table: np.ndarray) -> None:
     drawn = PrivateKDE(bounds=(0, 10)).fit(table).sample(5000, random_state=1)
     np.testing.assert_allclose(drawn.mean(axis=0), 5.0, atol=0.3)  # ± 0.026 in twenty releases, most of it noise
+
+
+def test_budgets_in_other_currencies(rng: np.random.Generator) -> None:
+    X = rng.normal(5.0, 1.0, (500, 1))
+    for money, rho in (({"rho": 0.02}, 0.02), ({"mu": 0.2}, 0.02)):
+        kde = PrivateKDE(bounds=(0, 10), **money).fit(X)
+        assert 0.0199 < (kde.privacy_.rho or 0.0) <= rho * (1 + 1e-12)
+        assert kde.price().rho is not None and kde.get_params()["epsilon"] == 1.0
+    fixed = PrivateKDE(bounds=(0, 10), rho=0.02, rows=16, buckets=64).fit(X)
+    assert fixed.privacy_.mechanism == "discrete-gaussian"
+
+
+def test_rows_that_are_left_open_are_chosen_at_the_release(rng: np.random.Generator) -> None:
+    """Few records, little budget: few rows. The plan for 100,000 records would drown them."""
+    X = rng.normal(5.0, 1.0, (2000, 5))
+    kde = PrivateKDE(bounds=(0, 10), epsilon=0.5, refine=False).fit(X)
+    beforehand = scumble.plan(100_000, 5, 0.5, kernel=kde.release_.kernel, bounds=(0, 10)).rows
+    assert 8 <= kde.release_.rows < beforehand

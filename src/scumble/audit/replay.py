@@ -37,6 +37,9 @@ from scumble.privacy.laws.law import Drawn
 from scumble.privacy.seam import Published
 from scumble.privacy.splitting import enough, shares_of
 
+PINNED = "noise-alone"
+"""What a block of a stream says of its noise when it opens: no number of a table is in it."""
+
 BEST = "best-of-noisy-scores"
 """A mechanism of which only the winner's place is published."""
 
@@ -58,6 +61,8 @@ class Call:
         moves = (other.exact - self.exact).ravel()
         if self.kind == BEST:
             return Fraction(int(max(moves)) - int(min(moves))) / self.scale, Fraction(0)
+        if self.kind == PINNED:
+            return Fraction(0), Fraction(0)
         law = LAWS[self.kind]
         spent = law.spent([int(move) for move in moves if move], self.scale)
         return (spent, Fraction(0)) if law.pure else (Fraction(0), spent)
@@ -89,6 +94,7 @@ class Session:
         self._held: dict[str, _Held] = {}
         self._used: dict[frozenset[str], Published] = {}
         self._exact: dict[frozenset[str], Published] = {}
+        self._blocks: dict[str, str] = {}
 
     # ---- what the seam tells ----
 
@@ -127,6 +133,11 @@ class Session:
         claim = noises[0].claim
         if claim.custodians is not None and len(noises) < enough(claim):
             self.problems.append("fewer shares are added up than the promised noise needs")
+        if not key.isdisjoint(self._blocks):
+            # Its block's noise was told less its nodes', so the block hides what each of them holds once more.
+            self._call(noises[0].law(), exact, counters)
+            if exact_count is not None:
+                self._call(noises[0].law(count=True), np.array([exact_count]), np.array([count]))
         out = self._call(noises[0].law(), exact, counters)
         noisy = count
         if exact_count is not None:
@@ -134,6 +145,23 @@ class Session:
         # Without noise on it, a count goes out as it is: the bytes tell if a record moves it.
         self._used[key], self._exact[key] = (out, noisy), (exact, exact_count)
         return out.copy(), noisy
+
+    def pinned(self, name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
+        """Check that it is the block's noise less its nodes', unused; played back, the earlier run's goes out."""
+        known = [self._held.get(one) for one in (name, *nodes)]
+        if any(held is None or key in self._blocks for held, key in zip(known, (name, *nodes), strict=True)):
+            self.problems.append("a block's noise is told that was never drawn for it")
+            return counters, count
+        block, *parts = [held for held in known if held is not None]
+        least = block.counters - np.sum([part.counters for part in parts], axis=0, dtype=np.int64)
+        own = None if block.count is None else block.count - sum(part.count or 0 for part in parts)
+        if not np.array_equal(least, counters) or (own is not None and own != count):
+            self.problems.append("a block tells something else than its noise less its nodes'")
+        self._blocks |= dict.fromkeys((name, *nodes), name)
+        self._used[frozenset([name])] = counters, count  # nothing else may go out with it
+        flat = np.append(counters.ravel(), 0 if count is None else count)
+        out = self._call(Drawn(PINNED, Fraction(1)), np.zeros(len(flat), np.int64), flat)
+        return out[:-1].reshape(counters.shape), None if count is None else int(out[-1])
 
     def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
         """The winner that goes out: this one, or, played back, the earlier run's."""

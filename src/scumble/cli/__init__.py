@@ -19,6 +19,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     guard.py        before a verb begins: no output is an input
     coredumps.py    no exact counters in core files
     output.py       where results go
+    people.py       the table that the README speaks of
     progress.py     how far a pass is, on a terminal
     streams.py      standard streams that are closed, full or broken
 
@@ -44,8 +45,10 @@ VERBS = {
     "sketch": "a table to a secret part, to be merged with others",
     "merge": "several parts or releases into one",
     "release": "a secret part to a released file",
+    "stream": "records that arrive in periods: a release after each, all for one budget",
     "info": "the privacy card of a released file",
     "count": "how many records meet a condition, with an interval",
+    "sql": "the answer to a SELECT from the release of a table, with intervals",
     "query": "densities with error bars at points of your choice",
     "modes": "where records are densest",
     "fit": "a table to a fitted model",
@@ -210,6 +213,8 @@ def _explain(problem: Exception) -> int:
         else:
             code = USAGE
         return _say(str(problem), code)
+    if isinstance(problem, ImportError) and "Hint: pip install 'scumble[" in str(problem):  # our own words
+        return _say(str(problem), USAGE)
     if isinstance(problem, OSError) and problem.strerror:
         where = f" {problem.filename!r}" if problem.filename else ""
         return _say(f"Cannot use{where}: {problem.strerror.lower()}.", BAD_DATA)

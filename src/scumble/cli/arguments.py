@@ -137,7 +137,7 @@ def source(parser: Parser) -> None:
     group.add_argument(
         "source",
         nargs="*",
-        help="files, a folder, a quoted glob, '-' for standard input, sqlite:///file.db or postgresql://...",
+        help="files, a folder, a quoted glob, '-' for standard input, sqlite:///, duckdb:/// or postgresql://...",
     )
     group.add_argument("--columns", type=names, metavar="A,B", help="the columns, in order (default: all)")
     reading(group)
@@ -153,7 +153,9 @@ def source(parser: Parser) -> None:
 
 def reading(parser: Any) -> None:
     """How a file is read."""
-    parser.add_argument("--format", choices=["csv", "parquet", "arrow", "json"], help="if the file's name does not say")
+    parser.add_argument(
+        "--format", choices=["csv", "parquet", "arrow", "json", "excel"], help="if the file's name does not say"
+    )
     parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
     parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")
 
@@ -294,6 +296,9 @@ def bounds_for(given: dict[str, tuple[float, float]] | None, columns: list[str],
         raise ParameterError(f"--bounds names {unknown[0]!r}, which is none of the columns {', '.join(columns)}.")
     missing = [name for name in columns if name not in given and numeric(name)]
     if missing:
-        raise ParameterError(f"--bounds lacks {missing[0]!r}. Hint: bound every column, such as {missing[0]}=0:100.")
+        raise ParameterError(
+            f"--bounds lacks {missing[0]!r}. Hint: bound every column of numbers, such as {missing[0]}=LOW:HIGH; name "
+            "columns of text in --categories."
+        )
     sides = [given.get(name, (0.0, 1.0)) for name in columns]
     return [low for low, _ in sides], [high for _, high in sides]

@@ -9,6 +9,7 @@ from typing import Any
 
 EXAMPLE = """
 scumble demo --out demo-output
+scumble demo --table people.parquet
 """
 NOTHING_PRIVATE = "makes its town up"
 
@@ -27,11 +28,17 @@ TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
+    parser.add_argument("--table", metavar="FILE", help="only make up a table, .parquet or .csv, to try things on")
     parser.add_argument("--people", type=int, default=PEOPLE, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
+    if args.table is not None:
+        from scumble.cli import people
+
+        people.write(args.table)
+        return
     import numpy as np
     import pyarrow.parquet as pq
 
@@ -76,7 +83,17 @@ def run(args: argparse.Namespace) -> None:
     peaks = find_peaks(release)
     _towns(peaks)
 
-    _say("\n6. Pictures.")
+    _say("\n6. The whole table. A schema says what is public of its columns; counts of them and of their pairs are")
+    _say("   released, and any question about several columns can be asked, each answer with its 95 % interval.\n")
+    people_file, page_file = (os.path.join(args.out, name) for name in ("people.scumble", "people.html"))
+    people = whole_table(table)
+    people.save(people_file)
+    _three_questions(people, table)
+    scumble.explore(people, page_file, title="The commuters", units={"income": "€ a year", "distance": "km"})
+    _say(f"\n   {people_file}, {human_bytes(os.path.getsize(people_file))}: groups, quantiles and synthetic rows too.")
+    _say(f"   {page_file}, {human_bytes(os.path.getsize(page_file))}: open it, drag over a picture, and ask.")
+
+    _say("\n7. Pictures.")
     _draw(args.out, release, kernel, homes, peaks, plan)
     _say(f"\nDone in {time.monotonic() - began:.0f} s. Try next:")
     points = os.path.join(args.out, "places.csv")
@@ -85,6 +102,8 @@ def run(args: argparse.Namespace) -> None:
     _say(f"   scumble info {release_file}")
     _say(f"   scumble query {release_file} {points}")
     _say(f"   scumble plot {release_file} --at home_north=24 --out {os.path.join(args.out, 'cut.svg')}")
+    _say(f"   scumble count {people_file} --where \"age >= 65 and mode == 'bus'\"")
+    _say(f"   scumble explore {people_file}")
     _say("   scumble build YOUR_TABLE.csv --help")
 
 
@@ -123,6 +142,37 @@ def commuters(people: int) -> Any:
             "mode": mode,
         }
     )
+
+
+def whole_table(table: Any) -> Any:
+    """The release of four columns, each alone and in pairs."""
+    import scumble
+
+    schema = scumble.Schema(
+        age=scumble.Number(16, 90, whole=True),
+        income=scumble.Number(1_000, 500_000, scale="log", cells=32),
+        distance=scumble.Number(0, 80, cells=40),
+        mode=scumble.Category(["walk", "bike", "bus", "car"], other=False, missing=False),
+    )
+    return scumble.TableSketch(schema).update(table.select(list(schema))).release(epsilon=1.0)
+
+
+def _three_questions(release: Any, table: Any) -> None:
+    """Each beside the truth, which only the curator can know."""
+    age, income, distance, mode = (table[name].to_numpy() for name in ("age", "income", "distance", "mode"))
+    rows = [
+        ("people of 60 and more who cycle", release.count("age >= 60 and mode == 'bike'"), ",.0f"),
+        ("mean distance of those on the bus, km", release.mean("distance", "mode == 'bus'"), ".2f"),
+        ("share under 30 with 60,000 and more", release.share("age < 30 and income >= 60000"), ".2%"),
+    ]
+    truths = [
+        ((age >= 60) & (mode == "bike")).sum(),
+        distance[mode == "bus"].mean(),
+        ((age < 30) & (income >= 60_000)).mean(),
+    ]
+    _say(f"   {'question':<40}{'truth':>10}{'release':>10}   95 % interval")
+    for (question, found, form), truth in zip(rows, truths, strict=True):
+        _say(f"   {question:<40}{truth:>10{form}}{found.value:>10{form}}   {found.low:{form}} to {found.high:{form}}")
 
 
 def find_peaks(release: Any, least: float = 0.25) -> Any:

@@ -14,7 +14,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     from scumble.cli import arguments as shared
 
-    parser.add_argument("release", help="a released file, a bundle of classes, or a model from scumble fit")
+    parser.add_argument(
+        "release", help="a released file: of densities, of a table, a bundle of classes, or a model from scumble fit"
+    )
     parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that opens with a double-click")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
@@ -42,12 +44,12 @@ def run(args: argparse.Namespace) -> None:
     import os
 
     from scumble.cli.output import check_out, human_bytes, say
-    from scumble.explore import Exhibit, export, read
+    from scumble.explore import exhibit_of, export, read
 
     if args.export:
         check_out(args.export, like=(".html", ".htm"))
     units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
-    exhibit = Exhibit(
+    exhibit = exhibit_of(
         read(args.release),
         args.title or os.path.basename(args.release),
         ranges=args.range,

@@ -8,16 +8,30 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-INPUTS = ("source", "files", "release", "points", "model", "table", "schema", "secret", "file", "ledger", "config")
+INPUTS = (
+    "source",
+    "stream",
+    "files",
+    "release",
+    "query",
+    "points",
+    "model",
+    "table",
+    "schema",
+    "secret",
+    "file",
+    "ledger",
+    "config",
+)
 OUTPUTS = ("out", "checkpoint", "plot", "export")
 
 
 def paths_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """The arguments that are files: all positional ones, and the options whose help says so."""
+    """The arguments that are files: all positional ones but fixed words, and the options whose help says so."""
     return {
         action.dest: action
         for action in parser._actions
-        if not action.option_strings or str(action.metavar).startswith("FILE")
+        if (not action.option_strings and not action.choices) or str(action.metavar).startswith("FILE")
     }
 
 

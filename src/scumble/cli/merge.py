@@ -34,12 +34,14 @@ def run(args: argparse.Namespace) -> None:
     from scumble.bundle import Bundle
     from scumble.cli.output import check_out, human_bytes, say, secret_out, write_release
     from scumble.errors import MergeError, ParameterError
-    from scumble.loading import merge, sketch_in
+    from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
     from scumble.release import Release, merge_releases
 
     check_out(args.out, text=False)
-    containers = [files.read(path, expect=("secret", "release", "bundle")) for path in args.files]
+    containers = [files.read(path, expect=("secret", *files.RELEASES)) for path in args.files]
     kinds = {container.kind for container in containers}
+    if "table" in kinds:
+        raise MergeError(NO_MERGED_TABLES)
     if len(kinds) > 1:
         raise ParameterError(f"Cannot merge {' with '.join(sorted(kinds))}. Hint: all parts, or all releases.")
     if kinds == {"secret"}:

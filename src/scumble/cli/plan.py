@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import Any
 
 EXAMPLE = """
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1
 scumble plan --n 200000 --columns east,north --bandwidth 2 --bounds east=0:60,north=0:40 --epsilon 1 --json
+scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --error 2%
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1 --plot plan.png
 """
 NOTHING_PRIVATE = "reads no table"
@@ -21,7 +23,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--dimensions", type=shared.Whole(1, 10**6), help="how many columns, if --columns does not name them"
     )
     parser.add_argument("--columns", type=shared.names, metavar="A,B", help="the columns")
-    parser.add_argument("--density", type=float, default=0.1, help="of the queries that matter (default: 0.1)")
+    parser.add_argument(
+        "--density", type=float, help="of the queries that matter (left out: 0.1 at power 1, or by --bounds)"
+    )
+    parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error that is wanted")
     shared.kernel(parser)
     shared.budget(parser)
     shared.size(parser)
@@ -37,10 +42,15 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
+    from scumble.planning.wanted import by_epsilon
     from scumble.tables.roles import roles_of
 
     require(args, n="roughly how many records there are (a public guess)")
-    budget = promised(args, "the privacy budget; typical are 0.1 to 10")
+    if args.error is None:
+        budget = promised(args, "the privacy budget, typical are 0.1 to 10; or --error, the error that is wanted")
+    else:
+        names = ("error", "epsilon", "rho", "mu", "delta", "neighbors", "records_per_person")
+        budget = {name: getattr(args, name) for name in names}
     if args.columns is None and args.dimensions is None:
         raise ParameterError("Give --dimensions, the number of columns, or --columns, their names.")
     require_dimensions(len(args.columns) if args.columns else args.dimensions)
@@ -64,26 +74,33 @@ def run(args: argparse.Namespace) -> None:
         check_out(args.plot)
         _draw(args.plot, chosen, settings)
         say(args, f"Drew {args.plot}.")
+    errors = by_epsilon(lambda epsilon: plan(**settings | {"epsilon": epsilon, "error": None, "rho": None, "mu": None}))
     if args.json:
-        print_json(chosen.to_dict())
+        print_json(
+            {**chosen.to_dict(), "meaning": chosen.sentence(), "by_epsilon": {f"{e:g}": errors[e] for e in errors}}
+        )
         return
     cells = f" ({' × '.join(map(str, chosen.shape))} cells)" if chosen.shape else ""
     print(
         f"design          {chosen.design}{cells}\n"
         f"rows            {chosen.rows:,}\n"
         f"buckets         {chosen.buckets:,}\n"
-        f"expected error  {chosen.relative_error:.2%} of a density of {args.density:g} "
+        f"epsilon         {chosen.epsilon:g}{f', delta {chosen.delta:g}' if chosen.delta else ''}\n"
+        f"expected error  {chosen.relative_error:.2%} of a density of {chosen.density:.3g} "
         f"(± {chosen.standard_error:,.3g} records)\n"
         f"released file   {human_bytes(chosen.bytes)}\n"
-        f"counting        about {chosen.seconds:,.1f} s on one core"
+        f"counting        about {chosen.seconds:,.1f} s on one core\n\n"
+        f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"
+        f"error    {'  '.join(f'{error:>8.2%}' for error in errors.values())}\n"
     )
+    print("\n".join(textwrap.wrap(chosen.sentence(), 100)))
 
 
 def _draw(path: str, chosen: Any, settings: dict[str, Any]) -> None:
     from scumble.planning import plan
     from scumble.show import plots
 
-    settings = {name: value for name, value in settings.items() if name not in ("rho", "mu")}
+    settings = {name: value for name, value in settings.items() if name not in ("rho", "mu", "error")}
     hashed = settings | {"design": "sobol" if settings["design"] in ("auto", "grid") else settings["design"]}
     budgets = sorted({0.1, 0.3, 1.0, 3.0, chosen.epsilon})
     lines = {

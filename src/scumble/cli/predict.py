@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 EXAMPLE = """
 scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
@@ -40,20 +41,58 @@ def run(args: argparse.Namespace) -> None:
         raise DataError(
             f"{args.model} is a {type(model).__name__}, which predicts nothing. Hint: scumble fit makes one."
         )
+    if model._levels() is not None:
+        _of_table(args, model)
+        return
     columns, X, _ = read(args, target=None, columns=args.columns, number=True)
     if X.shape[1] != model.n_features_in_:
         raise DataError(
             f"The model was fitted to {model.n_features_in_} columns, the table gives {X.shape[1]}. "
             "Hint: --columns names them, in the order of the fit."
         )
+    names, answers = _answers(model, X)
+    batch = pa.RecordBatch.from_arrays([*map(pa.array, X.T), *answers], names=[*columns, *free(names, columns)])
+    with TableWriter(args.out, args.json) as writer:
+        writer.write(batch)
+    if args.out != "-":
+        say(args, f"Wrote {args.out}.")
+
+
+def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
+    """Names of the answers, and their columns."""
+    import pyarrow as pa
+
     answers, names = [model.predict(X)], ["prediction"]
     if hasattr(model, "predict_proba"):
         answers += list(model.predict_proba(X).T)
         names += [f"probability_{label}" for label in model.classes_]
-    batch = pa.RecordBatch.from_arrays(
-        [pa.array(column) for column in [*X.T, *answers]], names=[*columns, *free(names, columns)]
-    )
+    return names, [pa.array(column) for column in answers]
+
+
+def _of_table(args: argparse.Namespace, model: Any) -> None:
+    """Batch by batch, with the columns as they are: the schema of the model's table reads them."""
+    import pyarrow as pa
+
+    from scumble.cli.modes import free
+    from scumble.cli.output import TableWriter, say
+    from scumble.errors import DataError, ParameterError
+    from scumble.sources import open_source
+
+    if args.columns is not None:
+        raise ParameterError("--columns is not for the model of a table: it knows its columns by name.")
+    source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
+    roles = model._levels().schema.roles
+    source.require(list(roles))
+    empty = True
     with TableWriter(args.out, args.json) as writer:
-        writer.write(batch)
+        for piece in source.pieces(roles):
+            batch = piece.batch.select(list(roles))
+            if batch.num_rows:
+                names, answers = _answers(model, batch)
+                names = [*roles, *free(names, list(roles))]
+                writer.write(pa.RecordBatch.from_arrays([*batch.columns, *answers], names=names))
+                empty = False
+        if empty:
+            raise DataError(f"{source} has no rows.")
     if args.out != "-":
         say(args, f"Wrote {args.out}.")

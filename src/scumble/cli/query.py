@@ -10,6 +10,7 @@ EXAMPLE = """
 scumble query people.scumble points.csv --out -
 scumble query people.scumble points.csv --out answers.parquet --confidence 0.9
 scumble query people.scumble points.csv --json
+scumble query people.scumble --at age=45,income=50000
 """
 NOTHING_PRIVATE = "reads a released file"
 ANSWERS = ("kernel_sum", "density", "lower", "upper")
@@ -17,11 +18,16 @@ ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag, reading
+    from scumble.cli.arguments import json_flag, reading, values
 
     parser.add_argument("release", help="a released file")
-    parser.add_argument("points", help="a table with the release's columns, one point per row; '-' for standard input")
-    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    parser.add_argument(
+        "points", nargs="?", help="a table with the release's columns, one point per row; '-' for standard input"
+    )
+    parser.add_argument("--at", type=values, metavar="A=1,B=5", help="one point, instead of a table of them")
+    parser.add_argument(
+        "--out", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default; one point: in words)"
+    )
     parser.add_argument("--confidence", type=float, default=0.95, help="of lower and upper (default: 0.95)")
     reading(parser)
     json_flag(parser)
@@ -31,11 +37,20 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.bundle import Bundle
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
-    from scumble.errors import DataError
+    from scumble.errors import DataError, ParameterError
 
+    if (args.points is None) == (args.at is None):
+        raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
+    in_words = args.at is not None and args.out is None and not args.json
+    args.out = args.out or "-"
     check_out(args.out, like=tuple(TABLES))
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
+    if in_words:
+        for _, points in _points(args, releases[0][1]):
+            for name, release in releases:
+                print(_sentence(points, name, release, args.confidence))
+        return
     empty = True
     with TableWriter(args.out, args.json) as writer:
         for batch, points in _points(args, releases[0][1]):
@@ -56,7 +71,8 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     from scumble.sources import open_source
     from scumble.tables.roles import converted, roles_of
 
-    source = open_source(args.points, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
+    given = args.points if args.at is None else _one_point(args.at, release)
+    source = open_source(given, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
     names = list(source.names if source.declared else source.keys())  # points are public, and so are their keys
     columns = list(release.columns) if release.columns is not None else names
     source.require(columns)
@@ -67,6 +83,24 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
         points = converted(piece.batch.select(columns), roles)
         _check(points, piece, source, release, columns)
         yield piece.batch, points
+
+
+def _one_point(at: dict[str, str], release: Any) -> Any:
+    """The point of --at, as a table of one row."""
+    import pyarrow as pa
+
+    from scumble.errors import ParameterError
+
+    columns = release.columns
+    if columns is None:
+        raise ParameterError("--at needs names, and this release's columns have none. Hint: give a table of points.")
+    for name in columns:
+        if name not in at:
+            raise ParameterError(f"--at lacks the column {name!r}. Hint: {','.join(f'{one}=…' for one in columns)}.")
+    for name in at:
+        if name not in columns:
+            raise ParameterError(f"--at names {name!r}, which is none of the columns {', '.join(columns)}.")
+    return pa.table({name: [at[name]] for name in columns})
 
 
 def _replaced(batch: Any, points: Any) -> Any:
@@ -90,6 +124,14 @@ def _check(points: Any, piece: Any, source: Any, release: Any, columns: list[str
             row, column = np.argwhere(bad)[0]
             where = source.place(piece.position, points.num_rows, int(row))
             raise DataError(f"{where}: column {columns[which[column]]!r} is missing, not a number or not finite.")
+
+
+def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
+    """The answer at one point, for people."""
+    (low,), (high,) = release.interval(points, confidence)
+    (total,), (density,) = release.kernel_sum(points), release.density(points)
+    of = "" if name is None else f"{name}: "
+    return f"{of}{total:,.0f} records near ({low:,.0f} to {high:,.0f}, {confidence:.0%}); density {density:.4g}"
 
 
 def _answers(batch: Any, points: Any, name: Any, release: Any, confidence: float) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 EXAMPLE = """
 scumble sample people.scumble --n 1000 --bounds age=0:100,income=0:200000 --out synthetic.csv
-scumble sample town.scumble --n 1000 --where "age >= 65" --out synthetic.parquet
+scumble sample town.scumble --n 1000 --where "age >= 65" --out synthetic.parquet --report
 scumble sample people.scumble --n 3 --bounds age=0:100,income=0:200000 --seed 7 --json
 """
 NOTHING_PRIVATE = "reads a released file"
@@ -23,21 +23,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=SEED, help="of the draw (default: a fresh one)")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
     parser.add_argument("--where", metavar="CONDITION", help="of a table: records that meet this condition")
+    parser.add_argument("--report", action="store_true", help="of a table: say how faithful the records are")
     json_flag(parser)
 
 
 def _table_rows(args: argparse.Namespace, release: Any) -> None:
     from scumble.cli.output import TableWriter, say
+    from scumble.cli.streams import tell
     from scumble.errors import ParameterError
 
     if args.bounds is not None:
         raise ParameterError("--bounds goes with releases of kernels: a table's schema has them.")
-    rows = release.sample_arrow(args.n, args.seed, where=args.where).combine_chunks()
     with TableWriter(args.out, args.json) as writer:
-        for batch in rows.to_batches():
-            writer.write(batch)
+        for table in release.sample_batches(args.n, args.seed, where=args.where):
+            for batch in table.to_batches():
+                writer.write(batch)
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
+    if args.report:
+        tell(str(release.faithfulness()))
 
 
 def run(args: argparse.Namespace) -> None:
@@ -56,8 +60,9 @@ def run(args: argparse.Namespace) -> None:
     if hasattr(found, "views"):
         _table_rows(args, found)
         return
-    if args.where is not None:
-        raise ParameterError("--where goes with the release of a table. Hint: scumble build --schema makes one.")
+    if args.where is not None or args.report:
+        which = "--where" if args.where is not None else "--report"
+        raise ParameterError(f"{which} goes with the release of a table. Hint: scumble build --schema makes one.")
     names = column_names(found.spec)
     drawn = sample(found, args.n, args.seed, bounds=bounds_for(args.bounds, names, lambda _: True))
     X = drawn[0] if isinstance(found, Bundle) else drawn

@@ -34,6 +34,8 @@ WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""
 SHARES = 4
 """Shares of the rows for each thread: who is quick takes more of them."""
+PATIENCE = 1 << 29
+"""Multiplications by the slower loops, a second or two, before a process waits for the quick ones to be compiled."""
 PART, FEWEST = 1 << 21, 1 << 13
 """Values, and the fewest records, that are prepared at a time: 16 MiB for up to seven threads."""
 
@@ -69,7 +71,7 @@ def _count(
     columns, to be used again.
     """
     rows = _shares(hasher.rows, quick.TOGETHER, threads if threads == 1 else threads * SHARES)
-    batch, times, columns = prepare(hasher, records, _spread(threads, pool)), quick.EMPTY, room
+    batch, times, columns = _prepared(hasher, records, threads, pool), quick.EMPTY, room
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
         columns = _in_single(batch, threads, pool, room)
@@ -107,7 +109,7 @@ def sums(
     busy = _busy(hasher, n, threads)
     with _crew(busy) as pool:
         quickly = counts.dtype == np.int64 and counts.flags.writeable
-        batch = prepare(hasher, records, _spread(busy, pool)) if quickly else None
+        batch = _prepared(hasher, records, busy, pool) if quickly else None
 
         def work(mine: slice) -> None:
             if batch is None:
@@ -126,6 +128,27 @@ def moments(
     hasher: Hasher, records: Sequence[Records], counts: np.ndarray, shift: np.ndarray, gain: float, blocks: np.ndarray
 ) -> None:
     """By `sums`: there is no shorter way."""
+
+
+class _Cold:
+    """What was done the slow way because the quick one was not compiled yet. Both give the same integers."""
+
+    spent = 0
+
+    @classmethod
+    def pays(cls, hasher: Hasher, n: int) -> bool:
+        """Whether to go on the slow way: compiling takes longer than a small table does."""
+        if cls.spent >= PATIENCE or quick.ready():
+            return False
+        cls.spent += n * sum(drawn.size for drawn in hasher.parameters)
+        return cls.spent < PATIENCE
+
+
+def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool) -> Batch | None:
+    """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
+    if _Cold.pays(hasher, len(records[0])):
+        return None
+    return prepare(hasher, records, _spread(threads, pool))
 
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:

@@ -293,13 +293,14 @@ def _for_each_tile(hasher: Hasher, records: Sequence[Records], finish: Callable[
         _COMPILED.get(family) or _add_python(type(factor).code)
         for family, factor in zip(hasher.families, hasher.factors, strict=True)
     ]
-    space = np.empty((min(tall, mine.stop - mine.start), min(n, TILE)), np.uint64)
+    space = np.empty(min(tall, mine.stop - mine.start) * min(n, TILE), np.uint64)
     for first in range(0, n, TILE):
         place = slice(first, min(first + TILE, n))
         parts = [_tile(family, part[place]) for family, part in zip(hasher.families, records, strict=True)]
         for top in range(mine.start, mine.stop, tall):
             rows = slice(top, min(top + tall, mine.stop))
-            total = space[: rows.stop - top, : place.stop - first]
+            high, wide = rows.stop - top, place.stop - first
+            total = space[: high * wide].reshape(high, wide)  # of one piece, so that the loops are compiled once
             _start(total, hasher.start[rows])
             for add, part, parameters, hashes in zip(adders, parts, hasher.parameters, hasher.slices, strict=True):
                 add(*part, parameters[rows], hasher.multipliers[rows, hashes], total)

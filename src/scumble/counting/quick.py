@@ -576,6 +576,11 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
     return whole(cells, np.repeat(largest, TOGETHER)[: len(cells)] <= most)
 
 
+def ready() -> bool:
+    """Whether the loops are compiled: in this process, or in another that left them on the disk."""
+    return bool(_walk.ready)
+
+
 def count(
     batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice, some: slice
 ) -> None:

@@ -2,14 +2,19 @@
 
 The files::
 
-    exhibit.py      what is shown, and what answers questions
-    ranges.py       what part of each column to draw
-    payload.py      what the page computes with
-    points.py       points as JSON brings them
-    pages.py        the page, put together as one file
-    server.py       the page and the API over HTTP
-    openapi.py      the API, described for programs
+    opening.py        from a file to what is shown of it; `scumble.explore` itself
+    exhibit.py        what is shown, and what answers questions
+    ranges.py         what part of each column to draw
+    payload.py        what the page computes with
+    tableexhibit.py   what is shown of a table
+    tablepayload.py   what a table's page computes with
+    tablelaw.py       how far a table's page may be off
+    points.py         points as JSON brings them
+    pages.py          the page, put together as one file
+    server.py         the page and the API over HTTP
+    openapi.py        the API, described for programs
 
+The room can be called: ``scumble.explore(release)`` opens the page, and with the name of a file writes it there.
 The page itself is built from ``web/`` into ``page/``.
 
 >>> import numpy as np, scumble
@@ -20,8 +25,26 @@ The page itself is built from ``web/`` into ``page/``.
 '<!doctype html>'
 """
 
-from scumble.explore.exhibit import Exhibit, read
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from scumble.explore.exhibit import Exhibit
+from scumble.explore.opening import exhibit_of, explore, read
 from scumble.explore.pages import export, page
 from scumble.explore.server import Server
+from scumble.explore.tableexhibit import TableExhibit
 
-__all__ = ["Exhibit", "Server", "export", "page", "read"]
+__all__ = ["Exhibit", "Server", "TableExhibit", "exhibit_of", "explore", "export", "page", "read"]
+
+
+class _Room(ModuleType):
+    """Python lets a module be of a class of its own: this one can be called."""
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        explore(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from scumble import files
 from scumble.bundle import Bundle, Label
-from scumble.errors import CorruptFileError, DataError, ParameterError, parameter
+from scumble.errors import DataError, parameter
 from scumble.explore import points
 from scumble.explore import ranges as ranging
 from scumble.explore.payload import Content, drawable
@@ -23,7 +21,8 @@ from scumble.show import cards
 STARTS = 40
 """Of the search for modes: people wait for the page."""
 
-LEARN = "Hint: pip install 'scumble[learn]'."
+
+Questions = Mapping[str, tuple[set[str], Callable[[dict[str, Any]], dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,9 @@ class Exhibit:
     >>> sorted(exhibit.density([[30.0], [90.0]]))
     ['density', 'kernel_sum', 'lower', 'upper']
     """
+
+    parts = ("page.html", "page.css", "engine.js", "page.js")
+    """The built files that make its page."""
 
     def __init__(
         self,
@@ -143,7 +145,7 @@ class Exhibit:
             out |= {
                 name: getattr(claim, name) for name in ("epsilon", "delta", "rho", "neighbors", "unit", "mechanism")
             }
-        told: dict[str, Any] = _finite({"title": self.title, **out})
+        told: dict[str, Any] = finite({"title": self.title, **out})
         return told
 
     def card(self) -> list[tuple[str, str]]:
@@ -175,6 +177,18 @@ class Exhibit:
             return None
         rule = "ferns" if self.shown.spec.layout.hashed else "map"
         return _nameless(PrivateKDEClassifier.from_release(self.shown, rule=rule))
+
+    @property
+    def questions(self) -> Questions:
+        """What the API answers: for each path the fields of a question, and the answer."""
+        return {
+            "/api/density": ({"points", "class", "confidence"}, self._asked_density),
+            "/api/predict": ({"points"}, lambda asked: self.predict(asked.get("points"))),
+        }
+
+    def _asked_density(self, asked: dict[str, Any]) -> dict[str, Any]:
+        confidence = confidence_in(asked)
+        return self.density(asked.get("points"), label=asked.get("class"), confidence=confidence)
 
     def density(self, asked: object, *, label: object = None, confidence: float = 0.95) -> dict[str, list[float]]:
         """Kernel sums, densities and intervals at the points, as `scumble query` gives them."""
@@ -282,12 +296,20 @@ class Exhibit:
         return content.classifier(self.classifier, known)
 
 
-def _finite(value: object) -> Any:
+def confidence_in(asked: Mapping[str, Any]) -> float:
+    """The confidence that a question asks for."""
+    found = asked.get("confidence", 0.95)
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < 1:
+        raise parameter("confidence", "between 0 and 1", found, "0.95 is usual.")
+    return float(found)
+
+
+def finite(value: object) -> Any:
     """JSON has no infinities: they become None."""
     if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
+        return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
+        return [finite(inner) for inner in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
@@ -308,20 +330,3 @@ def _shown(found: object) -> Release | Bundle:
     if not isinstance(release, (Release, Bundle)):
         raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
     return release
-
-
-def read(path: str | os.PathLike[str]) -> Any:
-    """A release, a bundle or a fitted model, by what the file holds."""
-    container = files.read(path, expect=("release", "bundle", "model"))
-    if container.kind == "model":
-        try:
-            from scumble.learn import models
-        except ImportError:
-            raise ParameterError(
-                f"{os.fspath(path)!r} holds a fitted model, which needs scikit-learn. {LEARN}"
-            ) from None
-        return models.from_container(container)
-    try:
-        return (Release if container.kind == "release" else Bundle).from_container(container)
-    except ParameterError as problem:
-        raise CorruptFileError(f"Cannot read {os.fspath(path)!r}: {problem}") from problem

@@ -7,6 +7,7 @@ from typing import Any
 from scumble._version import __version__
 from scumble.explore import points
 from scumble.explore.exhibit import Exhibit
+from scumble.explore.tableexhibit import TableExhibit
 
 _TYPES: dict[str, dict[str, Any]] = {
     "number": {"type": "number"},
@@ -14,12 +15,26 @@ _TYPES: dict[str, dict[str, Any]] = {
     "tokens": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
     "any": {},
 }
+_CONFIDENCE: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 
 
-def description(exhibit: Exhibit) -> dict[str, Any]:
+def description(exhibit: Exhibit | TableExhibit) -> dict[str, Any]:
     """What can be asked of this exhibit, with its own columns and classes."""
+    asked = _of_a_table(exhibit) if isinstance(exhibit, TableExhibit) else _of_points(exhibit)
+    info = {"get": _operation("info", "The facts on the privacy card.", {"type": "object"})}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": f"scumble: {exhibit.title}",
+            "version": __version__,
+            "description": "Questions to a private release. They cost no privacy, however many are asked.",
+        },
+        "paths": {"/api/info": info, **asked},
+    }
+
+
+def _of_points(exhibit: Exhibit) -> dict[str, Any]:
     paths: dict[str, Any] = {
-        "/api/info": {"get": _operation("info", "The facts on the privacy card.", {"type": "object"})},
         "/api/density": {
             "post": _operation("density", "Densities with intervals.", _numbers(), _question(exhibit, density=True))
         },
@@ -37,14 +52,24 @@ def description(exhibit: Exhibit) -> dict[str, Any]:
         paths["/api/predict"] = {
             "post": _operation("predict", "A class or a number for each point.", answer, _question(exhibit))
         }
+    return paths
+
+
+def _of_a_table(exhibit: TableExhibit) -> dict[str, Any]:
+    names = ("value", "low", "high", "standard_error")
+    answer = {
+        "type": "object",
+        "required": list(names),
+        "properties": {name: {"type": ["number", "null"]} for name in names},
+    }
+    where = {"type": "string", "description": "which records: age >= 65 and sex == 'Female'; left out, all of them"}
+    shared = {"where": where, "confidence": _CONFIDENCE}
+    numbers = [name for name, column in exhibit.release.schema.items() if column.kind in ("number", "boolean")]
+    count = {"type": "object", "properties": shared, "additionalProperties": False}
+    mean = {**count, "properties": {"column": {"type": "string", "enum": numbers}, **shared}, "required": ["column"]}
     return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": f"scumble: {exhibit.title}",
-            "version": __version__,
-            "description": "Questions to a private release. They cost no privacy, however many are asked.",
-        },
-        "paths": paths,
+        "/api/count": {"post": _operation("count", "How many records, with an interval.", answer, count)},
+        "/api/mean": {"post": _operation("mean", "The mean of a column, with an interval.", answer, mean)},
     }
 
 
@@ -98,13 +123,7 @@ def _question(exhibit: Exhibit, *, density: bool = False) -> dict[str, Any]:
     }
     required = ["points"]
     if density:
-        properties["confidence"] = {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "exclusiveMaximum": 1,
-            "default": 0.95,
-            "description": "of lower and upper, which bound kernel_sum",
-        }
+        properties["confidence"] = {**_CONFIDENCE, "description": "of lower and upper, which bound kernel_sum"}
         classes = [str(name) for name in exhibit.releases if name is not None]
         if classes:
             properties["class"] = {"type": "string", "enum": classes}

@@ -12,11 +12,19 @@ import html
 import json
 import os
 from importlib import resources
+from typing import Any, Protocol
 
-from scumble.explore.exhibit import Exhibit
 from scumble.machine.places import write_whole
 
-PARTS = ("page.html", "page.css", "engine.js", "page.js")
+
+class Shown(Protocol):
+    """What a page is made of."""
+
+    title: str
+    parts: tuple[str, str, str, str]
+
+    def content(self) -> tuple[dict[str, Any], str]:
+        """JSON, and the arrays as base64."""
 
 
 def part(name: str) -> str:
@@ -24,9 +32,9 @@ def part(name: str) -> str:
     return resources.files("scumble.explore").joinpath("page", name).read_text(encoding="utf-8")
 
 
-def page(exhibit: Exhibit) -> str:
+def page(exhibit: Shown) -> str:
     """The whole page."""
-    frame, style, engine, script = (part(name) for name in PARTS)
+    frame, style, engine, script = (part(name) for name in exhibit.parts)
     description, arrays = exhibit.content()
     slots = {
         "policy": policy(style, engine, script),
@@ -71,7 +79,7 @@ def data(value: object) -> str:
     )
 
 
-def export(exhibit: Exhibit, path: str | os.PathLike[str]) -> int:
+def export(exhibit: Shown, path: str | os.PathLike[str]) -> int:
     """Write the page to a file, which gets its name when it is complete; gives its size in bytes."""
     content = page(exhibit).encode("utf-8", "replace")
     name = os.fsdecode(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,10 +49,16 @@ class Arrays:
         """All arrays as text."""
         return base64.b64encode(b"".join(self._blocks)).decode("ascii")
 
+    def to_compressed(self) -> str:
+        """The same, compressed: for pages that must be small."""
+        return base64.b64encode(zlib.compress(b"".join(self._blocks), 9)).decode("ascii")
+
 
 def _stored(values: np.ndarray) -> tuple[str, np.ndarray]:
     if values.dtype == np.uint64:  # two halves of 32 bits, the low one first
         return "u4", values.astype("<u8").view("<u4")
+    if values.dtype == np.uint16:
+        return "u2", values.astype("<u2")
     if values.dtype.kind == "i":
         most = max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0))))
         kind = "i2" if most < 2**15 else "i4" if most < 2**31 else "f8"

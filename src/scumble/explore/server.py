@@ -14,6 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from scumble.errors import ParameterError, ScumbleError
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.openapi import description
 from scumble.explore.pages import page
+from scumble.explore.tableexhibit import TableExhibit
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MOST_BYTES = 8 << 20
@@ -54,7 +56,7 @@ class Server(ThreadingHTTPServer):
 
     Parameters
     ----------
-    exhibit : Exhibit
+    exhibit : Exhibit or TableExhibit
         What is shown.
     host, port : str or int
         Where to listen; port 0 takes a free one.
@@ -67,7 +69,9 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, exhibit: Exhibit, host: str = "127.0.0.1", port: int = 0, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self, exhibit: Exhibit | TableExhibit, host: str = "127.0.0.1", port: int = 0, names: Iterable[str] = ()
+    ) -> None:
         self.exhibit = exhibit
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._page: bytes | None = None
@@ -157,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answers to questions."""
-        self._answer({"/api/density": self._density, "/api/predict": self._predict})
+        self._answer({path: partial(self._ask, path) for path in self.server.exhibit.questions})
 
     # ---- what can be asked ----
 
@@ -170,16 +174,9 @@ class Handler(BaseHTTPRequestHandler):
     def _description(self) -> None:
         self._json(200, description(self.server.exhibit))
 
-    def _density(self) -> None:
-        question = self._question({"points", "class", "confidence"})
-        confidence = question.get("confidence", 0.95)
-        if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-            raise Refused(400, f"`confidence` must be between 0 and 1, got {confidence!r}. Hint: 0.95 is usual.")
-        found = self.server.exhibit.density(question.get("points"), label=question.get("class"), confidence=confidence)
-        self._json(200, found)
-
-    def _predict(self) -> None:
-        self._json(200, self.server.exhibit.predict(self._question({"points"}).get("points")))
+    def _ask(self, path: str) -> None:
+        known, answer = self.server.exhibit.questions[path]
+        self._json(200, answer(self._question(known)))
 
     # ---- asking and answering ----
 
@@ -209,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(403, f"Requests from pages of {origin!r} are not answered.")
 
     def _unknown(self, path: str) -> None:
-        gets, posts = ("/", "/api/info", "/openapi.json"), ("/api/density", "/api/predict")
+        gets, posts = ("/", "/api/info", "/openapi.json"), tuple(self.server.exhibit.questions)
         if path in (*gets, *posts):
             raise Refused(405, f"{path} is asked with {'GET' if path in gets else 'POST'}.")
         raise Refused(404, f"There is no {path[:80]!r}. Hint: /openapi.json lists what there is.")
@@ -235,7 +232,7 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError) as problem:
             raise Refused(400, f"The body is no JSON: {problem}.") from None
         if not isinstance(found, dict):
-            raise Refused(400, 'The body must be a JSON object, such as {"points": [[45, 50000]]}.')
+            raise Refused(400, "The body must be a JSON object. Hint: /openapi.json describes it.")
         unknown = sorted(set(found) - known)
         if unknown:
             raise Refused(400, f"{unknown[0]!r} is not known here. Known: {', '.join(sorted(known))}.")

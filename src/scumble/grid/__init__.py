@@ -7,6 +7,7 @@ and one FFT does that for all queries. No hashing error is left, and far less no
 The files::
 
     cells.py        the cells, and counting records in them
+    coarser.py      cells added up: from a fine grid to coarser ones
     field.py        queries: every counter, weighted by the kernel
     tables.py       the whole grid at once, by one FFT: for many queries
     direct.py       one query summed over the cells: for the first few
@@ -19,6 +20,6 @@ The files::
 from scumble.grid.cells import Grid
 from scumble.grid.field import Field
 from scumble.grid.profile import MAX_DIMENSIONS, supports
-from scumble.grid.shape import choose_shape
+from scumble.grid.shape import choose_shape, typical_density
 
-__all__ = ["MAX_DIMENSIONS", "Field", "Grid", "choose_shape", "supports"]
+__all__ = ["MAX_DIMENSIONS", "Field", "Grid", "choose_shape", "supports", "typical_density"]

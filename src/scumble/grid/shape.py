@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import ceil, log10, prod
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import roots_legendre
@@ -14,13 +15,15 @@ from scumble.grid.profile import Profile, lattice
 from scumble.kernels import Kernel
 
 # The error from the places inside the cells, as a share of f, is about CLUMPING[d] (1/k(step) − 1). Measured: 0.012
-# (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.001 (Gaussian) and 0.006 (colours)
-# for d = 3. Chosen near the upper end: cells too small cost less than cells too large.
-CLUMPING = (0.0, 0.08, 0.027, 0.009, 0.003)
+# (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.003 to 0.012 (Gaussian) for d = 2;
+# 0.001 (Gaussian) and 0.015 to 0.04 (colours) for d = 3. In the middle, on a logarithmic scale.
+CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
 NODES = (0, 64, 32, 20, 12)
+RARE = 0.08
+"""Queries of mean density ρ have a mean inverse density of about ρ^−RARE/ρ: some of them lie less densely. Measured."""
 
 
 def choose_shape(
@@ -35,13 +38,14 @@ def choose_shape(
     width: int,
     names: Sequence[str] | None = None,
     max_cells: int = 2**22,
+    density: float | None = None,
 ) -> tuple[tuple[int, ...], float]:
     """The best number of cells along each axis, and the mean relative error of a density to expect.
 
     Small cells know the places of the records, large ones gather less noise. The variance of the noise at a query is
     counter_sd² cells (mean k² − (mean k)²), means over the bounds; it falls with the volume of a cell. The error of the
-    places grows with the step. Both are taken relative to f = n E k(x, y), for records spread evenly over half of the
-    bounds along each axis. Steps are equal in units of the kernel's half-width. The data play no part.
+    places grows with the step. Both are taken relative to f = n `density`. Steps are equal in units of the kernel's
+    half-width. The data play no part.
 
     Parameters
     ----------
@@ -53,6 +57,8 @@ def choose_shape(
         Standard deviation of the noise on one counter, √2/ε for pure ε.
     max_cells : int
         The most that the grid may have.
+    density : float or None
+        Of a typical query. None: E k(x, y), for records spread evenly over half of the bounds along each axis.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> choose_shape(EuclideanKernel(5.0), [0, 0, 0], [255, 255, 255], n=240_000, counter_sd=1.5, width=3)[0]
@@ -64,23 +70,59 @@ def choose_shape(
         raise parameter("max_cells", "at least 1", max_cells)
     profile = Profile(kernel, width, names)
     lower, upper = checked_bounds(low, high, profile.dimensions)
-    lengths, d = upper - lower, profile.dimensions
-    typical, square, mean = _moments(profile, lengths)
-    shapes, steps = zip(*_candidates(profile, lower, upper, max_cells), strict=True)
+    shapes = list(_candidates(profile, lower, upper, max_cells))
+    if density is None:
+        density = _moments(profile, upper - lower)[0]
+    error = shape_errors(profile, lower, upper, shapes).relative(n, counter_sd, density)
+    best = int(np.argmin(error))
+    return shapes[best], float(error[best])
+
+
+def typical_density(
+    kernel: Kernel,
+    low: np.ndarray | Sequence[float],
+    high: np.ndarray | Sequence[float],
+    *,
+    width: int,
+    names: Sequence[str] | None = None,
+) -> float:
+    """E k(x, y) for records spread evenly over half of the bounds along each axis."""
+    profile = Profile(kernel, width, names)
+    lower, upper = checked_bounds(low, high, profile.dimensions)
+    return _moments(profile, upper - lower)[0]
+
+
+class Errors(NamedTuple):
+    """What is to be expected of some shapes: the noise of an answer, for counters of variance 1, and the places' error.
+
+    The latter is relative to the answer.
+    """
+
+    noise: np.ndarray
+    places: np.ndarray
+
+    def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
+        """The mean relative error of a density, for queries of this typical density."""
+        noise = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)
+        errors: np.ndarray = np.hypot(noise, self.places) * np.sqrt(2.0 / np.pi)
+        return errors
+
+
+def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Errors:
+    """What to expect of these numbers of cells."""
+    d = profile.dimensions
+    _, square, mean = _moments(profile, upper - lower)
+    bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
+    steps = [[aligned(*ends, cells)[1] for ends, cells in zip(bounds, shape, strict=True)] for shape in shapes]
     cells = np.array([prod(shape) for shape in shapes], np.float64)
-    noise = counter_sd * np.sqrt(cells * (square - mean**2) + 1.0) / (max(n, 1) * typical)
     with np.errstate(divide="ignore", over="ignore"):
         nearby = profile(np.array(steps)[:, None, :] * np.eye(d))  # the kernel one step away along each axis
         places = CLUMPING[d] * np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
-    error = np.hypot(noise, places)
-    best = int(np.argmin(error))
-    return shapes[best], float(error[best] * np.sqrt(2.0 / np.pi))
+    return Errors(np.sqrt(cells * (square - mean**2) + 1.0), places)
 
 
-def _candidates(
-    profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int
-) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Shapes and their steps, each once, from one cell to as many as are allowed."""
+def _candidates(profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int) -> Iterator[tuple[int, ...]]:
+    """Shapes, each once, from one cell to as many as are allowed."""
     longest = max(1.0, float(np.max((upper - lower) / profile.half_widths)))
     wishes = np.geomspace(2.0 * longest, 1e-4, 60 * ceil(log10(longest) + 4))
     bounds, before = list(zip(lower.tolist(), upper.tolist(), strict=True)), None
@@ -89,7 +131,7 @@ def _candidates(
         if prod(shape) > max_cells or prod(2 * cells + 8 for cells in shape) > MAX_PADDED:
             return
         if shape != before:
-            yield shape, tuple(aligned(*ends, cells)[1] for ends, cells in zip(bounds, shape, strict=True))
+            yield shape
         before = shape
 
 

@@ -20,6 +20,7 @@ What they share::
     base.py             what an estimator is, and how to write one
     estimators.py       the list of all of them
     reading.py          records and targets, as scumble's tables read them
+    levels.py           learning from the release of a table
     targets.py          labels and targets: what about them is public
     saving.py           fitted estimators written to files
     models.py           and read from them

@@ -23,8 +23,8 @@ How an estimator is written
     values, arrays, kernels, releases, bundles, and lists, tuples or dicts of these. Never a fact about the data that
     no release paid for.
 
-The parameters that all have in common, in order: `epsilon, delta, neighbors, kernel, rows, buckets, bounds, public,
-records_per_person, random_state`.
+The parameters that all have in common, in order: `epsilon, delta, rho, mu, neighbors, kernel, rows, buckets, bounds,
+public, records_per_person, random_state`.
 
 Two rules hold everywhere. Nothing is read from the data unless a release pays for it or the caller declares it public:
 where a fact is missing, `PrivacyError` says what to pass. And `random_state` is the public seed of the hash functions;
@@ -45,12 +45,15 @@ from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.loading import load
 from scumble.planning import DEFAULT_RECORDS, plan_within
+from scumble.planning.start import choose
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch, release_disjoint
+from scumble.spec import Spec
+from scumble.tabular.release import TableRelease
 
 try:
     from sklearn.base import (
@@ -66,6 +69,7 @@ try:
 except ImportError as problem:  # pragma: no cover
     raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
 
+from scumble.learn.levels import Levels, table_of
 from scumble.learn.reading import records, target, target_numbers
 
 __all__ = [
@@ -102,6 +106,9 @@ class PrivateEstimator(BaseEstimator):
     ----------
     epsilon, delta : float
         The whole privacy budget of one `fit`.
+    rho, mu : float or None
+        The budget in another currency, instead of ε, which is then not used: zero-concentrated or Gaussian differential
+        privacy.
     neighbors : {"add-remove", "replace"}
         "add-remove" hides whether a record is there; "replace" hides its content, and N is public.
     kernel : Kernel or None
@@ -122,6 +129,8 @@ class PrivateEstimator(BaseEstimator):
     """Fitted attributes that `save` writes."""
     _always_needs_bounds: ClassVar[bool] = False
     """Whether a kernel of the caller's own is not enough."""
+    _plans_later: ClassVar[bool] = False
+    """Whether rows that are left open are chosen at the release (:mod:`scumble.planning.later`)."""
 
     n_features_in_: int
     bounds_: Bounds | None
@@ -138,6 +147,8 @@ class PrivateEstimator(BaseEstimator):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -149,6 +160,8 @@ class PrivateEstimator(BaseEstimator):
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.rho = rho
+        self.mu = mu
         self.neighbors = neighbors
         self.kernel = kernel
         self.rows = rows
@@ -183,12 +196,15 @@ class PrivateEstimator(BaseEstimator):
         """One release of the records, for the whole budget."""
         budget = self.price()
         sketch = self._sketch(self._kernel(), X, budget)
-        paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
-        return release_disjoint([sketch.update(X)], budget, paid)[0]
+        paid = self._pay([sketch.price(budget)], account, counters=sketch.rows * sketch.buckets)
+        return release_disjoint([sketch.update(X)], budget, paid, refined=self._refines())[0]
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""
-        return Budget(self.epsilon, self.delta, self.neighbors, self.records_per_person)
+        # A classifier of kernels has no other currency: choosing among them costs pure ε.
+        rho, mu = getattr(self, "rho", None), getattr(self, "mu", None)
+        epsilon = self.epsilon if rho is None and mu is None else None
+        return Budget.of(epsilon, self.delta, self.neighbors, self.records_per_person, rho=rho, mu=mu)
 
     def _pay(self, claims: Sequence[PrivacyClaim], account: Account | None, *, counters: int) -> Prepaid:
         """Charge all that this fit will release, at once and before the first noise; sets `identity_`.
@@ -209,6 +225,11 @@ class PrivateEstimator(BaseEstimator):
         names = self._names()
         bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
+        if self._plans_later and size["rows"] is None:
+            about: dict[str, Any] = {"dimensions": d, "columns": None if names is None else tuple(names)}
+            chosen, planned = choose(kernel, **about, **size, bounds=bounds, budget=budget, n=self._public_count(X))
+            spec = Spec(kernel, **about, **chosen, seed=self._seed() if seed is None else seed)
+            return Sketch.from_spec(spec, planned=planned)
         if size["rows"] is None or size["buckets"] is None:
             chosen = plan_within(
                 budget,
@@ -289,6 +310,9 @@ class PrivateEstimator(BaseEstimator):
     def _read(self, X: object, *, clip: bool = False) -> np.ndarray:
         """Queries, validated against what was fitted. `clip` moves them into the public bounds."""
         check_is_fitted(self)
+        levels = self._levels()
+        if levels is not None:
+            return levels.read(X)
         X = records(self, X, reset=False)
         return np.clip(X, *self.bounds_) if clip and self.bounds_ is not None else X
 
@@ -301,6 +325,9 @@ class PrivateEstimator(BaseEstimator):
         `parameters` are the constructor's. Budget and kernel are the release's; `bounds` must be given where the
         estimator needs them and the release has none (hashed rows have none).
         """
+        table = table_of(release)
+        if table is not None:
+            return cls._from_table(table, **parameters)
         found = release_of(release)
         model = cls(
             **{
@@ -318,6 +345,38 @@ class PrivateEstimator(BaseEstimator):
         model.identity_ = found.identity
         model._learn()
         return model
+
+    # ---- from the release of a table ----
+
+    @classmethod
+    def _from_table(cls, release: TableRelease, target: str | None = None, **parameters: Any) -> Self:
+        """A fitted estimator from the release of a table; those that can be overwrite `_learn_table`."""
+        model = cls(**{**cls._promised(release.privacy), **parameters})
+        model.identity_, model.bounds_ = release.identity, None
+        model._learn_table(release, target)
+        levels = model._levels()
+        assert levels is not None
+        model.n_features_in_ = len(levels.names)
+        model.feature_names_in_ = np.array(levels.names, dtype=object)
+        return model
+
+    @staticmethod
+    def _promised(claim: PrivacyClaim) -> dict[str, Any]:
+        names = ("epsilon", "delta", "neighbors", "records_per_person")
+        return {name: getattr(claim, name) for name in names}
+
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        raise ParameterError(
+            f"{type(self).__name__} asks for densities near points, which the release of a table does not have. "
+            "Hint: PrivateKDEClassifier, PrivateLinearRegression and PrivateOutlierDetector learn from tables, and "
+            "release.sample(n) gives rows to anything else; build with a kernel to release a density."
+        )
+
+    def _levels(self) -> Levels | None:
+        """How records are read, where the release is that of a table."""
+        held = vars(self)
+        release = held["release_"] if "release_" in held else (held.get("releases_") or [None])[0]
+        return Levels(release, held.get("target_")) if isinstance(release, TableRelease) else None
 
     def _take(self, release: Release) -> None:
         """What `_begin` learns from the data, from a release."""
@@ -363,6 +422,8 @@ class PrivateEstimator(BaseEstimator):
         from scumble.show import pictures
 
         check_is_fitted(self)
+        if self._levels() is not None:
+            raise ParameterError("There is no picture of a model of a table. Hint: release.plot() draws its columns.")
         return pictures.draw(self, **options)
 
     def _repr_html_inner(self) -> str:

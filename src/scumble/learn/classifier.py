@@ -19,6 +19,7 @@ from scumble.learn import calibration
 from scumble.learn.base import ClassifierMixin, PrivateEstimator
 from scumble.learn.ferns import Ferns
 from scumble.learn.kernel_choice import choose_kernel
+from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -29,8 +30,10 @@ from scumble.release import Release
 from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch, release_disjoint
 from scumble.spec import Spec
+from scumble.tabular.release import TableRelease
 
 RULES = ("ferns", "ml", "map")
+TABLE_RULE = "levels"
 ROWS, GAUSSIAN_ROWS = 15, 30
 """Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
 BUCKETS, MOST_BUCKETS = 512, 4096
@@ -53,6 +56,9 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         the class with the largest density at the query, the paper's maximum likelihood.
     ``"map"``
         the same, times the class's prior: maximum a posteriori.
+
+    From the release of a table (`from_release`, with `target`) the rule is ``"levels"``: a weight for each level of a
+    column, see :mod:`scumble.learn.levels`. Records are then tables with these columns, categories and dates included.
 
     Without a `kernel`, each row looks at four columns together, drawn at random, each cut into fifths of its bounds
     (at ε = 1; into thirds at a tenth of that, where finer cells would drown). Plain columns suit ferns far
@@ -92,8 +98,12 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         The labels.
     priors_ : numpy.ndarray
         Their shares.
-    releases_ : list of Bundle
-        Releases by class, one bundle for each kernel.
+    releases_ : list of Bundle, or of TableRelease
+        Releases by class, one bundle for each kernel; or the one table.
+    weights_, intercepts_ : numpy.ndarray
+        From a table: a weight for each class and level.
+    target_ : str
+        From a table: the column that was learnt.
     calibration_ : Bundle or None
         The bundle of score histograms, or None.
     privacy_ : PrivacyClaim
@@ -109,9 +119,12 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     ([1.0, 1.0, 1.0], 1.0)
     """
 
-    _learnt = ("classes_", "priors_", "calibration_", "selection_epsilon_")
+    _learnt = ("classes_", "priors_", "calibration_", "selection_epsilon_", "target_", "weights_", "intercepts_")
     classes_: np.ndarray
-    releases_: list[Bundle]
+    releases_: list[Any]
+    target_: str
+    weights_: np.ndarray
+    intercepts_: np.ndarray
     calibration_: Bundle | None
     selection_epsilon_: str | None
 
@@ -206,6 +219,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         return Bundle(dict(zip(map(plain, self.classes_), releases, strict=True)))
 
     def _check_parameters(self) -> None:
+        if self.rule == TABLE_RULE:
+            raise parameter("rule", f"one of {', '.join(RULES)}", self.rule, "'levels' is for the release of a table.")
         if self.rule not in RULES:
             raise parameter("rule", f"one of {', '.join(RULES)}", self.rule)
         require_rule_for_unknown(self)
@@ -322,6 +337,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
 
     def _fit_of_scores(self) -> tuple[float, float]:
+        if self.rule == TABLE_RULE:
+            return 1.0, 0.0
         if "_platt" not in vars(self):
             self._ready()
         return self._platt
@@ -331,6 +348,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         return scores[:, 1] - scores[:, 0]
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
+        if self.rule == TABLE_RULE:  # X has the places of the levels
+            return np.asarray(self.weights_.T[X].sum(axis=1) + self.intercepts_)
         if "_platt" not in vars(self):  # read from a file
             self._ready()
         if self._ferns is not None:
@@ -348,10 +367,15 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> Self:
-        """A classifier from a bundle of releases (or the path of its file, or a list of them) alone.
+        """A classifier from a bundle of releases (or the path of its file, or a list of them) alone, or from a table.
 
-        The priors are those of the bundle's noisy counts unless given; scores are not calibrated.
+        The priors are those of the bundle's noisy counts unless given; scores are not calibrated. From a
+        :class:`~scumble.TableRelease`, `target` names the column to learn (unless the release has one): best a release
+        that was built with it. Missing and unforeseen words of it are no classes.
         """
+        table = None if isinstance(release, (list, tuple)) else table_of(release)
+        if table is not None:
+            return cls._from_table(table, **{"rule": TABLE_RULE, "calibration_share": 0.0, **parameters})
         bundles = [bundle_of(one) for one in (release if isinstance(release, (list, tuple)) else [release])]
         if not bundles or any(bundle.classes != bundles[0].classes for bundle in bundles):
             raise parameter("release", "one or more bundles of the same classes", release)
@@ -380,6 +404,19 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         model.calibration_ = model.selection_epsilon_ = None
         model._learn()
         return model
+
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        if self.rule != TABLE_RULE:
+            raise parameter("rule", f"{TABLE_RULE!r} for the release of a table", self.rule, "leave it out.")
+        self.target_ = target_of(release, target, type(self).__name__)
+        self.classes_, codes = classes_of(release, self.target_)
+        self.classes = self.classes_.tolist() if self.classes is None else self.classes
+        self.releases_ = [release]
+        self.calibration_ = self.selection_epsilon_ = None
+        levels = Levels(release, self.target_)
+        self.weights_, shifts, shares = logistic(levels, codes, self._seed())
+        self.priors_ = _priors(self.priors, shares)
+        self.intercepts_ = shifts + np.log(self.priors_ / shares)
 
     def _selection_claims(self) -> list[PrivacyClaim]:
         """What the choice of a kernel costs, if there was or will be one."""

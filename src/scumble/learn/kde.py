@@ -72,6 +72,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     """
 
     _learnt = ("bandwidths_",)
+    _plans_later = True
 
     def __init__(
         self,
@@ -81,6 +82,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         refine: bool = True,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -93,6 +96,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -128,8 +133,9 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         budget = self.price().split(len(kernels))[0]
         sketches = [self._sketch(kernel, X, budget) for kernel in kernels]
         counters = sum(sketch.rows * sketch.buckets for sketch in sketches)
-        paid = self._pay([budget.claim(sketch.rows) for sketch in sketches], account, counters=counters)
-        return [release_disjoint([sketch.update(X)], budget, paid)[0] for sketch in sketches]
+        paid = self._pay([sketch.price(budget) for sketch in sketches], account, counters=counters)
+        refined = self._refines()
+        return [release_disjoint([sketch.update(X)], budget, paid, refined=refined)[0] for sketch in sketches]
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> Self:

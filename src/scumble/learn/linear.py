@@ -79,6 +79,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         unknown: str = "error",
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -91,6 +93,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -118,7 +122,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         sketch = Sketch(
             kernel,
             self.n_features_in_ + 1,
-            rows=self.rows or (GAUSSIAN_ROWS if self.delta > 0.0 else LAPLACE_ROWS),
+            rows=self.rows or (GAUSSIAN_ROWS if not self.price().pure else LAPLACE_ROWS),
             buckets=self.buckets or 2**kernel.power,
             seed=self._seed(),
             design="orthogonal",

@@ -10,6 +10,7 @@ are written as an object with one key, their kind::
     {"@kernel": {...}}          a kernel
     {"@release": {...}}         a release: its metadata, and the name of its counters
     {"@bundle": {...}}          several releases, one per class
+    {"@table": {...}}           the release of a table: its metadata, and the names of its arrays
     {"@pairs": [[key, value]]}  a dict whose keys are not texts
 """
 
@@ -30,6 +31,7 @@ from scumble.learn.estimators import HOMES
 from scumble.learn.saving import ALWAYS, Estimator, contents
 from scumble.release import Release
 from scumble.spec import CHEAP, TIMES
+from scumble.tabular.release import TableRelease
 
 _ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples", "count_within", "keep_probability")
 
@@ -70,6 +72,9 @@ def _require_whole(model: Estimator) -> None:
     """Releases that are releases, as many columns as these can have, and bounds for each."""
     held = vars(model)
     releases = [*([held["release_"]] if "release_" in held else []), *held.get("releases_", [])]
+    if len(releases) == 1 and isinstance(releases[0], TableRelease):
+        _require_table(model)
+        return
     if not releases or not all(isinstance(release, Release | Bundle) for release in releases):
         raise ValueError("no release")
     specs = [release.spec for release in releases]
@@ -84,16 +89,31 @@ def _require_whole(model: Estimator) -> None:
         model.bounds_ = sides(held["bounds_"], held["n_features_in_"])
 
 
+def _require_table(model: Estimator) -> None:
+    """As many weights as there are levels, and the columns that the table has."""
+    held, levels = vars(model), model._levels()
+    if held.get("bounds_") is not None or held["n_features_in_"] != len(levels.names):
+        raise ValueError("columns")
+    if held["feature_names_in_"].tolist() != list(levels.names) or type(held.get("identity_", "")) is not str:
+        raise ValueError("names")
+    if "weights_" in held and held["weights_"].shape != (len(held["classes_"]), levels.size):
+        raise ValueError("weights")
+    if "coef_" in held and held["coef_"].shape != (levels.size,):
+        raise ValueError("weights")
+
+
 def _require_answers(model: Estimator) -> None:
     """One answer of each kind. Whoever can write a file can put anything into it: better refused now than later."""
     try:
         middle = np.zeros(model.n_features_in_) if model.bounds_ is None else np.mean(model.bounds_, axis=0)
+        levels = model._levels()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of columns without names
             for rows in (2, 3):  # what fits one number of records only is no answer
                 for name in _ANSWERS:
                     if hasattr(model, name):
-                        getattr(model, name)(np.tile(middle, (rows, 1)))
+                        asked = np.tile(middle, (rows, 1)) if levels is None else levels.example(rows)
+                        getattr(model, name)(asked)
             model.privacy_.to_dict()
             contents(model)
     except Exception as problem:
@@ -140,6 +160,11 @@ def _decode(value: object, container: files.Container) -> Any:
         counts = {"counts": container.arrays[content["counts"]]}
         return Release.from_container(
             files.Container("release", content["metadata"], counts, container.version, container.library)
+        )
+    if kind == "@table":
+        held = {name: container.arrays[place] for name, place in content["arrays"].items()}
+        return TableRelease.from_container(
+            files.Container("table", content["metadata"], held, container.version, container.library)
         )
     if kind == "@bundle":
         parts = {_decode(name, container): _decode(release, container) for name, release in content["parts"]}

@@ -86,6 +86,8 @@ class PrivateNeighbors(PrivateEstimator):
         radius: float | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -98,6 +100,8 @@ class PrivateNeighbors(PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -123,7 +127,7 @@ class PrivateNeighbors(PrivateEstimator):
         sketch = super()._sketch(kernel, X, budget, **options)
         if not sketch.spec.layout.hashed:
             return sketch
-        rows = self.rows or (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS)
+        rows = self.rows or (GAUSSIAN_ROWS if not self.price().pure else ROWS)
         return super()._sketch(kernel, X, budget, rows=rows, buckets=self.buckets or BUCKETS, **options)
 
     def _kernel(self) -> Kernel:

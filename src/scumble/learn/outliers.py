@@ -11,12 +11,17 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import quantiles
 from scumble.learn.base import OutlierMixin, PrivateEstimator
+from scumble.learn.levels import Levels, log_likelihoods
 from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.release import Release
 from scumble.sketch import release_disjoint
+from scumble.tabular.release import TableRelease
+
+DRAWN = 20_000
+"""Records drawn from a table's model, to find the threshold."""
 
 
 class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
@@ -41,6 +46,10 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     (:func:`scumble.learn.sample`) and their scores taken: a rough threshold, at no cost. On the same shapes rates were
     off by up to 0.06 in 5 columns, 0.08 in 8 and 0.2 or more in 16 and 25; for records uniform over their bounds, whose
     scores differ by little but noise, by 0.4 to 0.9.
+
+    *From the release of a table* the score is the logarithm of the density, as far as pairs of columns determine it
+    (:mod:`scumble.learn.levels`), and the threshold is found from records drawn from the model. On Adult at ε = 1,
+    rates of 0.01, 0.05 and 0.2 became 0.02, 0.06 and 0.21 with δ = 10⁻⁶, and up to 0.03, 0.09 and 0.26 with ε alone.
 
     **What is private.** The release, the threshold and whatever `predict` says about records of the analyst's own. If
     the curator publishes `predict(X)` for the private X itself, that reveals whether each record is an outlier: not
@@ -85,6 +94,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         threshold_share: float = 0.1,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -97,6 +108,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -156,9 +169,24 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         both = (self.release_, self.scores_)
         return overlapping(release.privacy for release in both if release is not None)
 
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        if target is not None:
+            raise parameter("target", "left out: outliers are of all columns", target)
+        self._check()
+        self.release_, self.scores_ = release, None  # type: ignore[assignment]
+        drawn = release._answers.model.draw(DRAWN, np.random.default_rng(self._seed()))
+        levels = Levels(release)
+        self.offset_ = float(np.quantile(log_likelihoods(levels, levels.grouped(drawn)), self.contamination))
+
     def score_samples(self, X: object) -> np.ndarray:
-        """How usual each record is: log(1 + kernel sum). Kernel sums that noise made negative keep their order."""
+        """How usual each record is: log(1 + kernel sum). Kernel sums that noise made negative keep their order.
+
+        Of a table, the logarithm of the density as far as pairs of columns determine it.
+        """
         X = self._read(X, clip=True)
+        levels = self._levels()
+        if levels is not None:
+            return log_likelihoods(levels, X)
         return _score(self.release_.kernel_sum(X))
 
     def decision_function(self, X: object) -> np.ndarray:

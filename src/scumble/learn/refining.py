@@ -10,7 +10,7 @@ import numpy as np
 
 from scumble.errors import parameter
 from scumble.learn.sampling import bounds_of
-from scumble.planning import MOST_REFINED_ROWS
+from scumble.planning.plans import LEAST_REFINED_ROWS, MOST_REFINED_ROWS
 from scumble.reading.answers import Answers
 from scumble.reading.layout import Estimate, Reader
 from scumble.reading.likeness import alike
@@ -23,7 +23,6 @@ COMPANIONS = 2000
 """Particles in each of the two companions: half as many cost a quarter of the gain, and half the time of a query."""
 SOME = 8
 """Every eighth of them is enough to see how far to trust them."""
-LEAST_ROWS = 64
 PAIRS = 1 << 20
 """Kernel values at a time: bounds the memory of queries."""
 
@@ -42,7 +41,7 @@ def refine(release: Release, bounds: Any = None) -> Release | Refined:
     other half, so none was fitted to the variance that it is to remove. How far it is trusted, a factor of its
     weights between 0 and 1, is the slope of the rows of its half on its own.
 
-    A query costs the kernel of some 4,000 points. Beyond 2,048 rows little of it is left, below 64 there is too
+    A query costs the kernel of some 4,000 points. Beyond 4,096 rows there are too few points to gain by, below 64 too
     little to learn from, a grid has none, and categories have no positions: such releases are returned as they are.
 
     Parameters
@@ -66,7 +65,7 @@ def refine(release: Release, bounds: Any = None) -> Release | Refined:
 
 
 def _worth(release: Release) -> bool:
-    hashed = release.spec.layout.hashed and LEAST_ROWS <= release.rows <= MOST_REFINED_ROWS
+    hashed = release.spec.layout.hashed and LEAST_REFINED_ROWS <= release.rows <= MOST_REFINED_ROWS
     return release.kernel.numeric and hashed and release.count >= 1.0
 
 

@@ -13,6 +13,7 @@ from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 from scumble.learn.base import PrivateEstimator, RegressorMixin, require_kernel
 from scumble.learn.erm import minimize
+from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
 from scumble.learn.moments import second_moments
 from scumble.learn.targets import require_target
 from scumble.privacy.account import Account
@@ -20,6 +21,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.release import Release
 from scumble.sketch import Sketch, release_disjoint
+from scumble.tabular.release import TableRelease
 
 METHODS = ("closed", "surrogate")
 MEAN_KERNEL, MEAN_SHARE = ColumnKernel(1.0 / 16.0, origin=0.0), Fraction(1, 5)
@@ -58,6 +60,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     unless there are very many records the answer is pulled to the mean of the target, for which a fifth of ε then buys
     a separate histogram, `release_of_target_`.
 
+    From the release of a table, ``from_release(release, target="hours")`` is least squares in the levels of all other
+    columns (:mod:`scumble.learn.levels`): `coef_` has one weight for each, and records are tables with these columns.
+
     The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
     needed.
 
@@ -91,7 +96,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
     (True, 1e-06)
     """
 
-    _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "release_of_target_")
+    _learnt = ("coef_", "intercept_", "penalty_", "target_bounds_", "release_of_target_", "target_")
     _always_needs_bounds = True
     coef_: np.ndarray
     intercept_: float
@@ -105,6 +110,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         method: str = "closed",
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -117,6 +124,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -146,7 +155,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         share = MEAN_SHARE if self.price().pure else Fraction(0)
         budget, mean_budget = self.price().share(1 - share, 1), self.price().share(share)
         many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
-        rows = self.rows or (many if self.delta > 0.0 else LAPLACE_ROWS)
+        rows = self.rows or (many if not self.price().pure else LAPLACE_ROWS)
         sketch = Sketch(
             kernel,
             self.n_features_in_ + 4,
@@ -201,12 +210,12 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
 
     def _anchor(self) -> float:
         """a, the length of the constant beside the columns: among many of them 1 would drown."""
-        return float(np.sqrt(max(ANCHOR[self.delta == 0.0] * self.n_features_in_, 1.0)))
+        return float(np.sqrt(max(ANCHOR[self.price().pure] * self.n_features_in_, 1.0)))
 
     def _learn(self) -> None:
         moments, error = second_moments(self.release_)
         q = self.n_features_in_
-        self.penalty_ = CAUTION[self.delta == 0.0] * error * np.sqrt(q)
+        self.penalty_ = CAUTION[self.price().pure] * error * np.sqrt(q)
         unit = np.append(np.ones(q), np.full(2, 1.0 / self._anchor()))
         moments = moments[: q + 2, : q + 2] * np.outer(unit, unit)
         errors = (error * unit[q], error * unit[q] ** 2)
@@ -261,9 +270,17 @@ class PrivateLinearRegression(RegressorMixin, PrivateEstimator):
         parts = [part for part in (self.release_of_target_, self.release_) if part is not None]
         return overlapping(part.privacy for part in parts)
 
+    def _learn_table(self, release: TableRelease, target: str | None) -> None:
+        self.target_ = target_of(release, target, type(self).__name__)
+        self.coef_, self.intercept_, self.target_bounds_ = least_squares(Levels(release, self.target_))
+        self.penalty_ = RIDGE * max(release._answers.total.value, 1.0)
+        self.release_of_target_, self.release_ = None, release  # type: ignore[assignment]
+
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""
         X = self._read(X, clip=True)
+        if self._levels() is not None:  # of a table: X has the places of the levels
+            return np.clip(self.coef_[X].sum(axis=1) + self.intercept_, *self.target_bounds_)
         return np.clip(X @ self.coef_ + self.intercept_, *self.target_bounds_)
 
     def __sklearn_tags__(self) -> Any:

@@ -12,6 +12,7 @@ from scumble.bundle import Bundle
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 from scumble.release import Release
+from scumble.tabular.release import TableRelease
 
 ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
 """Fitted attributes that every model's file holds, beside the estimator's own."""
@@ -23,6 +24,9 @@ class Estimator(Protocol):
     _learnt: ClassVar[tuple[str, ...]]
     bounds_: Any
     n_features_in_: int
+
+    def _levels(self) -> Any:
+        """How records are read, where the release is that of a table."""
 
     @property
     def privacy_(self) -> Any:
@@ -79,6 +83,9 @@ def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
         return {"@kernel": value.to_dict()}
     if isinstance(value, Release):
         return {"@release": {"metadata": value.metadata(), "counts": _keep(value.counts, arrays)}}
+    if isinstance(value, TableRelease):
+        metadata, held = value._contents()
+        return {"@table": {"metadata": metadata, "arrays": {name: _keep(held[name], arrays) for name in held}}}
     if isinstance(value, Bundle):
         parts = [[encode(name, arrays), encode(release, arrays)] for name, release in value.items()]
         return {"@bundle": {"parts": parts, "label": value.label, "extra": value.extra}}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,15 @@ class Loop:
 
     def __getattr__(self, name: str) -> Any:  # numba asks for `_numba_type_`
         return getattr(self._made or self._make(), name)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a call need not be compiled first: it was, in this process or, for all that is known, in another."""
+        made = self._made or self._make()
+        if made.signatures:
+            return True
+        kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
+        return os.path.exists(getattr(kept, "_index_path", ""))
 
     def __reduce__(self) -> str:  # another process finds it where it stands
         return self._function.__qualname__

@@ -6,6 +6,7 @@ Before the noise::
     account.py          where it is charged: a ledger, a dataset, a part
     sensitivity.py      how far one person can move a release
     calibration.py      from a budget to noise scales, and back to a claim (calibration.proof.md)
+    facts.py            two noisy facts before a release: what they cost, and what is left
 
 The noise::
 
@@ -18,6 +19,7 @@ The noise::
 What was promised::
 
     claim.py            what a release promises, as a value
+    odds.py             what ε means for one person
     composition.py      what several releases cost together
     gaussian.py         how private Gaussian noise is
     laplace.py          how private Laplace noise is, beyond its pure ε

@@ -15,7 +15,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
 from scumble.privacy.exact import Number, as_fraction, float_up
 from scumble.privacy.gaussian import zcdp_delta
-from scumble.privacy.sensitivity import unit_of
+from scumble.privacy.sensitivity import ONCE, Column, unit_of
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,18 @@ class Budget:
         """Whether no exception is allowed: δ = 0."""
         return as_fraction("delta", self.delta) == 0
 
-    def calibrate(self, rows: int, shares: Sequence[Number] | None = None) -> Calibration:
+    def calibrate(
+        self,
+        rows: int,
+        shares: Sequence[Number] | None = None,
+        *,
+        column: Column = ONCE,
+        mechanism: str | None = None,
+    ) -> Calibration:
         """The least noise with which a release of so many rows costs no more than this.
 
         `shares`, one positive number for each row, say how the rows divide it; without them, all get the same.
+        `column` is that of a stream, and `mechanism` its law of noise.
         """
         return calibrate(
             rows,
@@ -112,6 +120,8 @@ class Budget:
             records_per_person=self.records_per_person,
             count_share=self.count_share,
             shares=shares,
+            mechanism=mechanism,
+            column=column,
         )
 
     def claim(self, rows: int, shares: Sequence[Number] | None = None) -> PrivacyClaim:
@@ -130,7 +140,10 @@ class Budget:
             delta=as_fraction("delta", self.delta) * of_delta,
             count_share=self.count_share if count_share is None else count_share,
         )
-        return part if self.rho is None else part._in_rho(as_fraction("rho", self.rho) * of_epsilon)
+        if self.rho is None:
+            return part
+        rho = as_fraction("rho", self.rho) * of_epsilon
+        return part._in_rho(rho) if rho else replace(part, rho=rho)
 
     def split(self, parts: int) -> tuple[Budget, ...]:
         """So many equal parts, which add up to the whole."""

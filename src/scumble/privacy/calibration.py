@@ -21,7 +21,7 @@ from scumble.privacy.gaussian import analytic_gaussian_sigma
 from scumble.privacy.laws import GAUSSIAN, LAWS, quietest
 from scumble.privacy.laws.law import Law, Shared, Size, require_scales
 from scumble.privacy.noise import Integers
-from scumble.privacy.sensitivity import NEIGHBORS, Moves, sides_of, unit_of
+from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, sides_of, unit_of
 
 __all__ = ["DEFAULT_COUNT_SHARE", "Calibration", "analytic_gaussian_sigma", "calibrate"]
 
@@ -107,11 +107,13 @@ def calibrate(
     count_share: Number = DEFAULT_COUNT_SHARE,
     shares: Sequence[Number] | None = None,
     mechanism: str | None = None,
+    column: Column = ONCE,
 ) -> Calibration:
     """The least noise that makes a release of `rows` rows and the count (epsilon, delta)-private.
 
     `rho` may stand instead of ε: Gaussian noise of just that ρ, whose ε is claimed at `delta` (1e-6 if that is 0).
     `mechanism` names the law of noise; without it, the quieter one for so many rows is taken.
+    `column` says what a record does to the numbers that a stream publishes of one counter (:mod:`scumble.continual`).
 
     `shares`, one positive number for each row, say how the rows divide what the count leaves of the budget: with
     Laplace noise 1/scale is proportional to them, with Gaussian noise 1/scale². Without them, all rows get the same.
@@ -137,7 +139,7 @@ def calibrate(
     if sides_of(neighbors) == 2:
         share = Fraction(0)  # N is public: nothing to pay for
 
-    moves, parts = Moves(touched, neighbors, people), _shares(shares, touched)
+    moves, parts = Moves(touched, neighbors, people, column), _shares(shares, touched)
     if rho is not None:
         law: Law = GAUSSIAN
         concentrated = Fraction(_positive("rho", rho, "typical are 0.001 to 1."))
@@ -165,6 +167,7 @@ def calibrate(
         count_scale=None if count is None else float(count),
         exact_count_scale=None if count is None else str(count),
         exact_scales=tuple((rows, str(scale)) for rows, scale in scales.rows) or None,
+        column=None if column == ONCE else (column.touched, column.total, column.squared),
     )
     return Calibration(law.name, counters, count, claim)
 

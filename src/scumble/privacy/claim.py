@@ -16,7 +16,7 @@ from scumble.privacy.composition import MERGED
 from scumble.privacy.exact import as_fraction, float_down, float_up
 from scumble.privacy.laws import LAWS
 from scumble.privacy.laws.law import Law
-from scumble.privacy.sensitivity import NEIGHBORS, Moves, Scales, unit_of
+from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Scales, unit_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ class PrivacyClaim:
     there is no one `scale`. `rows` counters are touched by one record. A merged release keeps the claims it was
     made of in `parts`, and `added_up` says how they became one. If several custodians have made the
     noise together, `custodians` says how many and `dropouts` how many of them may be missing or may
-    not be trusted (`scumble.privacy.splitting`).
+    not be trusted (`scumble.privacy.splitting`). `column` is that of a stream: what a record does to all that is
+    published of one counter, over all periods (`scumble.privacy.sensitivity.Column`). The claim is then about all
+    releases of the stream together.
 
     >>> from scumble.privacy import calibrate
     >>> claim = calibrate(1000, epsilon=1).claim
@@ -64,6 +66,7 @@ class PrivacyClaim:
     custodians: int | None = None
     dropouts: int | None = None
     exact_scales: tuple[tuple[int, str], ...] | None = None
+    column: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
@@ -94,6 +97,13 @@ class PrivacyClaim:
                 raise parameter("exact_scales", f"those of {self.rows} rows, and not one for all", len(runs))
             if self.custodians is not None or self.scale is not None:
                 raise parameter("exact_scales", "instead of one scale, and not of shares of custodians", self.scale)
+        if self.column is not None:
+            column = Column(*self.column)
+            alone = self.mechanism == MERGED or self.exact_scales is not None or self.custodians is not None
+            if alone or column == ONCE or (self.law.pure and not column.plain):
+                raise parameter(
+                    "column", "that of a stream, with one scale, and of ones if the noise is Laplace", column
+                )
         if (self.custodians is None) != (self.dropouts is None):
             raise parameter("dropouts", "given together with `custodians`", self.dropouts)
         if self.custodians is not None and (
@@ -112,7 +122,8 @@ class PrivacyClaim:
     def moves(self) -> Moves:
         """How far one person moves the release."""
         assert self.rows is not None
-        return Moves(self.rows, self.neighbors, self.records_per_person)
+        column = ONCE if self.column is None else Column(*self.column)
+        return Moves(self.rows, self.neighbors, self.records_per_person, column)
 
     @property
     def scales(self) -> Scales:
@@ -175,6 +186,25 @@ class PrivacyClaim:
         """
         return composition.way(self) if self.mechanism == MERGED else ""
 
+    @property
+    def by_facts(self) -> bool:
+        """Whether two noisy facts were published first, and by them what else (:mod:`scumble.privacy.facts`)."""
+        if self.combination != "overlapping" or len(self.parts) != 2:
+            return False
+        facts, rows = self.parts
+        choices = rows.parts or (rows,)
+        return facts.rows == 1 and all(
+            one.combination == "single" and one.exact_count_scale is None and facts.rho != one.rho for one in choices
+        )
+
+    @property
+    def noise(self) -> str:
+        """The law of the noise, or the laws; "merged" for several releases."""
+        if not self.by_facts:
+            return self.mechanism
+        rows = self.parts[1]
+        return " or ".join(dict.fromkeys(one.mechanism for one in rows.parts or (rows,)))
+
     def sentence(self) -> str:
         """What it means for one person, in one plain sentence."""
         who = "one record" if self.unit == "record" else f"one person's records (up to {self.records_per_person})"
@@ -190,7 +220,9 @@ class PrivacyClaim:
         delta = f", δ = {self.delta:.4g}" if self.delta else ""
         rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
-        if self.added_up in composition.HOW:
+        if self.by_facts:
+            kind = f"{self.noise}, after two noisy facts"
+        elif self.added_up in composition.HOW:
             kind += f", {composition.HOW[self.added_up]}"
         if self.custodians is not None:
             kind += f" from {self.custodians} custodians, any {self.custodians - (self.dropouts or 0)} of them enough"
@@ -206,6 +238,10 @@ class PrivacyClaim:
             del values["exact_scales"]  # as it was before rows had scales of their own
         else:
             values["exact_scales"] = [list(run) for run in self.exact_scales]
+        if self.column is None:
+            del values["column"]  # as it was before there were streams
+        else:
+            values["column"] = list(self.column)
         return values
 
     @classmethod
@@ -214,15 +250,15 @@ class PrivacyClaim:
         if not isinstance(values, Mapping):
             raise parameter("claim", "a mapping", type(values).__name__)
         names = set(_TYPES)
-        if set(values) | {"exact_scales"} != names:
+        if set(values) | {"exact_scales", "column"} != names:
             raise parameter("claim", f"given by exactly {sorted(names)}", ", ".join(sorted(map(str, values))))
-        values = {"exact_scales": None, **values}
+        values = {"exact_scales": None, "column": None, **values}
         for name, types in _TYPES.items():
             if isinstance(values[name], bool) or not isinstance(values[name], types):
                 raise parameter(f"claim[{name!r}]", f"of type {types}", values[name])
         floats = {name: float(values[name]) for name in _FLOATS if values[name] is not None}
         parts = tuple(cls.from_dict(part) for part in values["parts"])
-        claim = cls(**{**values, **floats, "parts": parts, "exact_scales": _stored_runs(values["exact_scales"])})
+        claim = cls(**{**values, **floats, "parts": parts, **_stored_lists(values)})
         claim._check()
         return claim
 
@@ -242,6 +278,13 @@ class PrivacyClaim:
         enough = self.rho is not None and self.rho >= float_up(law.rho(moves, scales))
         if not (enough and law.proves(moves, scales, self.epsilon, self.delta)):
             raise ParameterError("The claim promises more privacy than its noise scales give.")
+
+
+def _stored_lists(values: Mapping[str, Any]) -> dict[str, Any]:
+    column = values["column"]
+    if column is not None and (len(column) != 3 or not all(type(number) is int for number in column)):
+        raise parameter("claim['column']", "three whole numbers", type(column).__name__)
+    return {"exact_scales": _stored_runs(values["exact_scales"]), "column": None if column is None else tuple(column)}
 
 
 def _stored_runs(runs: Any) -> tuple[tuple[int, str], ...] | None:
@@ -281,5 +324,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "custodians": (int, type(None)),
     "dropouts": (int, type(None)),
     "exact_scales": (list, tuple, type(None)),
+    "column": (list, tuple, type(None)),
 }
 _FLOATS = ("epsilon", "delta", "rho", "scale", "count_scale")

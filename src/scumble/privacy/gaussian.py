@@ -37,7 +37,8 @@ class Shift:
     """What the worst neighbour does to a Gaussian release, and the noise that hides it.
 
     `cells` counters move; the sum of their squared moves is at most `squared` (L2²). The count, a
-    coordinate of its own, moves by `count` (0: not released). `unit` says that every move is ±1.
+    coordinate of its own, moves by `count` (0: not released). `unit` says that every move is ±1. In a stream the count
+    is several coordinates, and the sum of their squared moves is `count`² times `stretch`.
     """
 
     cells: int
@@ -45,11 +46,12 @@ class Shift:
     sigma: float
     count: int
     count_sigma: float
+    stretch: int = 1
 
     @property
     def unit(self) -> bool:
         """Whether every counter and the count move by 1 at most."""
-        return self.squared == self.cells and self.count <= 1
+        return self.squared == self.cells and self.count <= 1 and self.stretch == 1
 
     def rho(self) -> float:
         """zCDP of the release: Σ move²/(2σ²) (Canonne, Kamath & Steinke 2020, Theorem 4)."""
@@ -58,7 +60,7 @@ class Shift:
     def mu_squared(self, less: float = 0.0) -> float:
         """Squared distance of the two centres in units of noise whose variance lacks `less`."""
         total = self.squared / (self.sigma**2 - less)
-        return total + (self.count**2 / (self.count_sigma**2 - less) if self.count else 0.0)
+        return total + (self.count**2 * self.stretch / (self.count_sigma**2 - less) if self.count else 0.0)
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:

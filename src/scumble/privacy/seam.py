@@ -38,6 +38,9 @@ class Watcher(Protocol):
     def published(self, names: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
         """Numbers go out with the noise of those names; what comes back goes out in their place."""
 
+    def pinned(self, name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
+        """The noise of a block less that of its nodes goes out; what comes back goes out in its place."""
+
     def chosen(self, winner: int, scores: Sequence[int], scale: Fraction) -> int:
         """A noisy choice goes out; what comes back goes out in its place."""
 
@@ -90,6 +93,13 @@ def publish(counters: np.ndarray, count: int | None, *names: str) -> Published:
     """Exact numbers with the noise that is held under `names` (shares: of all that were added up), to be published."""
     if (watcher := _watcher()) is not None:
         return watcher.published(names, counters, count)
+    return counters, count
+
+
+def pin(name: str, nodes: Sequence[str], counters: np.ndarray, count: int | None) -> Published:
+    """The noise of a block of a stream less that of its nodes, all of them held and none used: to be published."""
+    if (watcher := _watcher()) is not None:
+        return watcher.pinned(name, nodes, counters, count)
     return counters, count
 
 

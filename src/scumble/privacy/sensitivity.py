@@ -8,15 +8,19 @@ One record adds one to one counter in each of R rows, and one to the count N.
 | replace      | 2R           | √(2R)        | public, exact  |
 
 A person with up to m records: m times as much. No bound on the data is needed.
+
+In a stream (:mod:`scumble.continual`) a record moves several published numbers for each of these, by the entries of a
+`Column`: L1 and L2 are multiplied by the column's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import groupby
 
+from scumble.errors import parameter
 from scumble.privacy.exact import float_down, sum_above
 
 NEIGHBORS = ("add-remove", "replace")
@@ -33,6 +37,33 @@ def unit_of(records_per_person: int) -> str:
 
 
 @dataclass(frozen=True)
+class Column:
+    """What a record of one period does to the numbers that a stream publishes of one counter, over all its periods.
+
+    Whole numbers: how many of them it moves, and the sums of the moves and of their squares; each the largest of any
+    period.
+    """
+
+    touched: int = 1
+    total: int = 1
+    squared: int = 1
+
+    def __post_init__(self) -> None:
+        sizes = 1 <= self.touched <= self.total <= self.squared < 1 << 128
+        if not sizes or self.total**2 > self.touched * self.squared:  # Cauchy and Schwarz
+            raise parameter("column", "three whole numbers: entries, their sum, and the sum of their squares", self)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every move is by one."""
+        return self.squared == self.touched
+
+
+ONCE = Column()
+"""A single release: each record is in it once."""
+
+
+@dataclass(frozen=True)
 class Moves:
     """The worst that a person with up to `people` records does to a release of `rows` rows.
 
@@ -42,6 +73,7 @@ class Moves:
     rows: int
     neighbors: str
     people: int
+    column: Column = ONCE
 
     @property
     def cells(self) -> int:
@@ -51,12 +83,27 @@ class Moves:
     @property
     def total(self) -> int:
         """L1 of all counters."""
-        return self.cells * self.people
+        return self.cells * self.people * self.column.total
+
+    @property
+    def touched(self) -> int:
+        """The most numbers that are moved, the count's aside."""
+        return self.cells * self.people * self.column.touched
 
     @property
     def squared(self) -> int:
         """L2² of all counters."""
-        return self.cells * self.people**2
+        return self.cells * self.people**2 * self.column.squared
+
+    @property
+    def count_total(self) -> int:
+        """L1 of the count."""
+        return self.people * self.column.total
+
+    @property
+    def count_squared(self) -> int:
+        """L2² of the count."""
+        return self.people**2 * self.column.squared
 
 
 Run = tuple[int, Fraction]
@@ -90,13 +137,13 @@ class Scales:
 
 def by_scale(moves: Moves, scales: Scales) -> list[tuple[Moves, Fraction]]:
     """The moves in the rows of each scale. A person moves every row, each by as much as its own bound allows."""
-    return [(Moves(rows, moves.neighbors, moves.people), scale) for rows, scale in scales.runs(moves.rows)]
+    return [(replace(moves, rows=rows), scale) for rows, scale in scales.runs(moves.rows)]
 
 
 def pure_cost(moves: Moves, scales: Scales) -> Fraction:
     """Σ move/scale: ε, where the noise of each coordinate hides a move by one with an ε of 1/scale."""
     counters = sum_above(Fraction(part.total) / scale for part, scale in by_scale(moves, scales))
-    return counters if scales.count is None else counters + Fraction(moves.people) / scales.count
+    return counters if scales.count is None else counters + Fraction(moves.count_total) / scales.count
 
 
 def concentrated_cost(moves: Moves, scales: Scales) -> Fraction:
@@ -106,4 +153,4 @@ def concentrated_cost(moves: Moves, scales: Scales) -> Fraction:
     εᵢ = move/scale, is εᵢ²/2-zCDP (Bun & Steinke 2016, Proposition 1.4), and these add up.
     """
     counters = sum_above(Fraction(part.squared) / (2 * scale**2) for part, scale in by_scale(moves, scales))
-    return counters if scales.count is None else counters + Fraction(moves.people**2) / (2 * scales.count**2)
+    return counters if scales.count is None else counters + Fraction(moves.count_squared) / (2 * scales.count**2)

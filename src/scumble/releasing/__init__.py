@@ -9,5 +9,7 @@ The files::
     share.py        one custodian's share of a release, and how shares are combined
     selection.py    the best of a public list, chosen privately
     steps.py        rows that are published one after the other, each with noise of its own
+    periods.py      a stream at the gate: noise for each node, once
+    planned.py      rows that are chosen after counting, by two noisy facts
     pledges.py      what a secret file says about the release that is being made of it (pledges.proof.md)
 """

@@ -104,11 +104,14 @@ class Secret:
         The public parameters.
     drops : bool
         Whether records may be left out because of what they say.
+    planned : bool
+        Whether a release publishes only as much of it as serves best (:mod:`scumble.releasing.planned`).
     """
 
-    def __init__(self, spec: Shape, *, drops: bool) -> None:
+    def __init__(self, spec: Shape, *, drops: bool, planned: bool = False) -> None:
         self.spec = spec
         self.drops = drops
+        self.planned = planned
         self.counts = np.zeros(spec.counters, np.int64)
         self.lineage = {str(uuid.uuid4())}
         """What it was made of: records that are in two secrets are released once."""
@@ -188,6 +191,11 @@ class Secret:
             if self.noise is not None or other.noise is not None:
                 raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
             self.spec.require_equal(other.spec)
+            if self.planned != other.planned:
+                raise MergeError(
+                    "Cannot merge: one sketch leaves open how many rows are published, the other has fixed it. "
+                    "Hint: build both with the same parameters."
+                )
             if not fits(self.counts, other.counts):
                 raise MergeError("Cannot merge: a counter could pass 2**62. Hint: is one of the parts damaged?")
             with self.changing("merge"):
@@ -203,6 +211,18 @@ class Secret:
         noise += self.counts
         return self.total
 
+    def narrow(self, spec: Shape, rows: int, groups: np.ndarray | None = None) -> None:
+        """Keep only the first rows, or the sums of groups of a grid's cells: fixed by public facts alone."""
+        touched = self.touched
+        with self.changing("release"):
+            before, self.counts = self.counts, np.zeros(spec.counters, np.int64)
+            if groups is None:
+                self.counts += before[:rows]
+            else:
+                np.add.at(self.counts[0], groups, before[0])
+            before.fill(0)
+            self.spec, self.planned, self.touched = spec, False, touched
+
     def give_up(self, why: str) -> None:
         """Wipe the exact counters."""
         self.closed = why
@@ -214,6 +234,8 @@ class Secret:
         self.require_open("save")
         drops = self.drops or may_lack_records()
         metadata = {"spec": self.spec.to_dict(), "lineage": sorted(self.lineage), "drops": drops}
+        if self.planned:
+            metadata["planned"] = True
         if self.noise is not None:
             metadata["noise_first"] = self.noise.to_dict()
         return metadata, {"counts": self.counts}
@@ -235,6 +257,7 @@ class Secret:
         self.touched = True
         self.lineage = {str(part) for part in lineage}
         self.drops |= container.metadata.get("drops") is not False  # a file that does not say may have
+        self.planned = container.metadata.get("planned") is True
         if "noise_first" in container.metadata:
             self.noise = NoiseFirst.from_dict(container.metadata["noise_first"], self.spec.rows)
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 from scumble.errors import ParameterError, parameter
 from scumble.schema import grammar, line
 from scumble.schema.column import Column, Part
-from scumble.schema.grammar import Atom, Not, Tree
+from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.schema import Schema
 
 MOST_TERMS = 256
@@ -90,17 +90,17 @@ class Condition:
         return found
 
 
-def condition(schema: Schema, where: str | Mapping[str, Any] | Condition | None) -> Condition:
+def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition | None) -> Condition:
     """A condition on the columns of a schema, in its one form.
 
     Parameters
     ----------
     schema : Schema
         The columns.
-    where : str, mapping, Condition or None
-        Text such as "age >= 65 and sex == 'Female'"; or a mapping from columns to what they must be: a value, a list of
-        values, a pair ``(low, high)`` with both bounds included (None for an open one), None for missing cells; or
-        None for all records.
+    where : str, mapping, Tree, Condition or None
+        Text such as "age >= 65 and sex == 'Female'", or the tree that it is read into; or a mapping from columns to
+        what they must be: a value, a list of values, a pair ``(low, high)`` with both bounds included (None for an open
+        one), None for missing cells; or None for all records.
 
     Returns
     -------
@@ -123,6 +123,8 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Condition | None)
         products: list[_Product] = [{}]
     elif isinstance(where, str):
         products = _products(schema, grammar.parse(where, schema.columns), True)
+    elif isinstance(where, Atom | Not | Untrue | Junction):
+        products = _products(schema, where, True)
     elif isinstance(where, Mapping):
         products = [_from_mapping(schema, where)]
     else:
@@ -153,8 +155,13 @@ def _products(schema: Schema, tree: Tree, wanted: bool) -> list[_Product]:
     neither: that is the logic of three values."""
     if isinstance(tree, Not):
         return _products(schema, tree.part, not wanted)
+    if isinstance(tree, Untrue):
+        true = _products(schema, tree.part, True)
+        return _rest(schema, [{}], true) if wanted else true
     if isinstance(tree, Atom):
         return [{tree.column: _atom(schema[tree.column], tree, wanted)}]
+    if not tree.parts:
+        return [{}] if tree.all is wanted else []
     parts = [_products(schema, part, wanted) for part in tree.parts]
     found = parts[0]
     for part in parts[1:]:
@@ -183,14 +190,19 @@ def _both(here: list[_Product], there: list[_Product]) -> list[_Product]:
 
 def _either(schema: Schema, here: list[_Product], there: list[_Product]) -> list[_Product]:
     """All of `here`, and what of `there` is not among it."""
-    found = list(here)
-    for product in there:
+    return _merged([*here, *_rest(schema, there, here)])
+
+
+def _rest(schema: Schema, products: list[_Product], taken: list[_Product]) -> list[_Product]:
+    """What of some products is in none of others."""
+    found = []
+    for product in products:
         pieces = [product]
-        for taken in here:
-            pieces = [piece for one in pieces for piece in _minus(schema, one, taken)]
+        for one in taken:
+            pieces = [rest for piece in pieces for rest in _minus(schema, piece, one)]
             _require_few(pieces)
         found += pieces
-    return _merged(found)
+    return found
 
 
 def _minus(schema: Schema, product: _Product, taken: _Product) -> list[_Product]:

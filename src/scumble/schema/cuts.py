@@ -113,6 +113,12 @@ class Cuts:
         return np.clip(np.floor(found).astype(np.int64), starts, ends - 1)
 
     @property
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest value of each cell."""
+        starts, ends = self._ends
+        return self.values(starts), self.values(ends - 1)
+
+    @property
     def means(self) -> np.ndarray:
         """The mean of each cell."""
         starts, ends = self._ends

@@ -66,14 +66,21 @@ class Not:
 
 
 @dataclass(frozen=True)
+class Untrue:
+    """Where the part is not true: false, or unknown because a cell is missing. SQL's ``is not true``."""
+
+    part: Tree
+
+
+@dataclass(frozen=True)
 class Junction:
-    """All of the parts, or any of them."""
+    """All of the parts, or any of them. All of none is true of every record, any of none of no record."""
 
     all: bool
     parts: tuple[Tree, ...]
 
 
-Tree: TypeAlias = Atom | Not | Junction
+Tree: TypeAlias = Atom | Not | Untrue | Junction
 
 
 @dataclass(frozen=True)

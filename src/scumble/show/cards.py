@@ -14,6 +14,7 @@ import numpy as np
 
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import Shown, ShownByClass, ShownTable
+from scumble.show.usefulness import words
 from scumble.show.wording import promise, protected
 
 WIDTH = 100
@@ -36,7 +37,10 @@ def facts(found: Shown | ShownByClass | ShownTable) -> dict[str, Any]:
         ]
         return out
     release: Any = found
+    span = getattr(release, "stream", None)
+    stream = {} if span is None else {"stream": {"identity": span.identity, "first": span.first, "last": span.last}}
     return {
+        **stream,
         "kind": "release",
         **_shared(release),
         "count": release.count,
@@ -55,7 +59,7 @@ def _shared(release: Shown) -> dict[str, Any]:
         "neighbors": claim.neighbors,
         "unit": claim.unit,
         "records_per_person": claim.records_per_person,
-        "mechanism": claim.mechanism,
+        "mechanism": claim.noise,
         "scale": claim.scale,
         "count_scale": claim.count_scale,
         "meaning": claim.sentence(),
@@ -121,12 +125,14 @@ def estimator_html(model: Any) -> str:
     releases = vars(model).get("releases_", [vars(model).get("release_")])
     files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
     spec = releases[0].spec
+    kernel = getattr(spec, "kernel", None)  # a table has none
+    size = _size(spec.to_dict()) if kernel is not None else f"{spec.rows:,} views of {len(spec.columns)} columns"
     rows = [
         ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
         ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
-        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_size(spec.to_dict())}"),
-        ("Kernel", _kernel_text(spec.kernel.to_dict())),
+        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {size}"),
+        *([("Kernel", _kernel_text(kernel.to_dict()))] if kernel is not None else []),
     ]
     if "classes_" in vars(model):
         rows.append(("Classes", ", ".join(map(str, model.classes_))))
@@ -146,6 +152,10 @@ def lines(found: Shown | ShownByClass | ShownTable) -> list[tuple[str, str]]:
         classes = ", ".join(map(str, data["classes"]))
         out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
     out.append(("Promise", promise(data["epsilon"], data["delta"])))
+    if "stream" in data:
+        first, last = data["stream"]["first"], data["stream"]["last"]
+        out.append(("", "all releases of its stream together, those to come included"))
+        out.append(("Periods", f"{first} to {last} of a stream: windows and single periods are differences of totals"))
     if data["mu"] is not None:
         out.append(("", f"in other currencies: ρ = {data['rho']:.4g}, μ = {data['mu']:.4g}"))
     equivalent = data["equivalent"]
@@ -165,7 +175,13 @@ def lines(found: Shown | ShownByClass | ShownTable) -> list[tuple[str, str]]:
         f"a kernel sum has a standard error of about {expected['kernel_sum']:,.3g} records; "
         f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar."
     )
-    return [*out, ("Queries", queries), ("Use", "Ask as often as you like: answers cost no further privacy.")]
+    worth = words(expected["noise"], expected["kernel_sum"], data["count"])
+    return [
+        *out,
+        ("Queries", queries),
+        ("Worth", f"{worth}."),
+        ("Use", "Ask as often as you like: answers cost no further privacy."),
+    ]
 
 
 def _is_table(found: Any) -> TypeGuard[ShownTable]:
@@ -175,8 +191,8 @@ def _is_table(found: Any) -> TypeGuard[ShownTable]:
 def _mechanism(data: dict[str, Any]) -> str:
     scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
     count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
-    law = LAWS.get(data["mechanism"])
-    noise = "several releases, merged" if law is None else law.title
+    laws = [LAWS[name] for name in data["mechanism"].split(" or ") if name in LAWS]
+    noise = " or ".join(law.title for law in laws) or "several releases, merged"
     return f"{noise}{scale}{count}; exact, from the system's entropy"
 
 
@@ -199,3 +215,8 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return "+".join(_value(inner) for inner in value)
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def noise_of(data: dict[str, Any]) -> float:
+    """The standard deviation of the noise in an answer, in records: of a card's facts."""
+    return float(data["noise"]["most"] if data["kind"] == "table" else data["expected_error"]["noise"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import ShownTable
+from scumble.show.usefulness import smallest_group
 from scumble.show.wording import promise, protected
 
 
@@ -60,5 +61,6 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ),
         ("Size", f"{data['views']:,} views, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
+        ("Worth", f"in a cross-table, groups of about {smallest_group(noise['most']):,.0f} records stand out."),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
     ]

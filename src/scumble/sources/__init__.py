@@ -20,8 +20,10 @@ The files, in the order in which a build meets them::
     parquet.py      Parquet
     arrow.py        Arrow files and streams, Feather
     jsonlines.py    JSON lines
+    excel.py        Excel workbooks
     text.py         text of any encoding as UTF-8
     database.py     SQLite and PostgreSQL
+    duckfile.py     DuckDB files
     memory.py       tables in memory
     onepass.py      one pass: read, count, keep checkpoints, report progress
     readahead.py    a thread that reads while another counts

@@ -21,7 +21,7 @@ from typing import Any
 from scumble.errors import ParameterError
 from scumble.sources.paths import kind_of
 
-JOURNALS = ("-journal", "-wal", "-shm")
+JOURNALS = ("-journal", "-wal", "-shm", ".wal")
 """What SQLite keeps beside a database."""
 
 
@@ -61,9 +61,9 @@ def require_file(flag: str, path: str) -> None:
 
 
 def database_file(source: str) -> str | None:
-    """The file of an SQLite address."""
+    """The file of an address of SQLite or DuckDB."""
     scheme, mark, rest = source.partition("://")
-    return rest[1:] if mark and scheme.lower() == "sqlite" and rest.startswith("/") else None
+    return rest[1:] if mark and scheme.lower() in ("sqlite", "duckdb") and rest.startswith("/") else None
 
 
 def _names(source: str) -> list[str]:

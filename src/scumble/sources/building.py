@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, overload
 
 from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import released
+from scumble.planning.later import Menu
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.schema import Schema
@@ -77,16 +78,16 @@ class Build:
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
             self.roles = {**roles, **dict.fromkeys(others, "category")}
             spec: Spec | TableSpec
-            price: tuple[int, list[Fraction] | None]
+            planned = False
             if schema is not None:
                 spec = self.views.spec()
-                price = claim_shares(spec, self.budget, self.size.n)
             else:
-                spec = self.size.spec(kernel, names, self.budget)  # type: ignore[arg-type]
-                price = spec.rows, None
+                # Noise that comes first goes to rows that will be published; and classes have a sketch each in memory.
+                later = not self.running.noise_first and self.groups.label is None
+                spec, planned = self.size.spec(kernel, names, self.budget, later=later)  # type: ignore[arg-type]
             self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
             if self.account is not None and not self.running.goes_on:
-                self.account.check(self.budget.claim(*price))
+                self.account.check(self._price(spec, planned))
             self.tally = Tally(
                 spec,
                 label=self.groups.label,
@@ -96,10 +97,18 @@ class Build:
                 noise=(self.budget, self.account) if self.running.noise_first else None,
                 **self.running.counting,
             )
+            for sketch in self.tally.sketches:
+                sketch.secret.planned = planned
             self.checkpoint = self._checkpoint(spec)
         except BaseException:
             self.source.close()
             raise
+
+    def _price(self, spec: Spec | TableSpec, planned: bool) -> PrivacyClaim:
+        """What the release will claim."""
+        if isinstance(spec, TableSpec):
+            return self.budget.claim(*claim_shares(spec, self.budget, self.size.n))
+        return Menu(spec, self.budget).price if planned else self.budget.claim(spec.rows)
 
     def _require_apart(self, source: object, ledger: object, reading: dict[str, Any]) -> None:
         """The checkpoint is written: it must be none of the files that are read."""
@@ -204,7 +213,9 @@ def build(
     rho, mu : float or None
         The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None
-        The size. None and "auto" let the plan choose, for the given budget.
+        The size. Where `rows` are left out, the most that could pay are counted (up to 8,192), and the release decides
+        from two noisy facts how many to publish. Fix them to count faster. With classes, or noise first, they are
+        planned beforehand, for `n` and the budget.
     n : int or None
         Roughly how many records there are, if that is public: it improves the plan.
     bounds : pair of float, pair of array-like or None

@@ -32,25 +32,15 @@ class DatabaseSource(Source):
     """A table or a query of a database, opened for reading only."""
 
     def __init__(self, uri: str, *, table: str | None = None, query: str | None = None) -> None:
-        if table is not None and query is not None:
-            raise ParameterError("Give `table` or `query`, not both.")
         self._sqlite = uri.lower().startswith("sqlite")
-        self._file = _sqlite_file(uri) if self._sqlite else None
+        self._file = database_file(uri) if self._sqlite else None
         self._name = os.path.basename(self._file) if self._file else (urlsplit(uri).path.strip("/") or "the database")
         self._before = self._seen() if self._file else None
         self._connection = self._connect(uri)
         try:
             tables = self._tables()
-            if table is None and query is None:
-                raise ParameterError(
-                    f"Give --table or --query (table=, query=): a database holds many tables. "
-                    f"{self._name} has: {', '.join(sorted(tables)) or 'none'}."
-                )
-            if table is not None and table not in tables:
-                raise DataError(f"There is no table {table!r} in {self._name}.{did_you_mean(table, sorted(tables))}")
-            inner = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {tables[table or '']}"
-            self._inner = f"({inner}\n) AS scumble_source"  # a new line: the query may end in a comment
-            self._about = self._name + (f", table {table}" if table is not None else ", the query")
+            self._inner, asked = table_or_query(self._name, tables, table, query)
+            self._about = self._name + asked
             self._identity = {"table": table, "query": query}
             self._types = {field.name: field for field in self._schema(f"SELECT * FROM {self._inner} LIMIT 0")}
         except BaseException:
@@ -90,7 +80,7 @@ class DatabaseSource(Source):
         found: dict[str, str] = {}
         with self._cursor(query) as cursor:
             for *schema, name in cursor.fetchall():
-                written = ".".join(_quoted(part) for part in (*schema, name))
+                written = ".".join(quoted(part) for part in (*schema, name))
                 found[".".join((*schema, name)) if schema and schema != ["public"] else name] = written
         return found
 
@@ -136,7 +126,7 @@ class DatabaseSource(Source):
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         if not self._sqlite:
             self._check_types(roles)
-        selected = ", ".join(f"{self._expression(name, role)} AS {_quoted(name)}" for name, role in roles.items())
+        selected = ", ".join(f"{self._expression(name, role)} AS {quoted(name)}" for name, role in roles.items())
         query = f"SELECT {selected} FROM {self._inner}"
         skip, row = start[1], start[1]
         if self._sqlite:
@@ -150,7 +140,7 @@ class DatabaseSource(Source):
                 yield Piece(pa.RecordBatch.from_arrays(batch.columns, names=list(roles)), (0, row), None)
 
     def _expression(self, name: str, role: str) -> str:
-        column = _quoted(name)
+        column = quoted(name)
         if not self._sqlite:
             kind = _postgres_type(self._types[name])
             if role == "number" and kind == "numeric":
@@ -217,15 +207,18 @@ class DatabaseSource(Source):
             self._connection.close()
 
 
-def _sqlite_file(uri: str) -> str:
-    path = uri.split("://", 1)[1]
+def database_file(uri: str) -> str:
+    """The file of an address such as sqlite:///people.db, which must be there."""
+    scheme, path = uri.split("://", 1)
     if not path.startswith("/"):
-        raise DataError("Write sqlite:///file.db for a file here, and sqlite:////folder/file.db for a full path.")
+        raise DataError(f"Write {scheme}:///file.db for a file here, and {scheme}:////folder/file.db for a full path.")
     path = path[1:]
     if not os.path.exists(path):
         if not path.startswith("/") and os.path.exists("/" + path):
-            raise DataError(f"There is no database {path!r} here. Did you mean sqlite:////{path} (four slashes)?")
-        raise DataError(f"There is no database {path!r}. Hint: check the path; sqlite:////… has four for a full path.")
+            raise DataError(f"There is no database {path!r} here. Did you mean {scheme}:////{path} (four slashes)?")
+        raise DataError(
+            f"There is no database {path!r}. Hint: check the path; {scheme}:////… has four for a full path."
+        )
     if os.path.isdir(path):
         raise DataError(f"{path!r} is a folder, not a database. Hint: name the file in it.")
     try:
@@ -234,6 +227,22 @@ def _sqlite_file(uri: str) -> str:
     except OSError as error:
         raise cannot_open(path, error) from None
     return path
+
+
+def table_or_query(name: str, tables: dict[str, str], table: str | None, query: str | None) -> tuple[str, str]:
+    """What is asked of a database: as the source of a query of ours, and in words."""
+    if table is not None and query is not None:
+        raise ParameterError("Give `table` or `query`, not both.")
+    if table is None and query is None:
+        raise ParameterError(
+            f"Give --table or --query (table=, query=): a database holds many tables. "
+            f"{name} has: {', '.join(sorted(tables)) or 'none'}."
+        )
+    if table is not None and table not in tables:
+        raise DataError(f"There is no table {table!r} in {name}.{did_you_mean(table, sorted(tables))}")
+    inner = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {tables[table or '']}"
+    # A new line: the query may end in a comment.
+    return f"({inner}\n) AS scumble_source", f", table {table}" if table is not None else ", the query"
 
 
 def _no_connection(uri: str, words: str) -> str:
@@ -252,5 +261,6 @@ def _postgres_type(field: pa.Field) -> str:
     return metadata.get(b"ADBC:postgresql:typname", b"").decode("ascii", "replace")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name, as SQL writes names."""
     return '"' + name.replace('"', '""') + '"'

@@ -12,6 +12,7 @@ import pyarrow as pa
 from scumble.errors import DataError, ParameterError
 from scumble.sources.arrow import Arrow
 from scumble.sources.delimited import Delimited
+from scumble.sources.excel import Excel
 from scumble.sources.formats import Format, Options, standard_input
 from scumble.sources.jsonlines import JsonLines
 from scumble.sources.parquet import Parquet
@@ -20,7 +21,13 @@ from scumble.sources.source import Piece, Position, Source, changed, did_you_mea
 from scumble.sources.text import require_encoding
 from scumble.tables.roles import Roles, converted
 
-READERS: dict[str, type[Format]] = {"csv": Delimited, "parquet": Parquet, "arrow": Arrow, "json": JsonLines}
+READERS: dict[str, type[Format]] = {
+    "csv": Delimited,
+    "parquet": Parquet,
+    "arrow": Arrow,
+    "json": JsonLines,
+    "excel": Excel,
+}
 
 _ENDS = 65_536
 """Bytes of a file's head and tail that go into its fingerprint."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scumble.errors import DataError, ParameterError
+from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
 from scumble.tables.cells import Column, describe, is_arrow, number, texts
 from scumble.tables.containers import is_of, take_apart
@@ -25,7 +25,7 @@ Named = dict[str, Column]
 
 
 class MemorySource(Source):
-    """An Arrow table, reader or batch, a pandas or polars frame, or an iterator of such."""
+    """An Arrow table, reader or batch, a pandas or polars frame, a DuckDB relation, an iterator of such."""
 
     def __init__(self, tables: object) -> None:
         self._tables = _tables(tables)
@@ -66,6 +66,8 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
         yield _named(tables.column_names, tables.columns)
     elif is_of(tables, "pandas", "DataFrame") or is_of(tables, "polars", "DataFrame"):
         yield _named(list(tables.columns), take_apart(tables).columns)
+    elif is_of(tables, "polars", "LazyFrame"):
+        yield from _collected(tables)
     elif hasattr(tables, "__arrow_c_stream__"):
         for batch in _streamed(tables):
             yield _named(batch.schema.names, batch.columns)
@@ -77,6 +79,25 @@ def _tables(tables: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
             f"The source must be a path, a database URI or a table with named columns, got {type(tables).__name__}. "
             "Hint: pass an Arrow table, a pandas or polars frame, or an iterator of such."
         )
+
+
+def _collected(frame: Any) -> Iterator[tuple[tuple[str, ...], Named]]:
+    """A lazy frame of polars, batch by batch; one without rows, if there is none."""
+    try:
+        empty = True
+        for batch in frame.collect_batches(chunk_size=BATCH_ROWS):
+            empty = False
+            yield from _tables(batch)
+        if empty:
+            yield from _tables(frame.limit(0).collect())
+    except AttributeError:
+        raise DataError(
+            "This version of polars gives no batches. Hint: pass frame.collect(), or a newer polars."
+        ) from None
+    except ScumbleError:
+        raise
+    except Exception:  # what another library has to say may quote cells
+        raise DataError("The LazyFrame cannot be computed. Hint: try frame.collect() by itself.") from None
 
 
 def _streamed(table: object) -> Iterator[pa.RecordBatch]:
@@ -105,11 +126,12 @@ def _batches(columns: Named, roles: Roles) -> Iterator[pa.RecordBatch]:
             raise DataError(f"There is no column {name!r} in one of the tables. Hint: all must have the same columns.")
     rows = len(next(iter(columns.values()), ()))
     for first in range(0, rows, BATCH_ROWS):
-        arrays = [_as_arrow(columns[name][first : first + BATCH_ROWS], role, name) for name, role in roles.items()]
+        arrays = [as_arrow(columns[name][first : first + BATCH_ROWS], role, name) for name, role in roles.items()]
         yield from pa.table(arrays, names=list(roles)).to_batches()
 
 
-def _as_arrow(column: Column, role: str, name: str) -> Any:
+def as_arrow(column: Column, role: str, name: str) -> Any:
+    """A column as Arrow's; cells of objects each read by itself, as the role asks."""
     if is_arrow(column):
         return column
     if column.dtype != object:

@@ -105,7 +105,10 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     hint = "correct them, or leave such rows out with --invalid drop (invalid='drop')"
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
     if whole:
-        hint = f"is {whole[0]!r} a column of text? Leave it out of --columns (columns=), or make it one of --categories"
+        hint = (
+            f"what is {whole[0]!r}? Text: name it in --categories. Dates: count days in a query, or build with a "
+            "--schema, which reads dates. Else leave it out of --columns (columns=)"
+        )
     return DataError(
         f"{source.place(position, batch.num_rows, first)}: {cells} missing, not a number or not finite: "
         f"{told}{_near(batch)}. Hint: {hint}."

@@ -39,13 +39,18 @@ def open_source(
 
     if len(paths) == 1 and is_database(paths[0]):
         return DatabaseSource(paths[0], table=table, query=query)
+    if len(paths) == 1 and paths[0].lower().startswith("duckdb://"):
+        from scumble.sources.duckfile import DuckSource
+
+        return DuckSource(paths[0], table=table, query=query)
     if table is not None or query is not None:
         raise ParameterError("`table` and `query` go with a database, such as sqlite:///file.db.")
     for path in paths:
         if "://" in path and not os.path.exists(path):
             raise ParameterError(
                 f"scumble does not read from {path.split('://')[0]}://. "
-                "Hint: local files, sqlite:///file.db and postgresql://host/name; pipe anything else into '-'."
+                "Hint: local files, sqlite:///file.db, duckdb:///file.duckdb and postgresql://host/name; pipe anything "
+                "else into '-'."
             )
     from scumble.sources.filesource import FileSource
 

@@ -26,10 +26,12 @@ EXTENSIONS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
-READS = "Hint: scumble reads CSV, Parquet, Arrow/Feather and JSON lines; name others with --format."
+READS = "Hint: scumble reads CSV, Parquet, Arrow/Feather, JSON lines and Excel; name others with --format."
 
 _PARTITION = re.compile(r"([^=/]+)=([^/]*)")
 _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -141,6 +143,11 @@ def format_of(head: bytes) -> str:
     """The format that a file's first bytes belong to."""
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):  # zip, and what Excel wrote before 2007
+        raise DataError(
+            "This is an archive, or an old Excel file, which scumble does not read. Hint: unpack it; save sheets as "
+            ".xlsx or as CSV."
+        )
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):

@@ -14,7 +14,8 @@ from scumble import checks
 from scumble.bundle import Label, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
-from scumble.planning import DEFAULT_RECORDS, Bounds, plan_within, rows_to_plan
+from scumble.planning import Bounds, rows_to_plan
+from scumble.planning.start import choose
 from scumble.privacy.budget import Budget
 from scumble.schema import Schema
 from scumble.sources.checkpoint import EVERY
@@ -47,30 +48,20 @@ class Size:
         checks.seed(self.seed)
         rows_to_plan(self.design, self.rows)
 
-    def spec(self, kernel: Kernel, columns: Sequence[str], budget: Budget) -> Spec:
-        """All public parameters of the sketch of these columns."""
-        planned = plan_within(
-            budget,
-            DEFAULT_RECORDS if self.n is None else self.n,
-            len(columns),
-            kernel,
-            bounds=self.bounds,
-            columns=columns,
-            design=self.design,
-            rows=rows_to_plan(self.design, self.rows),
-            buckets=self.buckets,
-        )
-        return Spec(
-            kernel=kernel,
-            dimensions=len(columns),
-            columns=tuple(columns),
-            rows=planned.rows,
-            buckets=planned.buckets,
-            seed=self.seed,
-            design=planned.design,
-            bounds=planned.bounds,
-            shape=planned.shape,
-        )
+    def spec(self, kernel: Kernel, columns: Sequence[str], budget: Budget, *, later: bool = False) -> tuple[Spec, bool]:
+        """All public parameters of the sketch of these columns, and whether its release decides how much is published.
+
+        With `later` it does, where the size is left open.
+        """
+        about: dict[str, Any] = {"columns": tuple(columns), "dimensions": len(columns)}
+        size: dict[str, Any] = {
+            "rows": self.rows,
+            "buckets": self.buckets,
+            "design": self.design,
+            "bounds": self.bounds,
+        }
+        fields, planned = choose(kernel, **about, **size, budget=budget, n=self.n, later=later)
+        return Spec(kernel=kernel, **about, seed=self.seed, **fields), planned
 
 
 @dataclass(frozen=True, kw_only=True)

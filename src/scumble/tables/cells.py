@@ -40,6 +40,10 @@ _KINDS = {
 }
 NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 """How text says a number: as in CSV files, without words for what is not finite."""
+DRESSED_NUMBER = r"^[+-]?[$€£¥]? ?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]*)? ?[$€£¥%]?$"
+"""A number as people write it: money, percent (12 % is 12), thousands apart. A comma is never a decimal point."""
+DRESS = r"[$€£¥%, ]"
+_DRESSED = re.compile(DRESSED_NUMBER[:-1] + r"\Z")
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 
 
@@ -177,8 +181,8 @@ def number_in(text: bytes | None) -> float:
     """The number that a canonical text says; NaN if it says none. A cell's number is the same, whichever container it
     came in: 5, ``Decimal("5.00")`` and " 5.0 " are 5, "true" is 1.
 
-    >>> [number_in(text) for text in (b"5", b" +2.5e1 ", b"TRUE", b"two", None)]
-    [5.0, 25.0, 1.0, nan, nan]
+    >>> [number_in(text) for text in (b"5", b" +2.5e1 ", b"TRUE", b"$1,234.50", b"12 %", b"1,2", b"two", None)]
+    [5.0, 25.0, 1.0, 1234.5, 12.0, nan, nan, nan]
     """
     if text is None:
         return np.nan
@@ -188,6 +192,8 @@ def number_in(text: bytes | None) -> float:
         return np.nan
     if NUMBER_TEXT.match(words):
         return float(words)
+    if _DRESSED.match(words):
+        return float(re.sub(DRESS, "", words))
     return {"true": 1.0, "false": 0.0}.get(words, np.nan)
 
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from scumble.errors import ParameterError
+from scumble.tables.cells import DRESS, DRESSED_NUMBER
 
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
@@ -47,10 +48,12 @@ def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
 def numbers_from_text(column: pa.Array) -> pa.Array:
     """Text cells as float64; what is no number becomes null, to be treated as the caller chose for bad cells.
 
-    >>> numbers_from_text(pa.array(["1.5", " +2 ", "true", "two", None])).to_pylist()
-    [1.5, 2.0, 1.0, None, None]
+    >>> numbers_from_text(pa.array(["1.5", " +2 ", "true", "$1,234.50", "12 %", "1,2", "two", None])).to_pylist()
+    [1.5, 2.0, 1.0, 1234.5, 12.0, None, None, None]
     """
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    dressed = pc.match_substring_regex(text, DRESSED_NUMBER)
+    text = pc.if_else(dressed, pc.replace_substring_regex(text, DRESS, ""), text)
     text = pc.replace_substring_regex(text, r"^\+", "")
     text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
     readable = pc.match_substring_regex(text, _NUMBER)

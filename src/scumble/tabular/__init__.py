@@ -12,5 +12,8 @@ The files::
     evidence.py     a release's counters as the model takes them
     answers.py      the model of each class, and how far its answers may be off
     drawing.py      synthetic rows that meet a condition
+    weighing.py     their weights, and both for DuckDB
+    rows.py         synthetic rows in pandas, polars and Arrow
+    faithfulness.py how faithful they are, by the release's own knowledge
     estimate.py     a number that is known up to noise
 """

@@ -59,6 +59,16 @@ class Answers:
         self._lock = threading.Lock()
 
     @property
+    def law(self) -> Law:
+        """The law of the noise."""
+        return self._law
+
+    @property
+    def place(self) -> int | None:
+        """Where the column stands whose classes have views of their own."""
+        return self._spec.place
+
+    @property
     def total(self) -> Estimate:
         """The number of records, by the sums of all views: an exact law, and no model."""
         return Estimate(

@@ -12,14 +12,17 @@ import numpy as np
 from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema import Schema, condition
+from scumble.tabular import rows
 from scumble.tabular.answers import Answers
-from scumble.tabular.drawing import drawn
+from scumble.tabular.drawing import batches
 from scumble.tabular.estimate import Estimate, deviations, interval
+from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.questions import (
     Floats,
     Part,
     Where,
     cells_of,
+    extremes_of,
     names_of,
     narrowed,
     parts,
@@ -27,6 +30,7 @@ from scumble.tabular.questions import (
     question,
     values_of,
 )
+from scumble.tabular.rows import Format
 from scumble.views.mixture import Condition
 
 if TYPE_CHECKING:
@@ -79,32 +83,39 @@ class Asking:
         return self._each(where, by, share)
 
     def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
-        """The sum of a column of numbers; missing cells count nothing. Values are taken to be the means of their cells.
+        """The sum of a column of numbers; missing cells count nothing.
 
-        The parameters are those of `count`.
+        Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
+        it is as wide as cells are, and no wider where each number has a cell of its own. The parameters are those of
+        `count`.
         """
         place, values = self._valued(column)
 
         def total(asked: Condition) -> Estimate:
-            found = self._answers.sum(asked, place, values)
-            return interval(found.value, found.variance, confidence)
+            found, records = self._answers.sum(asked, place, values), self._answers.total.value
+            below, above = self._within_cells(asked, place, column)
+            return interval(found.value, found.variance, confidence, below=records * below, above=records * above)
 
         return self._each(where, by, total)
 
     def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
-        Values are taken to be the means of their cells. The parameters are those of `count`. Where nobody seems to meet
-        the condition the mean is NaN, and the interval all that is possible.
+        Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
+        it is as wide as cells are, and no wider where each number has a cell of its own. The parameters are those of
+        `count`. Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
         """
         place, values = self._valued(column)
-        least, most = float(np.nanmin(values)), float(np.nanmax(values))
+        lowest, highest = extremes_of(self.schema[column])
+        least, most = float(np.nanmin(lowest)), float(np.nanmax(highest))
 
         def mean(asked: Condition) -> Estimate:
             found = self._answers.mean(asked, place, values)
             if math.isnan(found.value):
                 return Estimate(math.nan, least, most, math.inf)
-            return interval(found.value, found.variance, confidence, least, most)
+            known = self._answers.model.share(narrowed(asked, place, np.isfinite(values).astype(float)))
+            below, above = (side / known for side in self._within_cells(asked, place, column))
+            return interval(found.value, found.variance, confidence, least, most, below=below, above=above)
 
         return self._each(where, by, mean)
 
@@ -118,6 +129,8 @@ class Asking:
         confidence: float = 0.95,
     ) -> Any:
         """The value below which a share `q` of the records lies: of numbers as they are, of dates in their own terms.
+
+        Where in its cell a value lies is not known, so that intervals are made of whole cells.
 
         Parameters
         ----------
@@ -187,8 +200,12 @@ class Asking:
 
     # ---- rows ----
 
-    def sample(self, n: int, random_state: Any = None, *, where: Where = None) -> DataFrame:
+    def sample(self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas") -> Any:
         """Synthetic records, with the table's own columns, types and levels.
+
+        Types follow from the schema alone: whole numbers are int64, words are categorical with all words of the
+        vocabulary, dates and times are datetime64[s]; where cells can be missing, whole numbers and booleans are of
+        pandas' own types with gaps, Int64 and boolean.
 
         Parameters
         ----------
@@ -198,17 +215,31 @@ class Asking:
             For the same ones again.
         where : str, mapping or None
             Only records that meet a condition.
+        format : {"pandas", "polars", "arrow"}
+            What to hold them in.
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
             The records.
         """
-        return self.sample_arrow(n, random_state, where=where).to_pandas(types_mapper=_whole_numbers)
+        rows.require(format)
+        return rows.held(rows.together(self.sample_batches(n, random_state, where=where)), self.schema, format)
 
-    def sample_arrow(self, n: int, random_state: Any = None, *, where: Where = None) -> Any:
-        """As `sample`, as an Arrow table: for Parquet, polars and other types."""
-        return drawn(self._answers.model, condition(self.schema, where), checks.whole("n", n, 0), random_state)
+    def sample_batches(self, n: int, random_state: Any = None, *, where: Where = None) -> Iterator[Any]:
+        """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
+        return batches(self._answers.model, condition(self.schema, where), checks.whole("n", n, 0), random_state)
+
+    def faithfulness(self) -> Faithfulness:
+        """How faithful synthetic records are, by the release's own knowledge; ``print`` says it in words.
+
+        Returns
+        -------
+        Faithfulness
+            For columns and pairs the total variation to expect, how well the model agrees with each published table,
+            and what was never measured.
+        """
+        return faithfulness(self._answers, self.schema)
 
     # ---- how ----
 
@@ -219,6 +250,13 @@ class Asking:
     def _valued(self, column: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
         return place, values_of(self.schema[column], column)
+
+    def _within_cells(self, asked: Condition, place: int, name: str) -> tuple[float, float]:
+        """How much lower, and higher, a column's sum over all records may be, for where in their cells values lie."""
+        table = np.maximum(self._answers.model.table([place], asked), 0.0)
+        values = self.schema[name].representative
+        lowest, highest = extremes_of(self.schema[name])
+        return float(table @ np.nan_to_num(values - lowest)), float(table @ np.nan_to_num(highest - values))
 
     def _quantile(self, asked: Condition, place: int, name: str, q: float, confidence: float) -> Estimate:
         """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
@@ -243,8 +281,8 @@ class Asking:
         under[cell] = part
         error = math.sqrt(self._answers.mean(asked, place, under).variance)
         reach = deviations(confidence) * error
-        spots = [reached(min(max(share, 0.0), 1.0)) for share in (q, q - reach, q + reach)]
-        value, low, high = _at(column, cuts, [spot for spot, _ in spots], [share for _, share in spots])
+        first, last = (reached(min(max(share, 0.0), 1.0))[0] for share in (q - reach, q + reach))
+        value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
         width = deviations(confidence) * 2
         spread = (high - low) / width if column.kind == "number" else math.nan
         return Estimate(value, low, high, spread)
@@ -284,11 +322,3 @@ def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[A
     """Values of a column, each so far into a cell."""
     found = cuts.at(np.array(cells), np.array(shares))
     return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [float(x) for x in found]
-
-
-def _whole_numbers(kind: Any) -> Any:
-    """pandas has whole numbers with gaps, if it is asked for them."""
-    import pandas as pd
-    import pyarrow as pa
-
-    return pd.Int64Dtype() if pa.types.is_int64(kind) else pd.BooleanDtype() if pa.types.is_boolean(kind) else None

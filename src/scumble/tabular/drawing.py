@@ -6,6 +6,7 @@ are rejected. Where the cells of several products of the condition overlap, a ro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,20 @@ from scumble.views.mixture import Mixture
 
 TRIES = 1000
 """Rounds without a single row, after which there is none to be found."""
+BATCH = 2**16
+"""Rows at a time: any number of them is drawn in the memory of so many."""
 
 
-def drawn(model: Mixture, where: Condition, size: int, random_state: Any) -> pa.Table:
-    """So many records of the condition's schema, as an Arrow table."""
-    generator, schema = generator_of(random_state), where.schema
+def batches(model: Mixture, where: Condition, size: int, random_state: Any) -> Iterator[pa.Table]:
+    """So many records of the condition's schema, as Arrow tables of `BATCH` rows and a last one; at least one table."""
+    generator = generator_of(random_state)
+    yield _drawn(model, where, min(size, BATCH), generator)
+    for first in range(BATCH, size, BATCH):
+        yield _drawn(model, where, min(size - first, BATCH), generator)
+
+
+def _drawn(model: Mixture, where: Condition, size: int, generator: np.random.Generator) -> pa.Table:
+    schema = where.schema
     places = {name: j for j, name in enumerate(schema)}
     whole = [
         (1.0, {places[name]: (weights > 0).astype(float) for name, weights in term.items()}) for term in where.terms

@@ -42,13 +42,27 @@ class Estimate:
 
 
 def interval(
-    value: float, variance: float, confidence: float, least: float = -math.inf, most: float = math.inf
+    value: float,
+    variance: float,
+    confidence: float,
+    least: float = -math.inf,
+    most: float = math.inf,
+    *,
+    below: float = 0.0,
+    above: float = 0.0,
 ) -> Estimate:
-    """The estimate with its interval, cut to what is possible."""
-    error = math.sqrt(max(variance, 0.0))
-    reach = deviations(confidence) * error
-    low, high = (min(max(end, least), most) for end in (value - reach, value + reach))
-    return Estimate(min(max(value, least), most), low, high, error)
+    """The estimate with its interval, cut to what is possible.
+
+    Beside an error of known variance there may be one that is known by its bounds alone: the truth may be `below` lower
+    or `above` higher. Both bounds are added in full; in the standard error they count as if all between were alike.
+
+    >>> interval(10.0, 0.0, 0.95, below=1.0, above=2.0)
+    Estimate(value=10.0, low=9.0, high=12.0, standard_error=0.8660254037844386)
+    """
+    variance = max(variance, 0.0)
+    reach = deviations(confidence) * math.sqrt(variance)
+    low, high = (min(max(end, least), most) for end in (value - reach - below, value + reach + above))
+    return Estimate(min(max(value, least), most), low, high, math.sqrt(variance + (below + above) ** 2 / 12))
 
 
 def deviations(confidence: float) -> float:

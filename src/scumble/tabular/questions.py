@@ -97,6 +97,15 @@ def values_of(column: Column, name: str) -> Floats:
     return np.asarray(column.representative, float)
 
 
+def extremes_of(column: Column) -> tuple[Floats, Floats]:
+    """The least and the largest value that each level of a column of numbers can stand for, NaN where there is none."""
+    if not isinstance(column, Number):
+        return column.representative, column.representative
+    least, most = column.cuts.extremes
+    gap = [np.nan] * column.missing
+    return np.append(least, gap), np.append(most, gap)
+
+
 def cells_of(column: Column, name: str) -> Any:
     """How the cells of a line are cut."""
     if not column.ordered:

@@ -18,12 +18,13 @@ from scumble.tabular.answers import Answers
 from scumble.tabular.asking import Asking
 from scumble.tabular.evidence import Grouped
 from scumble.tabular.spec import TableSpec
+from scumble.tabular.weighing import Weighing
 
 if TYPE_CHECKING:
     from scumble.views.budgeting import Law
 
 
-class TableRelease(Asking):
+class TableRelease(Asking, Weighing):
     """A table, released: counts of its columns and of pairs of them, with noise; and all that follows from these.
 
     It is made by :meth:`TableSketch.release`, :func:`scumble.build` or :func:`scumble.load`. Whatever is computed from
@@ -83,6 +84,15 @@ class TableRelease(Asking):
         names = self.columns
         kept = [*range(self.spec.singles), *(self.spec.singles + k for k in self._measured)]
         return tuple(tuple(names[j] for j in self.spec.views[row]) for row in kept)
+
+    @property
+    def groups(self) -> dict[str, np.ndarray]:
+        """For each column the group of each of its levels: what pairs of columns tell apart."""
+        spec, found = self.spec, self._grouped.groups
+        return {
+            name: np.arange(column.size) if name == spec.target else found[j][spec.axes[j]]
+            for j, (name, column) in enumerate(self.schema.items())
+        }
 
     @property
     def _measured(self) -> list[int]:
@@ -197,6 +207,9 @@ class TableRelease(Asking):
             )
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a table's release: {problem}.") from problem
+
+    def __reduce__(self) -> Any:
+        return TableRelease.from_bytes, (self.to_bytes(),)
 
     # ---- to look at ----
 

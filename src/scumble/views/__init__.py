@@ -12,5 +12,6 @@ The files::
     estimates.py    a view's own cells and the model's answer, together
     rehearsal.py    how far answers are off, in worlds like this one
     intervals.py    answers with intervals
+    agreement.py    how far tables of the model are from measured and true ones
     drawing.py      chance for synthetic rows
 """

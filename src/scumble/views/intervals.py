@@ -85,24 +85,41 @@ class Reading:
                 self._coefficients = error_law(self.evidence, rehearsals, generator)
             self._rehearsals = rehearsals
 
+    @property
+    def rehearsals(self) -> list[Rehearsal]:
+        """Releases of synthetic tables like this one, whose truth is known."""
+        self.prepare()
+        return self._rehearsals
+
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         """How many records meet a condition, and the variance of that.
 
         Weights may be any numbers, of size one at most; then `alike` is the share of an ordinary condition that errs as
         much: the mean square of the weights.
         """
-        self.prepare()
         modelled = self.model.share(condition) * self.evidence.count
         share = modelled / self.evidence.count if alike is None else alike
+        rehearsed = self._rehearsed(condition)
+        variance = self._variance(condition, share, rehearsed) + self._unseen(condition, signed=alike is not None)
+        estimate = Estimate(modelled, variance)
+        own = inside(self.evidence, condition)
+        return estimate if own is None else self._both(own, estimate, condition, rehearsed[:, 0])
+
+    def rehearsed_variance(self, condition: Condition) -> float:
+        """The variance of the model's count, as rehearsals show it: without what no view shows."""
+        return self._variance(condition, self.model.share(condition), self._rehearsed(condition))
+
+    def _rehearsed(self, condition: Condition) -> Floats:
+        self.prepare()
+        return np.array([rehearsal.error(condition) for rehearsal in self._rehearsals])
+
+    def _variance(self, condition: Condition, share: float, rehearsed: Floats) -> float:
         smooth = smoothed(self._coefficients, share, conditions(condition))
-        rehearsed = np.array([rehearsal.error(condition) for rehearsal in self._rehearsals])
         mixed = (mean_square(rehearsed) + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
         if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
             variance += self.evidence.count * max(share * (1 - share), 0.0)
-        estimate = Estimate(modelled, variance + self._unseen(condition, signed=alike is not None))
-        own = inside(self.evidence, condition)
-        return estimate if own is None else self._both(own, estimate, condition, rehearsed[:, 0])
+        return variance
 
     def _unseen(self, condition: Condition, *, signed: bool) -> float:
         """The variance for what no view shows of pairs of conditions."""
@@ -163,16 +180,16 @@ def error_law(evidence: Evidence, rehearsals: Sequence[Rehearsal], generator: np
     rows = rehearsals[0].world.draw(2 * QUESTIONS, generator)
     for number in range(QUESTIONS):
         size = min(1 + number % MOST_CONDITIONS, len(evidence.columns))
-        condition = _random_condition(evidence, rows[2 * number : 2 * number + 2], size, generator)
+        condition = random_condition(evidence, rows[2 * number : 2 * number + 2], size, generator)
         share = rehearsals[0].world.share(condition)
-        features.append(_features(share, size))
+        features.append(law_inputs(share, size))
         squares.append(mean_square(np.array([rehearsal.error(condition) for rehearsal in rehearsals])))
     return gamma_regression(np.array(features), np.array(squares))
 
 
 def smoothed(coefficients: Floats, share: float, size: int) -> float:
     """The law's squared error of a question, in counts."""
-    return float(np.exp(_features(share, size) @ coefficients))
+    return float(np.exp(law_inputs(share, size) @ coefficients))
 
 
 def gamma_regression(features: Floats, values: Floats, steps: int = 50) -> Floats:
@@ -190,12 +207,13 @@ def conditions(condition: Condition) -> int:
     return max((len(product) for _, product in condition), default=0)
 
 
-def _features(share: float, size: int) -> Floats:
+def law_inputs(share: float, size: int) -> Floats:
+    """What the law is linear in: 1, log p, log² p and the number of conditions."""
     rarity = math.log(max(min(share, 1 - share), SMALL))
     return np.array([1.0, rarity, rarity**2, size])
 
 
-def _random_condition(
+def random_condition(
     evidence: Evidence, pair: npt.NDArray[np.int64], size: int, generator: np.random.Generator
 ) -> Condition:
     """Ranges between two records' cells, or one record's level."""

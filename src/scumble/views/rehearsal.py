@@ -11,7 +11,7 @@ a function of what is public, and the same each time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -131,8 +131,20 @@ def rehearse(
         return list(pool.map(once, range(times)))
 
 
+def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:
+    """The true cells of a rehearsal's table: all levels of a column alone, the groups of a pair."""
+    evidence = rehearsal.evidence
+    shape = tuple(evidence.sizes[j] if len(columns) > 1 else evidence.columns[j].levels for j in columns)
+    grouped = {j: evidence.groups[j].astype(np.int32)[rehearsal.rows[:, j]] for j in columns}
+    return _exact(View(columns, np.zeros(shape), 0.0), evidence, rehearsal.rows, grouped, rehearsal.world)
+
+
 def _exact(
-    view: View, evidence: Evidence, rows: Integers, grouped: Sequence[npt.NDArray[np.int32]], world: Mixture
+    view: View,
+    evidence: Evidence,
+    rows: Integers,
+    grouped: Sequence[npt.NDArray[np.int32]] | Mapping[int, npt.NDArray[np.int32]],
+    world: Mixture,
 ) -> Floats:
     """The view's cells of the synthetic table."""
     groups = [

@@ -7,6 +7,7 @@ import { RowsReader } from "./rows.js";
 import { studentQuantile } from "./special.js";
 import { READ, Table } from "./table.js";
 
+export { unpack } from "./unpack.js";
 export { READ, Table };
 
 // A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.explore.payload` writes them.
@@ -142,20 +143,6 @@ function rowsOf(release, hasher, arrays) {
 function gridOf(grid, arrays) {
   const names = ["total", "ones", "squares", "places", "sharp", "rough", "nearTable", "nearSharp", "nearSquare"];
   return new GridReader({ ...grid, ...Object.fromEntries(names.map((name) => [name, arrays[grid[name]]])) });
-}
-
-// The content as it lies in a page: JSON, and all arrays one after the other as base64.
-export function unpack(text, base64) {
-  const description = JSON.parse(text);
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  const kinds = { i2: Int16Array, i4: Int32Array, f8: Float64Array, u4: Uint32Array };
-  const arrays = {};
-  for (const [name, { kind, first, size }] of Object.entries(description.arrays)) {
-    arrays[name] = new kinds[kind](bytes.buffer, first, size);
-  }
-  return { description, arrays };
 }
 
 // One strip of a map, of densities or of classes.

@@ -2,7 +2,7 @@
 
 import { classesText, peakText } from "./captions.js";
 import * as pictures from "./pictures.js";
-import { paletteOf } from "./theme.js";
+import { paletteOf } from "./palette.js";
 
 export function chartsOf(exhibit, state, width) {
   const whole = Math.max(280, width);

@@ -2,6 +2,7 @@
 
 import { interpolateOrRd, interpolateYlGnBu } from "d3-scale-chromatic";
 import { interpolateRgbBasis } from "d3-interpolate";
+import { current } from "./theme.js";
 
 const deep = interpolateRgbBasis(["#101722", "#123a5c", "#126782", "#1fa187", "#a0da39", "#fdf6c9"]);
 const ember = interpolateRgbBasis(["#16140f", "#4d2a12", "#a04a16", "#e58a2b", "#fde8b5"]);
@@ -9,7 +10,7 @@ const ember = interpolateRgbBasis(["#16140f", "#4d2a12", "#a04a16", "#e58a2b", "
 // Okabe & Ito's colours, which people with any colour vision can tell apart.
 const CLASSES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c7a00", "#7a7a7a"];
 
-export const PALETTES = {
+const PALETTES = {
   light: {
     paper: "#ffffff",
     ink: "#1b2b34",
@@ -39,3 +40,5 @@ export const PALETTES = {
     classes: CLASSES,
   },
 };
+
+export const paletteOf = (state) => PALETTES[current(state)];

@@ -1,7 +1,5 @@
 // Light or dark: as the system has it, until the reader chooses.
 
-import { PALETTES } from "./palette.js";
-
 const KEY = "scumble-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
@@ -14,9 +12,7 @@ export function rememberedTheme() {
   }
 }
 
-const current = (state) => state.theme ?? (system.matches ? "dark" : "light");
-
-export const paletteOf = (state) => PALETTES[current(state)];
+export const current = (state) => state.theme ?? (system.matches ? "dark" : "light");
 
 export function toggleTheme(state) {
   const theme = current(state) === "dark" ? "light" : "dark";

@@ -1,7 +1,8 @@
 """The grey-box audit: every path that ends in a release, on neighbouring tables, with the noise played back.
 
 :mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
-``sketches.py``, ``steps.py``, ``tabular.py``, ``building.py``, ``estimators.py``, ``verbs.py`` and ``clusters.py``.
+``sketches.py``, ``steps.py``, ``planned.py``, ``tabular.py``, ``building.py``, ``streaming.py``, ``estimators.py``,
+``verbs.py`` and ``clusters.py``.
 ``neighbors.py`` makes synthetic tables, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that
 nobody has registered.
 
@@ -76,7 +77,17 @@ class Report:
 def all_paths() -> dict[str, Path]:
     """Every registered path that this machine can run."""
     # They register themselves.
-    from scumble.audit.greybox import building, clusters, estimators, sketches, steps, tabular, verbs  # noqa: F401
+    from scumble.audit.greybox import (  # noqa: F401
+        building,
+        clusters,
+        estimators,
+        planned,
+        sketches,
+        steps,
+        streaming,
+        tabular,
+        verbs,
+    )
 
     return PATHS
 

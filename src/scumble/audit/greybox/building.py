@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,25 @@ def _parquet(table: Table) -> bytes:
     return sink.getvalue()
 
 
+def _workbook(table: Table) -> bytes:
+    import openpyxl
+
+    book, sink = openpyxl.Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    names = ("x", "y", "z", *TEXTS)
+    sheet.append(names)
+    for record in table:
+        # A workbook has no cells for what is not finite, and a row without cells is none.
+        sheet.append(
+            [
+                repr(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
+                for cell in (record[name] for name in names)
+            ]
+        )
+    book.save(sink)
+    return sink.getvalue()
+
+
 BYTES: dict[str, Callable[[Table], bytes]] = {
     ".csv": csv,
     ".tsv": lambda table: csv(table, "\t"),
@@ -102,6 +122,8 @@ BYTES: dict[str, Callable[[Table], bytes]] = {
     ".jsonl": jsonlines,
     ".ndjson": jsonlines,
     ".json": jsonlines,
+    ".xlsx": _workbook,
+    ".xlsm": _workbook,
 }
 """How each kind of file is written; `coverage` asks for every extension that is read."""
 
@@ -167,6 +189,7 @@ def _add_memory() -> None:
         "an Arrow reader": lambda table: arrow(table).to_reader(3),
         "a pandas frame": pandas,
         "a polars frame": polars,
+        "a lazy polars frame": lambda table: polars(table).lazy(),
         "an iterator": lambda table: iter([arrow(table[:4]), arrow(table[4:])]),
     }
     for name, form in forms.items():
@@ -224,6 +247,27 @@ def _database(table: Table, folder: Path) -> Release:
 @path("build, a database's query", *FREE)
 def _query(table: Table, folder: Path) -> Release:
     return built(database_of(table, folder), query="SELECT x, y, thing FROM people WHERE z >= 0")
+
+
+@path("build, a DuckDB file", *TYPED, few=6)
+def _duckdb(table: Table, folder: Path) -> Release:
+    import duckdb
+
+    people = arrow(table)
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.register("given", people)
+        connection.execute("CREATE TABLE people AS SELECT * FROM given")
+    return built(f"duckdb:///{folder / 'people.duckdb'}", table="people")
+
+
+@path("build, a DuckDB relation", *TYPED, few=6)
+def _relation(table: Table, folder: Path) -> Release:
+    import duckdb
+
+    people = arrow(table)
+    with duckdb.connect() as connection:
+        connection.register("given", people)
+        return built(connection.sql("SELECT * FROM given"))
 
 
 @path("build, .jsonl, all columns", "floats", "keys", strict=True, forbidden=True)

@@ -52,6 +52,9 @@ READS_ONLY = {
     "scumble.Share.from_container": "reads a share",
     "scumble.TableRelease.from_bytes": "reads a released file",
     "scumble.TableRelease.from_container": "reads a released file",
+    "scumble.StreamRelease.total": "reads what a stream has published",
+    "scumble.StreamRelease.window": "reads what a stream has published",
+    "scumble.StreamRelease.period": "reads what a stream has published",
     "scumble.learn.refine": "asks a release more cleverly",
 }
 """Doors that open on what is public already."""
@@ -165,6 +168,8 @@ def _inner_doors() -> list[Callable[..., Any]]:
         scumble.Sketch.__init__,
         scumble.Sketch.start_with_noise,
         scumble.TableSketch.__init__,
+        scumble.Stream.__init__,
+        scumble.Stream.update,
         Size.__init__,
         Views.__init__,
         publish,

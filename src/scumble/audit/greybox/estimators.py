@@ -36,6 +36,8 @@ OTHER_KERNELS = [EuclideanKernel(2.0), ManhattanKernel(2.0)]
 
 VALUES: dict[str, Any] = {
     "delta": [1e-3],
+    "rho": [0.02],
+    "mu": [0.2],
     "neighbors": list(NEIGHBORS),
     "rows": [None],
     "buckets": [None],

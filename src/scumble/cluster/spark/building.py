@@ -54,6 +54,7 @@ def sketch(
     made = Sketch(kernel, columns=list(empty.column_names if columns is None else columns), **size, **options)
     made.update(empty)  # a column that is missing or of a wrong type shows here
     tally = Tally(made.spec, **options)
+    tally.sketches = [made.empty()]
     count(df, tally, progress=progress)
     counted: Sketch = tally.sketches[0]
     return counted

@@ -12,7 +12,6 @@ from scumble.cluster.spark.progress import Report, watched
 from scumble.cluster.spark.task import Order
 from scumble.cluster.spark.tree import Tree
 from scumble.errors import DataError
-from scumble.loading import sketch_of
 from scumble.sources.tally import Tally
 from scumble.tables import stable_hash
 
@@ -74,7 +73,7 @@ def _take(sums: wire.Sums, tally: Tally) -> None:
         raise DataError(f"Partition {int(said[:9])}: {said[9:]}")
     rows, dropped = sums.counters.get((wire.ABOUT, 0), (0, 0))
     for part, mine in enumerate(tally.sketches):
-        counted = sketch_of(mine.spec, **tally.options)
+        counted = mine.empty()
         sums.into(part, counted.contents()[1]["counts"])
         mine.merge(counted)
     tally.rows += int(rows)

@@ -67,7 +67,7 @@ def read(
 
 
 def _format(path: str) -> str:
-    if path == "-" or path.startswith(("sqlite:", "postgresql:", "postgres:")):
+    if path == "-" or path.startswith(("sqlite:", "duckdb:", "postgresql:", "postgres:")):
         raise ParameterError(
             f"Spark does not read {path.split(':')[0]!r}. Hint: give files that all its workers see, --table for a "
             "table of its catalogue, or leave out --engine spark."

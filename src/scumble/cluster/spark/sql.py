@@ -46,8 +46,8 @@ def register(
     are `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`; `columns` name the arguments in their
     order. A second kernel goes beside the first under another `prefix`.
     """
-    spec = replace(Sketch(kernel, columns=list(columns), **size, invalid=invalid).spec)
-    engine.aggregate(session, f"{prefix}_sketch", _sketching(spec, invalid))
+    made = Sketch(kernel, columns=list(columns), **size, invalid=invalid)
+    engine.aggregate(session, f"{prefix}_sketch", _sketching(replace(made.spec), invalid, made.planned))
     engine.aggregate(session, f"{prefix}_merge", _merging())
 
 
@@ -56,11 +56,11 @@ def sketch_from(data: bytes | bytearray, **options: Any) -> Sketch:
     return Sketch.from_container(files.from_bytes(bytes(data), expect="secret"), **options)
 
 
-def _sketching(spec: Spec, invalid: str) -> Callable[..., bytes]:
+def _sketching(spec: Spec, invalid: str, planned: bool) -> Callable[..., bytes]:
     names = list(spec.columns or ())
 
     def scumble_sketch(batches: Iterator[tuple[pa.Array, ...]]) -> bytes:
-        sketch = Sketch.from_spec(known(spec), invalid=invalid, threads=engine.task()[1])
+        sketch = Sketch.from_spec(known(spec), invalid=invalid, threads=engine.task()[1], planned=planned)
         for table in gathered(_named(columns, names) for columns in batches):
             _count(sketch, table)
         return _bytes(sketch)

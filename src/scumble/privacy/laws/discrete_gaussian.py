@@ -76,7 +76,7 @@ class DiscreteGaussian(Law):
     def scales_of_rho(self, moves: Moves, rho: Fraction, count_share: Fraction, shares: Shared = ()) -> Scales:
         """σ² = L2²/(2ρ (1 − c)) and σ_N² = m²/(2ρ c), rounded up: Σ move²/(2σ²) is ρ or a little less."""
         twice = 2 * rho
-        count = simplest_above(root_above(moves.people**2 / (twice * count_share))) if count_share else None
+        count = simplest_above(root_above(moves.count_squared / (twice * count_share))) if count_share else None
         if not shares:
             return Scales(simplest_above(root_above(moves.squared / (twice * (1 - count_share)))), count)
         a_row = replace(moves, rows=1).squared / (twice * (1 - count_share))
@@ -113,11 +113,12 @@ def shift(moves: Moves, scales: Scales) -> Shift:
     # As floats, rounded down; what the last bit may change is within the certificates' padding.
     sigma, count_sigma = scales.rounded_down()
     return Shift(
-        cells=moves.total,
+        cells=moves.touched,
         squared=moves.squared,
         sigma=sigma,
         count=0 if count_sigma is None else moves.people,
         count_sigma=math.inf if count_sigma is None else count_sigma,
+        stretch=moves.column.squared,
     )
 
 
@@ -130,7 +131,7 @@ def shifts(moves: Moves, scales: Scales) -> list[Shift]:
 @lru_cache(maxsize=256)
 def _certified_scales(moves: Moves, epsilon: float, delta: float, share: Fraction, shares: Shared) -> Scales:
     """σ for counters and count: analytic first, then as little larger as the certificate asks for."""
-    base = moves.people * analytic_gaussian_sigma(epsilon, delta)
+    base = moves.people * math.sqrt(moves.column.squared) * analytic_gaussian_sigma(epsilon, delta)
     per_counter = math.sqrt(moves.cells / (1 - share))
     per_count = 1 / math.sqrt(share) if share else None
 

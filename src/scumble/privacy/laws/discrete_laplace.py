@@ -21,7 +21,7 @@ from scumble.privacy.exact import dyadic_below, float_down, float_up, simplest_a
 from scumble.privacy.laplace import laplace_delta, unequal_delta
 from scumble.privacy.laws.law import Drawn, Floats, Law, Shared, Shares, Size
 from scumble.privacy.polya import laplace_share
-from scumble.privacy.sensitivity import Moves, Scales, by_scale, concentrated_cost, pure_cost
+from scumble.privacy.sensitivity import ONCE, Moves, Scales, by_scale, concentrated_cost, pure_cost
 
 
 class PolyaShares(Shares):
@@ -60,7 +60,7 @@ class DiscreteLaplace(Law):
 
     def scales(self, moves: Moves, epsilon: float, delta: float, count_share: Fraction, shares: Shared = ()) -> Scales:
         exact = Fraction(epsilon)
-        count = simplest_above(moves.people / (count_share * exact)) if count_share else None
+        count = simplest_above(moves.count_total / (count_share * exact)) if count_share else None
         if not shares:
             return Scales(simplest_above(moves.total / ((1 - count_share) * exact)), count)
         a_row = (1 - count_share) * exact / replace(moves, rows=1).total
@@ -70,12 +70,22 @@ class DiscreteLaplace(Law):
         return pure_cost(moves, scales)
 
     def rho(self, moves: Moves, scales: Scales) -> Fraction:
+        """Σ move²/(2 scale²); of a stream, ε²/2.
+
+        A stream's blocks tell something of noise to come, so whoever waits for a moment to add a record may choose one
+        at which losses add up badly. What ε bounds outcome by outcome holds then, too (continual.proof.md).
+        """
+        if moves.column != ONCE:
+            return self.epsilon(moves, scales) ** 2 / 2
         return concentrated_cost(moves, scales)
 
     def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
         """With rare events excluded, the typical loss counts, not the worst: `scumble.privacy.laplace`."""
         scale, count = scales.rounded_down()
         step, count_step = moves.people / scale, moves.people / count if count else 0.0
+        if moves.column != ONCE:  # one coin that tells all: see `rho`
+            whole = float_up(self.epsilon(moves, scales))
+            return least_epsilon(lambda epsilon: laplace_delta(epsilon, 1, whole, 0.0, delta), delta)
         if scales.rows:
             parts = by_scale(moves, scales)
             coins = np.array([part.cells for part, _ in parts] + [1], np.float64)

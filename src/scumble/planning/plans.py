@@ -1,23 +1,18 @@
-"""Choosing rows, buckets and design before the first record, from public facts alone.
+"""Plans: rows, buckets and design before the first record, from public facts alone, and the error to expect.
 
-The paper's Theorem 3 with the true noise: averaged over R rows, a kernel sum f has the variance
-
-    v(R) = (c² f² + f + n f/W) / R + V_noise(R) / R.
-
-c² f² is the hashing variance of a row (c f is at most f̃ = Σ √k), f that of single records, n f/W that of clumped
-collisions in the same bucket. Discrete Laplace noise has V/R = 2R/ε², so more rows hash better and drown sooner:
-there is a best R. Discrete Gaussian noise has V/R independent of R: there rows cost only space.
-
-Before the data is seen, nobody knows f. The plan assumes a query of density 0.1 (at power 1), typical of a record's
-surroundings at a sensible bandwidth; pass `density` if you know better. The optimum is flat: half or twice as many rows
-cost a quarter more error.
+More rows hash better; with pure ε they also have more noise: the noise on a mean of R rows has a variance of about
+2R/ε², and there is a best R. Discrete Gaussian noise has one that does not depend on R: there rows cost only space. How
+good each is depends on the density of a typical query (:mod:`scumble.reading.spread`). Before the data is seen nobody
+knows it. Where bounds are given, the plan takes records that fill half of them along each axis; else 0.1 at power 1.
+Pass `density` if you know better, or leave rows open: a sketch then decides at its release
+(:mod:`scumble.planning.later`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from math import log2, prod, sqrt
+from math import hypot, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,24 +21,26 @@ from scumble import checks, grid
 from scumble.design import DESIGNS
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import Kernel
+from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
-from scumble.reading.spread import hashes, row_spread, typical_density
+from scumble.privacy.odds import in_words
+from scumble.reading.spread import hashes, noise_error, row_error, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
 DEFAULT_RECORDS = 100_000
 MOST_COUNTERS = 2**22
-"""Counters of a planned sketch: a released file of 32 MiB. Pure ε rarely wants more than a third of that."""
+"""Counters of a planned sketch: 32 MiB. Pure ε rarely wants more than a third of that."""
 
 _FLAT = 1.02
 """Fewer rows are taken with pure ε if the error is nearly the same: the noise is known, the spread a guess."""
 
-_REFINED, _REFINED_ROWS = 0.4, 512
-"""What refining (`scumble.learn.refine`) leaves of c, and at how many rows: its error falls faster, like R^-3/4."""
-MOST_REFINED_ROWS = 2048
-"""Beyond this, the hashing variance that is left is not worth the time."""
+MOST_REFINED_ROWS = 4096
+"""Beyond this, refining (`scumble.learn.refine`) has too few particles to gain by."""
+LEAST_REFINED_ROWS = 64
+"""Below, there is too little to refine from."""
 _NANOSECONDS = 3.0
 """A hash and an increment on one core of a small server."""
 
@@ -52,9 +49,9 @@ _NANOSECONDS = 3.0
 class Plan:
     """What to build, and what to expect from it.
 
-    `relative_error` is the expected standard error of a density, relative to it, for a query of the assumed density;
-    `standard_error` the same in counts. `bytes` is the size of the released file, `seconds` the time to
-    count on one core.
+    `relative_error` is the mean of |error|/density to expect of queries like the records, `density` being the assumed
+    density of a typical one; `standard_error` is that one's standard error, in counts. `bytes` is the size of the
+    released file, `seconds` the time to count on one core.
     """
 
     n: int
@@ -70,12 +67,20 @@ class Plan:
     bytes: int
     seconds: float
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    density: float = 0.1
+    neighbors: str = "add-remove"
+    records_per_person: int = 1
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
         if self.design == "grid":
             return {"design": "grid", "buckets": self.shape, "bounds": self.bounds}
         return {"design": self.design, "rows": self.rows, "buckets": self.buckets}
+
+    def sentence(self) -> str:
+        """What its ε means for one person, in odds."""
+        who = {"neighbors": self.neighbors, "records_per_person": self.records_per_person}
+        return in_words(self.epsilon, self.delta, **who)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -89,6 +94,7 @@ def plan(
     delta: float = 0.0,
     kernel: Kernel | None = None,
     *,
+    error: float | str | None = None,
     rho: float | None = None,
     mu: float | None = None,
     neighbors: str = "add-remove",
@@ -103,21 +109,33 @@ def plan(
 ) -> Plan:
     """Rows, buckets and design for `n` records (roughly; a public number), and the error to expect.
 
-    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`.
+    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`. Or give `error`, the relative error
+    that is wanted (0.05 or "5%"): the plan then has the least ε with which that is to be expected.
     `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
     >>> chosen.rows >= 256 and chosen.relative_error < 0.05
     True
+    >>> plan(n=100_000, dimensions=8, error="2%", kernel=EuclideanKernel(1.0)).epsilon
+    0.24
     """
     if kernel is None:
         raise ParameterError(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
-    budget = Budget.of(epsilon, delta, neighbors, records_per_person, rho=rho, mu=mu)
-    options = {"columns": columns, "design": design, "rows": rows, "buckets": buckets, "refined": refined}
-    return plan_within(budget, n, dimensions, kernel, density=density, bounds=bounds, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"columns": columns, "design": design, "rows": rows, "buckets": buckets}
+    options |= {"density": density, "bounds": bounds, "refined": refined}
+
+    def make(wanted: float | None) -> Plan:
+        budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)
+        return plan_within(budget, n, dimensions, kernel, **options)
+
+    if error is None:
+        return make(epsilon)
+    if (epsilon, rho, mu) != (None, None, None):
+        raise ParameterError("Give a budget or `error`, the error that is wanted: the plan finds the other.")
+    return least(make, error)
 
 
 def plan_within(
@@ -143,17 +161,17 @@ def plan_within(
     require_dimensions(dimensions)
     if hashes(kernel) > MOST_HASHES:
         raise parameter("power", f"at most {MOST_HASHES:,} for all factors together", hashes(kernel))
-    if density is None:
-        density = typical_density(kernel)
-    if not 0.0 < density <= 1.0:
+    if density is not None and not 0.0 < density <= 1.0:
         raise parameter("density", "in (0, 1]", density)
-    sides = None if bounds is None else _plain(checks.sides(bounds, dimensions))
-    _require_design(design)
-    shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
-    hashed = _plan_rows(*shape, refined)
+    sides = None if bounds is None else plain_sides(checks.sides(bounds, dimensions))
+    require_design(design)
     reason = "no `bounds` are given" if sides is None else grid.supports(kernel, dimensions, columns)
     if design == "grid" and reason:
         raise parameter("design", "another than 'grid' here", design, f"A grid cannot serve: {reason}.")
+    if density is None:
+        density = typical_density(kernel) if reason or sides is None else _within(kernel, dimensions, sides, columns)
+    shape = (n, dimensions, budget, kernel, density, design, rows, buckets)
+    hashed = _plan_rows(*shape, refined)
     if design not in ("auto", "grid") or rows is not None or reason:
         return hashed
     assert sides is not None
@@ -169,14 +187,15 @@ def require_dimensions(dimensions: int) -> None:
         raise parameter("dimensions", f"from 1 to {MOST_DIMENSIONS:,}", dimensions)
 
 
-def _require_design(design: str) -> None:
+def require_design(design: str) -> None:
+    """Refuse a design that there is not."""
     if not isinstance(design, str) or design not in ("auto", "grid", *DESIGNS):
         raise parameter("design", f"one of auto, grid, {', '.join(DESIGNS)}", design)
 
 
 def rows_to_plan(design: str, rows: int | None) -> int | None:
     """The rows to ask a plan for, once the design is known: a grid has one, and leaves them out."""
-    _require_design(design)
+    require_design(design)
     if design != "grid":
         return rows
     if rows not in (None, 1):
@@ -184,63 +203,7 @@ def rows_to_plan(design: str, rows: int | None) -> int | None:
     return None
 
 
-def choose(
-    kernel: Kernel,
-    *,
-    dimensions: int,
-    columns: Sequence[str] | None,
-    rows: int | None,
-    buckets: int | tuple[int, ...] | None,
-    design: str,
-    bounds: Bounds,
-) -> dict[str, Any]:
-    """The fields of a sketch's spec that its caller left open, for 100,000 records and ε = 1.
-
-    `buckets` as a tuple are the cells of a grid along each axis.
-    """
-    rows = rows_to_plan(design, rows)
-    if isinstance(buckets, tuple):
-        return _given_grid(kernel, dimensions, columns, buckets, design, bounds)
-    chosen = plan(
-        DEFAULT_RECORDS,
-        dimensions,
-        1.0,
-        kernel=kernel,
-        bounds=bounds,
-        columns=columns,
-        design=design,
-        rows=rows,
-        buckets=buckets,
-    )
-    return {
-        "rows": chosen.rows,
-        "buckets": chosen.buckets,
-        "design": chosen.design,
-        "bounds": chosen.bounds,
-        "shape": chosen.shape,
-    }
-
-
-def _given_grid(
-    kernel: Kernel,
-    dimensions: int,
-    columns: Sequence[str] | None,
-    shape: tuple[int, ...],
-    design: str,
-    bounds: Bounds,
-) -> dict[str, Any]:
-    reason = "no `bounds` are given" if bounds is None else grid.supports(kernel, dimensions, columns)
-    if reason or design not in ("auto", "grid"):
-        raise parameter(
-            "buckets", "one number here", shape, f"Cells along each axis are for a grid: {reason or design}."
-        )
-    if len(shape) != len(kernel.which(dimensions, columns)):
-        raise parameter("buckets", "one number of cells for each column that the kernel reads", shape)
-    sides = _plain(checks.sides(bounds, dimensions))
-    return {"rows": 1, "buckets": prod(shape), "design": "grid", "bounds": sides, "shape": shape}
-
-
-def _plain(sides: checks.Sides) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def plain_sides(sides: checks.Sides) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Bounds as a spec holds them."""
     return tuple(sides[0].tolist()), tuple(sides[1].tolist())
 
@@ -257,55 +220,87 @@ def _plan_rows(
     refined: bool,
 ) -> Plan:
     if design in ("auto", "grid"):
-        design = _good_rows(kernel, dimensions)
-    f = density * n
+        design = good_rows(kernel, dimensions)
     if buckets is None:
-        buckets = _good_buckets(kernel, budget)
-    hashing = row_spread(kernel, design, buckets, n, f)
-
-    def variance(r: int) -> float:
-        left = (
-            _REFINED**2 * sqrt(_REFINED_ROWS / r) if refined and design == "sobol" and r <= MOST_REFINED_ROWS else 1.0
-        )
-        return (left * hashing + f + budget.calibrate(r).counter_variance) / r
-
-    if rows is None:
-        most = max(8, MOST_COUNTERS // buckets)
-        candidates = [2**k for k in range(3, int(log2(most)) + 1)]
-        if design != "sobol":  # Sobol points are even in powers of two, and less so in between
-            candidates += [3 * c // 2 for c in candidates[:-1]]
-        least = min(map(variance, candidates)) * (_FLAT**2 if budget.pure else 1.0)
-        rows = min(r for r in candidates if variance(r) <= least)
-    error = sqrt(variance(rows))
+        buckets = good_buckets(kernel)
+    errors = {
+        r: rows_error(kernel, design, r, buckets, density, n, noise_of(budget, r), refined)
+        for r in ladder(rows, design, buckets)
+    }
+    best = min(errors.values()) * (_FLAT if budget.pure else 1.0)
+    chosen = min(r for r, error in errors.items() if error <= best)
+    f = density * n
     return Plan(
         n=n,
         dimensions=dimensions,
         epsilon=float(budget.epsilon),
         delta=float(budget.delta),
         design=design,
-        rows=rows,
+        rows=chosen,
         buckets=buckets,
         shape=None,
-        relative_error=error / f,
-        standard_error=error,
-        bytes=8 * rows * buckets,
-        seconds=n * rows * hashes(kernel) * _NANOSECONDS * 1e-9,
+        relative_error=errors[chosen],
+        standard_error=hypot(sqrt((row_spread(kernel, design, buckets, n, f) + f) / chosen), noise_of(budget, chosen)),
+        bytes=8 * chosen * buckets,
+        seconds=n * chosen * hashes(kernel) * _NANOSECONDS * 1e-9,
+        density=density,
+        neighbors=budget.neighbors,
+        records_per_person=budget.records_per_person,
     )
 
 
-def _good_rows(kernel: Kernel, dimensions: int) -> str:
+def ladder(rows: int | None, design: str, buckets: int) -> list[int]:
+    """The numbers of rows that a plan looks at: one, if it is given."""
+    if rows is not None:
+        return [rows]
+    most = max(8, MOST_COUNTERS // buckets)
+    found = [2**k for k in range(3, int(log2(most)) + 1)]
+    # Sobol points are even in powers of two, and less so in between.
+    return found if design == "sobol" else sorted([*found, *(3 * r // 2 for r in found[:-1])])
+
+
+def noise_of(budget: Budget, rows: int) -> float:
+    """The standard deviation of the noise on the mean of so many rows."""
+    return sqrt(budget.calibrate(rows).counter_variance / rows)
+
+
+def rows_error(
+    kernel: Kernel, design: str, rows: int, buckets: int, density: float, n: float, noise: float, refined: bool
+) -> float:
+    """The relative error to expect of so many rows."""
+    hashing = row_error(kernel, design, buckets, density) / sqrt(rows)
+    if refined and design == "sobol" and LEAST_REFINED_ROWS <= rows <= MOST_REFINED_ROWS:
+        hashing *= _left(rows, density)
+    return hypot(hashing, noise_error(noise, density, n))
+
+
+def _left(rows: int, density: float) -> float:
+    """What refining leaves of the hashing error: measured from 0.1 (dense, many rows) to nearly all of it."""
+    return float(min(1.0, 0.25 * (0.1 / density * 512.0 / min(rows, 1024)) ** 0.25))
+
+
+def good_rows(kernel: Kernel, dimensions: int) -> str:
     """Sobol rows win in few dimensions, orthogonal Gaussian directions in many."""
     gaussian = all(factor.name in ("euclidean", "angular") for factor in kernel.factors)
     return "orthogonal" if gaussian and dimensions > 12 else "sobol"
 
 
-def _good_buckets(kernel: Kernel, budget: Budget) -> int:
-    """Enough that collisions are rare: all codes where they are few; half as many where rows are free."""
+def good_buckets(kernel: Kernel) -> int:
+    """Enough that collisions are rare; all codes where they are few."""
     radices = [factor.radix for factor in kernel.factors for _ in range(factor.power)]
     codes = np.prod([float(radix or np.inf) for radix in radices])
     if codes <= 4096:
         return int(codes)
-    return 1024 if budget.pure else 512
+    return 1024
+
+
+def _within(
+    kernel: Kernel, dimensions: int, sides: tuple[tuple[float, ...], tuple[float, ...]], columns: Sequence[str] | None
+) -> float:
+    """The density at a record among records that fill half of the bounds along each axis."""
+    which = kernel.which(dimensions, columns)
+    low, high = (np.array([side[i] for i in which]) for side in sides)
+    return min(1.0, grid.typical_density(kernel, low, high, width=dimensions, names=columns))
 
 
 def _plan_grid(
@@ -327,6 +322,7 @@ def _plan_grid(
         high,
         n=n,
         counter_sd=counter_sd,
+        density=density,
         width=dimensions,
         names=columns,
         **({} if buckets is None else {"max_cells": buckets}),
@@ -346,4 +342,7 @@ def _plan_grid(
         bytes=8 * cells,
         seconds=n * _NANOSECONDS * 1e-9,
         bounds=sides,
+        density=density,
+        neighbors=budget.neighbors,
+        records_per_person=budget.records_per_person,
     )

@@ -1,0 +1,115 @@
+"""``scumble sql``: the answer to a SELECT from the release of a table, with an interval beside each number."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+EXAMPLE = """
+scumble sql town.scumble "select mode, count(*) as n, avg(income) as income from town where age < 65 group by mode"
+scumble sql people=town.scumble "select count(*) from people" --json
+scumble sql town.scumble "select mode, count(*) from town group by mode" --csv
+"""
+NOTHING_PRIVATE = "reads a released file"
+_NAMED = re.compile(r"([^\W0-9]\w*)=(.+)", re.DOTALL)
+_MOST = 1_000_000
+"""Bytes of a file with a statement: more is none."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
+    from scumble.cli.arguments import json_flag
+
+    parser.add_argument(
+        "release",
+        nargs="+",
+        help="the release of a table; after FROM it is called as its file without the ending, or by name=file; '-' for "
+        "standard input, which is called stdin",
+    )
+    parser.add_argument("query", help="a SELECT; a file whose name ends in .sql; '-' for standard input")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default: 0.95)")
+    parser.add_argument("--csv", action="store_true", help="print CSV instead of a table for people")
+    json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
+    from scumble.cli.output import print_json, table_release
+    from scumble.errors import ParameterError
+    from scumble.relational import sql
+
+    if args.csv and args.json:
+        raise ParameterError("--csv and --json exclude each other.")
+    paths = _by_name(args.release)
+    if args.query == "-" and "-" in paths.values():
+        raise ParameterError("Standard input holds the release or the statement, not both.")
+    query = _statement(args.query)
+    releases: dict[str, Any] = {name: table_release(path) for name, path in paths.items()}
+    found = sql(query, releases, confidence=args.confidence)
+    if args.json:
+        print_json([{name: _plain(cell) for name, cell in row.items()} for row in found.to_dict("records")])
+    elif args.csv:
+        found.to_csv(sys.stdout, index=False, lineterminator="\n")
+    else:
+        print(_table([*found.columns], [[_shown(cell) for cell in row] for row in found.itertuples(index=False)]))
+
+
+def _by_name(words: list[str]) -> dict[str, str]:
+    """Releases by the names that they have in the statement."""
+    from scumble.errors import ParameterError
+
+    found: dict[str, str] = {}
+    for word in words:
+        named = _NAMED.fullmatch(word)
+        name, path = (named[1], named[2]) if named else ("stdin" if word == "-" else Path(word).stem, word)
+        if name in found:
+            raise ParameterError(f"Two releases are called {name!r}. Hint: name them, as in a={word}.")
+        found[name] = path
+    return found
+
+
+def _statement(text: str) -> str:
+    """The statement itself, or what the file says."""
+    from scumble.errors import MissingFileError, ParameterError
+
+    if text != "-" and not text.lower().endswith(".sql"):
+        return text
+    try:
+        if text == "-":
+            return sys.stdin.buffer.read(_MOST).decode()
+        with Path(text).open("rb") as file:
+            return file.read(_MOST).decode()
+    except FileNotFoundError:
+        raise MissingFileError(f"There is no file {text!r}. Hint: a statement stands in quotes.") from None
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"{text!r} cannot be read as a statement. Hint: it must be text in UTF-8.") from None
+
+
+def _is_null(cell: Any) -> bool:
+    return cell is None or cell != cell or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def _plain(cell: Any) -> Any:
+    from scumble.cli.output import plain
+
+    if type(cell).__name__ in ("NAType", "NaTType"):
+        return None
+    return cell.isoformat() if hasattr(cell, "isoformat") else plain(cell)
+
+
+def _shown(cell: Any) -> str:
+    """A cell for people: four digits and more of a number, NULL where there is none."""
+    if type(cell).__name__ in ("NAType", "NaTType") or _is_null(cell):
+        return "NULL"
+    if isinstance(cell, float):
+        return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
+    return str(cell)
+
+
+def _table(names: list[str], rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (names, *rows)]
+    return "\n".join(lines)

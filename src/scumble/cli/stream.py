@@ -1,0 +1,225 @@
+"""``scumble stream``: records that arrive day by day, a release after each day, all of them for one budget."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+EXAMPLE = """
+scumble stream plan --periods 365 --rows 1000 --epsilon 1 --delta 1e-6
+scumble stream start trips.secret --columns age --bandwidth 5 --rows 64 --buckets 256 --periods 365 --epsilon 1 \
+--delta 1e-6 --folder trips
+scumble stream append trips.secret people.csv --period 1
+scumble stream append trips.secret people.csv --period 1
+scumble stream publish trips.secret --period 1
+scumble stream append trips.secret more.csv --period 2
+scumble stream publish trips.secret --period 2 --json
+scumble stream window trips --width 2 --out week.scumble
+"""
+
+ACTS = {
+    "plan": "what to expect, before any data is touched",
+    "start": "begin a stream: charge its budget, and write its secret file",
+    "append": "count records in the open period",
+    "publish": "close the open period, and write its release into the folder",
+    "window": "some periods of what is published, as one release",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
+    from scumble.cli import arguments as shared
+
+    acts = "; ".join(f"{act}: {what}" for act, what in ACTS.items())
+    parser.add_argument("act", choices=list(ACTS), help=acts)
+    parser.add_argument("stream", nargs="?", help="the stream's SECRET file; for window, the folder it publishes into")
+    shared.source(parser)
+    number = shared.Whole(1, 10_000)
+    periods = parser.add_argument_group("periods (public)")
+    periods.add_argument("--periods", type=number, help="start, plan: the most that there will be")
+    periods.add_argument("--period", type=number, help="append, publish: the one that you mean")
+    periods.add_argument(
+        "--batch", type=shared.name, help="append: a name for these records (default: a file's digest)"
+    )
+    periods.add_argument("--folder", help="start: where the releases go")
+    periods.add_argument("--method", choices=["auto", "toeplitz", "bridge", "daily"], default="auto", help="start: how")
+    periods.add_argument("--width", type=number, help="window: so many periods")
+    periods.add_argument("--first", type=number, help="window: from this period on")
+    periods.add_argument("--last", type=number, help="window: up to this period (default: the last)")
+    shared.kernel(parser)
+    shared.size(parser)
+    shared.budget(parser)
+    shared.people(parser)
+    shared.ledger(parser)
+    parser.add_argument("--threads", type=shared.Whole(1, 65_536), help="cores to count with (default: all)")
+    parser.add_argument("--out", metavar="FILE", help="window: the released file, such as week.scumble")
+    shared.json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Do what the verb says."""
+    from scumble.errors import ParameterError
+
+    if args.act != "plan" and args.stream is None:
+        what = "the folder of its releases" if args.act == "window" else "its secret file, such as trips.secret"
+        raise ParameterError(f"Name the stream: {what}.")
+    if args.source and args.act != "append":
+        raise ParameterError(f"`stream {args.act}` reads no records. Hint: scumble stream append STREAM SOURCE.")
+    {"plan": _plan, "start": _start, "append": _append, "publish": _publish, "window": _window}[args.act](args)
+
+
+def _plan(args: argparse.Namespace) -> None:
+    from scumble.cli.arguments import promised, require
+    from scumble.cli.output import print_json
+    from scumble.continual.choosing import compare
+
+    require(args, periods="the most that there will be, such as 365", rows="the rows of the sketch, such as 1000")
+    found = compare(args.periods, args.rows, **promised(args, "the budget of all releases together, such as 1"))
+    if args.json:
+        print_json({"methods": [one.to_dict() for one in found]})
+        return
+    print(f"{'':<22}times the noise of a single release")
+    print(f"{'method':<10}{'noise':<12}{'running total':>13}{'window of 7':>13}{'one period':>12}")
+    for one in found:
+        week = "" if one.week is None else f"{one.week / one.single:.2f}"
+        total, period = one.total / one.single, one.period / one.single
+        family = one.calibration.claim.law.family
+        print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{week:>13}{period:>12.2f}")
+
+
+def _start(args: argparse.Namespace) -> None:
+    from scumble.cli.arguments import bounds_for, promised, require
+    from scumble.cli.kernels import kernel_from
+    from scumble.cli.output import print_json, say, secret_out
+    from scumble.streams.state import State
+    from scumble.streams.stream import Stream
+    from scumble.tables.roles import roles_of
+
+    asked = promised(args, "the budget of all releases together; 1 is a good start")
+    require(
+        args,
+        periods="the most periods that there will be, such as 365",
+        columns="the columns of every batch, such as x,y",
+        folder="the folder that releases are published into, such as trips",
+    )
+    secret_out(args.stream)
+    State(args.stream).begin()
+    kernel = kernel_from(args, args.columns)
+    roles = roles_of(kernel, args.columns)
+    stream = Stream(
+        kernel,
+        columns=args.columns,
+        periods=args.periods,
+        method=args.method,
+        rows=args.rows,
+        buckets=args.buckets,
+        seed=args.seed,
+        design=args.design,
+        bounds=bounds_for(args.bounds, args.columns, lambda name: roles[name] == "number"),
+        invalid=args.invalid,
+        person_column=args.person_column,
+        folder=args.folder,
+        **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
+        **asked,
+    )
+    stream.save(args.stream)
+    stream.close()
+    if args.json:
+        print_json({"stream": stream.identity, "epsilon": stream.privacy.epsilon, **stream.expected.to_dict()})
+    say(args, f"Started {args.stream}. It is SECRET. What to expect: {stream.expected}.")
+
+
+def _append(args: argparse.Namespace) -> None:
+    from scumble.cli.arguments import require
+    from scumble.cli.output import say
+    from scumble.errors import ParameterError
+
+    require(args, source="the records, such as monday.csv")
+    name = args.batch or _digest(args.source)
+    stream = _open(args)
+    try:
+        opened = stream.periods + 1
+        if args.period is not None and args.period < opened:
+            say(args, f"Period {args.period} is closed, so nothing was counted; {opened} is open.")
+            if not stream.knows(name):
+                raise ParameterError(
+                    f"Period {args.period} is closed, and this batch was not counted in it. Hint: --period {opened}."
+                )
+            return
+        if args.period is not None and args.period > opened:
+            raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
+        reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "encoding")}
+        if not stream.update(args.source, batch=name, **reading):
+            say(args, "This batch was counted before; nothing was done.")
+            return
+        stream.save()
+        say(args, f"Counted in period {opened}.")
+    finally:
+        stream.close()
+
+
+def _publish(args: argparse.Namespace) -> None:
+    from scumble.cli.output import print_json, say
+    from scumble.continual.published import name_of
+    from scumble.show.cards import facts
+
+    stream = _open(args)
+    try:
+        opened = stream.periods + 1
+        release = stream.close_period(args.period)
+        assert release.stream is not None
+        path = os.path.join(str(stream.folder), name_of(release.stream.last))
+        if args.period is not None and args.period < opened:
+            say(args, f"Period {args.period} was published before; nothing was done.")
+        if args.json:
+            print_json({"out": path, "period": release.stream.last, **facts(release)})
+        else:
+            say(args, f"Wrote {path}: periods 1 to {release.stream.last}, {release.privacy}.")
+    finally:
+        stream.close()
+
+
+def _window(args: argparse.Namespace) -> None:
+    from scumble.cli.arguments import require
+    from scumble.cli.output import check_out, print_json, say, write_release
+    from scumble.continual.published import StreamRelease
+    from scumble.errors import ParameterError
+    from scumble.show.cards import facts
+
+    require(args, out="the released file to write, such as week.scumble")
+    check_out(args.out, text=False)
+    if args.out == "-" and args.json:
+        raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    found = StreamRelease(args.stream)
+    if args.width is None and args.first is None:
+        release = found.total(args.last)
+    else:
+        release = found.window(args.width, first=args.first, last=args.last)
+    write_release(release, args.out)
+    if args.json:
+        print_json({"out": args.out, **facts(release)})
+    elif args.out != "-":
+        assert release.stream is not None
+        say(args, f"Wrote {args.out}: periods {release.stream.first} to {release.stream.last}.")
+
+
+def _open(args: argparse.Namespace) -> Any:
+    from scumble.streams.stream import load_stream
+
+    return load_stream(args.stream, folder=args.folder, threads=args.threads)
+
+
+def _digest(source: list[str]) -> str:
+    """What a batch is known by: the bytes of its one file."""
+    import hashlib
+
+    from scumble.errors import ParameterError
+
+    if len(source) != 1 or not os.path.isfile(source[0]):
+        raise ParameterError(
+            "Give --batch, a name for these records: by it a batch is known and counted once. Only one file has a name "
+            "of its own, which is the digest of its bytes."
+        )
+    with open(source[0], "rb") as file:
+        return f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"

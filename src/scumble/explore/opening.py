@@ -1,0 +1,90 @@
+"""From a file, or what it holds, to what is shown of it: a page to look at, or to hand on."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scumble import files
+from scumble.errors import CorruptFileError, ParameterError
+from scumble.explore.exhibit import Exhibit
+from scumble.explore.pages import export
+from scumble.explore.server import Server
+from scumble.explore.tableexhibit import TableExhibit
+from scumble.loading import release_in
+from scumble.tabular.release import TableRelease
+
+LEARN = "Hint: pip install 'scumble[learn]'."
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """A release, a bundle, a table or a fitted model, by what the file holds."""
+    container = files.read(path, expect=("release", "bundle", "table", "model"))
+    if container.kind == "model":
+        try:
+            from scumble.learn import models
+        except ImportError:
+            raise ParameterError(
+                f"{os.fspath(path)!r} holds a fitted model, which needs scikit-learn. {LEARN}"
+            ) from None
+        return models.from_container(container)
+    try:
+        return release_in(container)
+    except ParameterError as problem:
+        raise CorruptFileError(f"Cannot read {os.fspath(path)!r}: {problem}") from problem
+
+
+def exhibit_of(
+    found: Any,
+    title: str | None = None,
+    *,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Exhibit | TableExhibit:
+    """What is shown of a release, a bundle, a table or a fitted model. A table's schema says what to draw."""
+    named = {} if title is None else {"title": title}
+    if not isinstance(found, TableRelease):
+        return Exhibit(found, **named, ranges=ranges, values=values, units=units)
+    for name, given in (("ranges", ranges), ("values", values)):
+        if given:
+            raise ParameterError(f"`{name}` are for densities: a table's schema says them. Hint: leave them out.")
+    return TableExhibit(found, **named, units=units)
+
+
+def explore(
+    found: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> None:
+    """A web page to look at a release and to ask it; `scumble explore` from Python.
+
+    Parameters
+    ----------
+    found : Release, Bundle, TableRelease or PrivateEstimator
+        What to show.
+    path : path-like, optional
+        Write the page to this file, which needs nothing else. Without it the page is served on this machine alone and
+        opens in the browser, until Ctrl-C.
+    title : str, optional
+        What to call it.
+    ranges, values, units : mapping or None
+        For columns by name: what to draw of numbers, the known categories, the units. A table needs units at most.
+    """
+    exhibit = exhibit_of(found, title, ranges=ranges, values=values, units=units)
+    if path is not None:
+        export(exhibit, path)
+        return
+    with Server(exhibit) as server:
+        server.html()  # made before anybody waits for it in a browser
+        webbrowser.open(server.url)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            return

@@ -1,0 +1,102 @@
+"""What a page needs to answer questions about a table: the model, the views' own cells, and the law of errors.
+
+Everything here is public. The page answers in JavaScript (``web/src/engine/views`` and ``tabular``, each file the twin
+of one of Python's). The model is a mixture of products. All components divide a group of levels alike, so its columns
+are stored by groups, and once how groups are divided. Shares have 16 bits of their square root: small ones keep their
+digits, and answers stay within a millionth of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.explore.payload import Arrays
+from scumble.explore.tablelaw import law_of
+from scumble.schema.column import Column
+from scumble.schema.date import Date
+from scumble.schema.number import Number
+from scumble.tabular.release import TableRelease
+from scumble.views.evidence import Evidence
+from scumble.views.intervals import Reading
+from scumble.views.mixture import Mixture
+
+Floats = npt.NDArray[np.float64]
+FINEST = 2**16 - 1
+
+
+def content(release: TableRelease, units: Mapping[str, str]) -> tuple[dict[str, Any], Arrays]:
+    """The columns and the model of each class, as JSON values and arrays."""
+    arrays = Arrays()
+    answers, spec = release._answers, release.spec
+    total = answers.total
+    parts = []
+    for number, reading in enumerate(answers.readings):
+        mine: dict[int, npt.ArrayLike] = {} if spec.place is None else {spec.place: np.eye(spec.classes)[number]}
+        whole = answers.count([(1.0, mine)])
+        parts.append({"count": [reading.evidence.count, whole.variance], **_reading(reading, number, arrays)})
+    described = {
+        "columns": [_column(name, column, units.get(name, ""), arrays) for name, column in release.schema.items()],
+        "place": spec.place,
+        "counted": list(spec.counted),
+        "total": [total.value, total.variance],
+        "groups": [arrays.add(np.asarray(group, np.int64)) for group in answers.readings[0].evidence.groups],
+        "parts": parts,
+    }
+    return described, arrays
+
+
+def _column(name: str, column: Column, unit: str, arrays: Arrays) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "name": name,
+        "kind": column.kind,
+        "unit": unit,
+        "words": column.words(),
+        "size": column.size,
+        "missing": column.missing,
+        "values": None,
+    }
+    if column.kind in ("number", "boolean"):
+        out["values"] = arrays.add(np.asarray(column.representative, float))
+    if not isinstance(column, Number | Date):
+        return out | {"levels": list(column.levels)}
+    cuts = column.cuts
+    out |= {"edges": arrays.add(cuts.values(np.array(cuts.edges))), "log": cuts.log, "whole": not cuts.real}
+    return out | ({"step": column.step} if isinstance(column, Date) else {})
+
+
+def _reading(reading: Reading, seed: int, arrays: Arrays) -> dict[str, Any]:
+    evidence = reading.evidence
+    return {
+        "weights": arrays.add(reading.model.weights),
+        "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, evidence)],
+        "shapes": [arrays.add(shape) for shape in evidence.shapes],
+        "law": law_of(reading, seed).tolist(),
+        "views": [
+            {
+                "columns": list(view.columns),
+                "counts": arrays.add(np.rint(view.counts).astype(np.int64).ravel()),
+                "variance": view.variance,
+            }
+            for view in evidence.views
+            if view.columns
+        ],
+    }
+
+
+def stacks(model: Mixture, evidence: Evidence) -> list[Floats]:
+    """For each column the shares of its groups, (groups, components)."""
+    found = []
+    for table, group in zip(model.columns, evidence.groups, strict=True):
+        stack = np.zeros((int(group.max()) + 1, len(table)))
+        np.add.at(stack, group, table.T)
+        found.append(stack)
+    return found
+
+
+def rounded(shares: Floats) -> npt.NDArray[np.uint16]:
+    """The square roots of shares in 16 bits; whoever reads them makes their sums one again."""
+    return np.asarray(np.rint(np.sqrt(np.clip(shares, 0.0, 1.0)) * FINEST), np.uint16)

@@ -1,0 +1,237 @@
+"""Estimators from the release of a table: linear in the levels that its pairs of columns tell apart.
+
+Pairs tell how each column hangs together with the target, and with each other column: that is what a linear model needs
+and all that it uses. Finer levels than the pairs' own would only bring their noise. So every column becomes the group
+of its cell, one of so many; a model is one weight for each group of each column, and its answer the sum of a record's.
+
+Least squares has a closed form: the moments of such indicators are the model's own tables. A logistic regression is
+learnt from records drawn from the model. (On Adult at ε = 1, AUC on test rows from releases per class: 0.914 with
+δ = 10⁻⁶ and 0.904 with ε alone; gradient boosting trained on as many synthetic rows has 0.910 and 0.887, the ratio of
+the modelled densities 0.87 and 0.83. Hours of work by least squares have an R² of 0.224, by boosting 0.227.)
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from scumble.errors import DataError, ParameterError
+from scumble.loading import release_in
+from scumble.schema import Category, Number, Schema
+from scumble.schema.grammar import known
+from scumble.tabular.release import TableRelease
+from scumble.views.mixture import Mixture
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+ROWS = 60_000
+"""Records that a logistic regression is learnt from."""
+LEAST_ROWS = 2_000
+"""Of a rare class."""
+STRENGTH = 0.1
+"""1/λ of its ridge. Between 0.03 and 0.3 there was little difference on Adult."""
+RIDGE = 1e-4
+"""λ of least squares, per record."""
+DOUBT, TINY = 10.0, 1e-9
+"""Records that a pair of levels needs before it is believed to be unusual, and the least share there is."""
+
+
+def table_of(release: Any) -> TableRelease | None:
+    """The release of a table, or the one in a file; None if it is something else."""
+    from scumble import files
+
+    if isinstance(release, str | os.PathLike):
+        container = files.read(release, expect=files.RELEASES)
+        release = release_in(container) if container.kind == "table" else None
+    return release if isinstance(release, TableRelease) else None
+
+
+class Levels:
+    """The records of a table as groups of levels, one for each column but the target.
+
+    Parameters
+    ----------
+    release : TableRelease
+        The table.
+    target : str or None
+        The column to leave out; None for none.
+    """
+
+    def __init__(self, release: TableRelease, target: str | None = None) -> None:
+        self.release, self.target = release, target
+        self.names = tuple(name for name in release.columns if name != target)
+        if not self.names:
+            raise ParameterError("A table of one column has nothing to learn it from.")
+        self.schema = Schema({name: release.schema[name] for name in self.names})
+        self.places = [release.columns.index(name) for name in self.names]
+        self.groups = [release.groups[name] for name in self.names]
+        sizes = [int(group.max()) + 1 for group in self.groups]
+        self.starts = np.cumsum([0, *sizes])[:-1]
+        self.size = sum(sizes)
+
+    def read(self, X: object) -> Integers:
+        """For each record and column the place of its group among all groups; every record must have one."""
+        codes, dropped = self.schema.encode(X)
+        if dropped.any():
+            raise DataError(
+                f"{int(dropped.sum())} records are outside the bounds of columns that leave such records out. "
+                "Hint: leave them out."
+            )
+        if not len(codes):
+            raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")
+        return self.grouped(codes)
+
+    def grouped(self, codes: Any) -> Integers:
+        """The same, of levels."""
+        found = [
+            start + group[codes[:, j]] for j, (start, group) in enumerate(zip(self.starts, self.groups, strict=True))
+        ]
+        return np.stack(found, axis=1)
+
+    def example(self, rows: int) -> pa.Table:
+        """Some records that can be read."""
+        return self.schema.decode(np.zeros((rows, len(self.names)), np.int64), np.random.default_rng(0))
+
+    def tables(self, model: Mixture) -> tuple[Floats, Floats]:
+        """The shares of the records in each two groups, and in each: E[x xᵀ] and E[x] of the groups' indicators x."""
+        stack = self._stack(model)
+        both = (stack * model.weights[:, None]).T @ stack
+        alone = model.weights @ stack
+        for first, end in zip(self.starts, [*self.starts[1:], self.size], strict=True):
+            both[first:end, first:end] = np.diag(alone[first:end])  # a record is in one group of a column
+        return both, alone
+
+    def products(self, model: Mixture, target: Floats) -> Floats:
+        """E[x y], where y has these means in the model's components."""
+        return np.asarray((self._stack(model) * (model.weights * target)[:, None]).sum(axis=0))
+
+    def _stack(self, model: Mixture) -> Floats:
+        """The groups' shares in each component, all columns side by side."""
+        pairs = zip(self.places, self.groups, strict=True)
+        return np.concatenate([model.columns[j] @ np.eye(int(g.max()) + 1)[g] for j, g in pairs], axis=1)
+
+
+def target_of(release: TableRelease, target: str | None, task: str) -> str:
+    """The column to learn: the one given, or the one whose classes have views of their own."""
+    if target is None:
+        target = release.target
+    if target is None:
+        raise ParameterError(
+            f"{task} from a table needs `target`, the column to learn. Hint: target={release.columns[-1]!r}, say."
+        )
+    target = known(target, release.schema.columns)
+    tied = release.target is not None or any(target in view and len(view) > 1 for view in release.views)
+    if not tied:
+        raise ParameterError(
+            f"This release has no view of {target!r} together with another column, so nothing can be learnt about it. "
+            f"Hint: build with target={target!r}, with a larger ε, or with a δ."
+        )
+    return target
+
+
+# ---- classes ----
+
+
+def classes_of(release: TableRelease, target: str) -> tuple[npt.NDArray[Any], Integers]:
+    """The target's words, sorted, and their levels. Missing and unforeseen ones are no classes."""
+    column = release.schema[target]
+    if isinstance(column, Category):
+        words: list[Any] = list(column.values)
+    elif column.kind == "boolean":
+        words = [False, True]
+    else:
+        raise ParameterError(
+            f"Column {target!r} holds {column.kind}s, which are no classes. "
+            "Hint: PrivateLinearRegression.from_release learns numbers."
+        )
+    if len(words) < 2:
+        raise ParameterError(f"Column {target!r} has one class only; a classifier needs two.")
+    mixed = len({isinstance(word, str) for word in words}) > 1
+    labels = np.array([str(word) for word in words] if mixed else words)
+    order = np.argsort(labels, kind="stable")
+    return labels[order], order.astype(np.int64)
+
+
+def logistic(levels: Levels, codes: Integers, seed: int) -> tuple[Floats, Floats, Floats]:
+    """Weights (classes, groups), intercepts and shares of the classes at these levels of the target.
+
+    As many records as each class should have are drawn from the model; of rare classes more, with less weight.
+    """
+    from scipy.sparse import csr_matrix
+    from sklearn.linear_model import LogisticRegression
+
+    assert levels.target is not None
+    model, generator = levels.release._answers.model, np.random.default_rng(seed)
+    place = levels.release.columns.index(levels.target)
+    size = levels.release.schema[levels.target].size
+    shares = np.maximum(model.table([place])[codes], 1e-6)
+    shares = shares / shares.sum()
+    parts, weights = [], []
+    for level, share in zip(codes, shares, strict=True):
+        rows = max(round(ROWS * share), LEAST_ROWS)
+        drawn = model.given({place: np.eye(size)[level]}).draw(rows, generator)
+        parts.append(levels.grouped(drawn[:, levels.places]))
+        weights.append(np.full(rows, ROWS * share / rows))
+    places = np.concatenate(parts)
+    rows, width = places.shape
+    indicators = csr_matrix(
+        (np.ones(places.size), places.ravel(), np.arange(0, places.size + 1, width)), (rows, levels.size)
+    )
+    labels = np.repeat(np.arange(len(codes)), [len(part) for part in parts])
+    found = LogisticRegression(C=STRENGTH, max_iter=300, tol=1e-3).fit(indicators, labels, np.concatenate(weights))
+    slopes, shifts = found.coef_, found.intercept_
+    if len(codes) == 2:
+        slopes, shifts = np.concatenate([-slopes, slopes]) / 2, np.append(-shifts, shifts) / 2
+    return slopes, shifts, shares
+
+
+# ---- numbers ----
+
+
+def least_squares(levels: Levels) -> tuple[Floats, float, tuple[float, float]]:
+    """Weights of the groups, the intercept, and the target's bounds."""
+    assert levels.target is not None
+    column = levels.release.schema[levels.target]
+    if not isinstance(column, Number):
+        raise ParameterError(
+            f"Column {levels.target!r} is a {column.kind}, not a number. "
+            "Hint: PrivateKDEClassifier.from_release learns classes."
+        )
+    values = column.representative
+    place, known_values = levels.release.columns.index(levels.target), np.isfinite(values)
+    model = levels.release._answers.model.given({place: known_values.astype(float)})
+    target = model.columns[place] @ np.nan_to_num(values)
+    mean = float(model.weights @ target)
+    both, alone = levels.tables(model)
+    covariance = both - np.outer(alone, alone) + RIDGE * np.eye(levels.size)
+    slopes = np.asarray(np.linalg.solve(covariance, levels.products(model, target) - mean * alone), np.float64)
+    assert column.low is not None and column.high is not None
+    return slopes, mean - float(alone @ slopes), (float(column.low), float(column.high))
+
+
+# ---- how usual a record is ----
+
+
+def log_likelihoods(levels: Levels, places: Integers) -> Floats:
+    """Σ log p(x_i) + Σ_{i<j} log p(x_i, x_j)/(p(x_i) p(x_j)) for the records whose groups are at these places.
+
+    The logarithm of the density, as far as pairs determine it. (The model's own joint density knows its own draws too
+    well: by it, 14 of 100 records of Adult were below the threshold of 5, and 6 by this. Records of Adult and records
+    whose columns were shuffled are told apart with an AUC of 0.93, and 0.88 by the joint density; δ = 10⁻⁶.)
+    """
+    model = levels.release._answers.model
+    both, alone = levels.tables(model)
+    product = np.outer(alone, alone)
+    count = max(levels.release._answers.total.value, 1.0)
+    ratio = np.log((count * both + DOUBT * product + TINY) / ((count + DOUBT) * product + TINY))
+    wide = np.concatenate([np.bincount(group) for group in levels.groups])  # many levels are not dense for that
+    scores = np.log(np.maximum(alone / wide, TINY))[places].sum(axis=1)
+    for i, j in itertools.combinations(range(places.shape[1]), 2):
+        scores += ratio[places[:, i], places[:, j]]
+    return np.asarray(scores)

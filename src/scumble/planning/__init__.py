@@ -1,0 +1,23 @@
+"""What to build and what to publish: from public facts before the first record, from noisy ones at the release.
+
+The files::
+
+    plans.py        a plan for a budget, and the error to expect
+    wanted.py       the budget for a wanted error
+    start.py        what a sketch counts where its user left that open
+    later.py        what its release publishes of that
+"""
+
+from __future__ import annotations
+
+from scumble.planning.plans import DEFAULT_RECORDS, Bounds, Plan, plan, plan_within, require_dimensions, rows_to_plan
+
+__all__ = [
+    "DEFAULT_RECORDS",
+    "Bounds",
+    "Plan",
+    "plan",
+    "plan_within",
+    "require_dimensions",
+    "rows_to_plan",
+]

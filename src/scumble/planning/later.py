@@ -1,0 +1,196 @@
+"""What a release publishes of a planned sketch: decided after counting, from two noisy facts.
+
+The facts are N and the typical norm T (:mod:`scumble.releasing.planned`). Among n records of density ρ at a record,
+pairs meet with probability ρ + (1 − ρ)/W, and each record meets itself: T² is about n² (ρ + (1 − ρ)/W) + n. T is noisy,
+and says little where the budget is small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are
+weighed by how well they explain T, and by what is usual (the median is 0.05, and most lie within a factor of 5).
+Published is the option with the least expected logarithm of the error, over these weights.
+
+All of this is post-processing of the facts, and of public parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from scumble.counting import engine
+from scumble.grid.cells import checked_bounds
+from scumble.grid.coarser import coarser, groups
+from scumble.grid.profile import Profile
+from scumble.grid.shape import shape_errors
+from scumble.planning.plans import DEFAULT_RECORDS, rows_error
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.facts import Facts, calibrated, divided, price
+from scumble.spec import Spec
+
+DENSITIES = np.geomspace(1e-5, 0.95, 47)
+USUAL, SPREAD = 0.05, 1.7
+"""The prior of densities: its median, and the standard deviation of their logarithm."""
+LEAST_ROWS = 8
+FOLDED_ROWS, FOLDED_BUCKETS, FOLDED_CELLS = 32, 1024, 2**17
+"""The rows that are made of a grid's cells for the typical norm, and into how many cells it is added up first."""
+
+
+class Fold(NamedTuple):
+    """How the cells of a grid become rows of buckets: a public map, in two steps."""
+
+    places: np.ndarray
+    """For each cell, its place."""
+    buckets: np.ndarray
+    """(rows, places): the bucket of each place."""
+    width: int
+    """Buckets in a row."""
+
+
+class Choice(NamedTuple):
+    """What to publish: so many of the first rows; of a grid's one row, the sums of groups of its cells."""
+
+    rows: int
+    groups: np.ndarray | None = None
+    """For each cell the number of its group, 0, 1, …; None: every counter by itself."""
+
+
+class Option(NamedTuple):
+    """One thing that may be published: the public parameters that it will have, and its error at each density."""
+
+    spec: Spec
+    errors: np.ndarray
+
+
+class Menu:
+    """All that may be published of a planned sketch, for a budget.
+
+    Parameters
+    ----------
+    spec : Spec
+        Of what is counted.
+    budget : Budget
+        Of the release.
+    refined : bool
+        Whether answers will be refined (`scumble.learn.refine`).
+    """
+
+    def __init__(self, spec: Spec, budget: Budget, *, refined: bool = False) -> None:
+        self.spec, self.budget, self.refined = spec, budget, refined
+        self._rest = divided(budget).rows
+        self.rows = [1] if spec.shape is not None else _ladder(spec.rows)
+
+    @property
+    def price(self) -> PrivacyClaim:
+        """What the release will claim, whatever is chosen."""
+        return price(self.budget, self.rows)
+
+    def fold(self) -> Fold | None:
+        """How the cells of a grid become rows for the typical norm; None for rows, which are rows already."""
+        return None if self.spec.shape is None else _fold(self.spec)
+
+    def choose(self, facts: Sequence[Facts]) -> Choice:
+        """What to publish, by the facts of one sketch or of one per class."""
+        self.chosen, _ = self.best(facts)
+        return self._choice(self.chosen)
+
+    def beforehand(self) -> tuple[Spec, Choice]:
+        """What to publish without facts: for 100,000 records, and what is usual."""
+        spec, _ = self.best([Facts(None, 0.0, 0, 1e18)])
+        return spec, self._choice(spec)
+
+    def _choice(self, chosen: Spec) -> Choice:
+        fine, coarse = self.spec.shape, chosen.shape
+        if fine is None or coarse is None:
+            return Choice(chosen.rows)
+        return Choice(1, None if fine == coarse else groups(*_axes(self.spec), fine, coarse))
+
+    def best(self, facts: Sequence[Facts]) -> tuple[Spec, float]:
+        """The public parameters to publish with, and the relative error to expect."""
+        buckets = FOLDED_BUCKETS if self.spec.shape is not None else self.spec.buckets
+        direct = self.spec.shape is None and self.spec.layout.hasher.direct
+        scores: dict[Spec, float] = {}
+        for one in facts:
+            n = max(1.0, float(DEFAULT_RECORDS if one.count is None else one.count))
+            weights = plausible(one, n, 0.0 if direct else 1.0 / buckets)
+            for option in self._options(n):
+                score = float(weights @ np.log(option.errors))
+                scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
+        chosen = min(scores, key=scores.__getitem__)
+        return chosen, float(np.exp(scores[chosen]))
+
+    def _options(self, n: float) -> list[Option]:
+        return self._rows(n) if self.spec.shape is None else self._grids(n)
+
+    def _rows(self, n: float) -> list[Option]:
+        spec, found = self.spec, []
+        for rows in self.rows:
+            noise = sqrt(calibrated(self._rest, rows).counter_variance / rows)
+            about = (spec.kernel, spec.design, rows, spec.buckets)
+            errors = [rows_error(*about, float(density), n, noise, self.refined) for density in DENSITIES]
+            found.append(Option(replace(spec, rows=rows), np.array(errors)))
+        return found
+
+    def _grids(self, n: float) -> list[Option]:
+        spec = self.spec
+        assert spec.shape is not None
+        low, high = _axes(spec)
+        profile = Profile(spec.kernel, spec.dimensions, spec.columns)
+        shapes = list(coarser(low, high, spec.shape))
+        deviation = sqrt(calibrated(self._rest, 1).counter_variance)
+        expected = shape_errors(profile, low, high, shapes)
+        errors = np.stack([expected.relative(n, deviation, float(density)) for density in DENSITIES])
+        specs = [replace(spec, shape=shape, buckets=prod(shape)) for shape in shapes]
+        return [Option(one, line) for one, line in zip(specs, errors.T, strict=True)]
+
+
+def plausible(facts: Facts, n: float, by_chance: float) -> np.ndarray:
+    """How plausible each of `DENSITIES` is; the weights add up to 1.
+
+    >>> weights = plausible(Facts(100_000, 1250.0, 10_500, 5000.0), 100_000.0, 1 / 1024)       # T²/n² − 1/W = 0.010
+    >>> bool(0.009 < np.exp(weights @ np.log(DENSITIES)) < 0.011)
+    True
+    """
+    expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * by_chance + 1.0 / n)
+    # The densities are a ladder: a step of it is as much as T need not agree.
+    steps = np.gradient(expected)
+    scale = np.sqrt(facts.norm_variance / 2.0 + steps**2 / 8.0)
+    likely = -np.abs(facts.norm - expected) / scale - np.log(scale / scale.min())
+    usual = -0.5 * (np.log(DENSITIES / USUAL) / SPREAD) ** 2
+    weights = np.exp(likely + usual - np.max(likely + usual))
+    plausible: np.ndarray = weights / weights.sum()
+    return plausible
+
+
+def _ladder(most: int) -> list[int]:
+    """Powers of two, as Sobol points are even in; and all rows."""
+    found = [2**k for k in range(most.bit_length()) if LEAST_ROWS <= 2**k <= most]
+    return found if most in found else [*found, most]
+
+
+def _axes(spec: Spec) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of the columns that the kernel reads."""
+    which = spec.kernel.which(spec.dimensions, spec.columns)
+    assert spec.bounds is not None
+    low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
+    return checked_bounds(low, high, len(which))
+
+
+def _fold(spec: Spec) -> Fold:
+    """Cells to places, few enough to hash; places to buckets, as hash functions of the kernel send them."""
+    assert spec.shape is not None
+    low, high = _axes(spec)
+    places = next(shape for shape in coarser(low, high, spec.shape) if prod(shape) <= FOLDED_CELLS)
+    hashed = replace(spec, rows=FOLDED_ROWS, buckets=FOLDED_BUCKETS, design="sobol", bounds=None, shape=None).layout
+    cells = replace(spec, shape=places, buckets=prod(places)).layout
+    axes = [(edges[:-1] + edges[1:]) / 2.0 for edges in cells.edges()]
+    centres = np.zeros((prod(places), spec.dimensions))
+    for column, axis in zip(
+        spec.kernel.which(spec.dimensions, spec.columns), np.meshgrid(*axes, indexing="ij"), strict=True
+    ):
+        centres[:, column] = axis.ravel()
+    parts, _ = hashed.read(centres, invalid="error")
+    positions = np.tile(np.arange(FOLDED_BUCKETS), (FOLDED_ROWS, 1))
+    buckets = engine("auto").lookup(hashed.hasher, parts, positions)
+    return Fold(groups(low, high, spec.shape, places), buckets.astype(np.int64), FOLDED_BUCKETS)

@@ -1,0 +1,137 @@
+"""What a sketch counts where its user left that open: the most that could pay.
+
+Rows that are left open are counted up to a bound that depends on public parameters alone, so parts made anywhere merge;
+a grid is counted as finely as could pay. How much of it is published is decided at the release
+(:mod:`scumble.planning.later`), from noisy facts. Whether it is a grid or rows cannot wait: it is decided here, for
+100,000 records, ε = 1 and records that fill half of the bounds.
+
+The bound: 2²³ counters, 64 MiB, and 8,192 rows; half as much where the budget is known to be pure, for its noise drowns
+what further rows would gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scumble import grid
+from scumble.checks import sides as public_sides
+from scumble.errors import parameter
+from scumble.kernels import Kernel
+from scumble.planning.plans import (
+    DEFAULT_RECORDS,
+    Bounds,
+    good_buckets,
+    good_rows,
+    plain_sides,
+    plan_within,
+    require_design,
+    require_dimensions,
+    rows_to_plan,
+)
+from scumble.privacy.budget import Budget
+from scumble.spec import CHEAP
+
+MOST_ROWS, MOST_COUNTERS = 2**13, 2**23
+FINE = {"n": 10**8, "counter_sd": 1.0}
+"""Of the grid that is counted: as many records as hardly anybody has, and little noise."""
+
+Fields = dict[str, Any]
+
+
+def choose(
+    kernel: Kernel,
+    *,
+    dimensions: int,
+    columns: Sequence[str] | None,
+    rows: int | None,
+    buckets: int | tuple[int, ...] | None,
+    design: str,
+    bounds: Bounds,
+    budget: Budget | None = None,
+    n: int | None = None,
+    later: bool = True,
+) -> tuple[Fields, bool]:
+    """The fields of a sketch's spec that its caller left open, and whether its release decides how much is published.
+
+    `buckets` as a tuple are the cells of a grid along each axis. Without `later`, everything is decided now, for `n`
+    records and this budget.
+    """
+    rows = rows_to_plan(design, rows)
+    if isinstance(buckets, tuple):
+        return _given_grid(kernel, dimensions, columns, buckets, design, bounds), False
+    pure = budget is not None and budget.pure
+    later = later and rows is None
+    ungridded = bounds is None or design != "auto" or grid.supports(kernel, dimensions, columns)
+    if later and design != "grid" and ungridded:
+        require_design(design)
+        return _rows(kernel, dimensions, buckets, design, pure), True
+    budget = Budget(1.0) if budget is None else budget
+    facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
+    plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
+    if plan.design != "grid" and later:
+        return _rows(kernel, dimensions, buckets, plan.design, pure), True
+    fields = {"bounds": plan.bounds, "shape": plan.shape, "design": plan.design}
+    if not later or buckets is not None:
+        return {**fields, "rows": plan.rows, "buckets": plan.buckets}, False
+    assert plan.bounds is not None
+    shape = finest(kernel, dimensions, columns, plan.bounds)
+    return {**fields, "rows": 1, "buckets": prod(shape), "shape": shape}, True
+
+
+def _rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, pure: bool) -> Fields:
+    """As many rows as could pay."""
+    require_dimensions(dimensions)
+    design = good_rows(kernel, dimensions) if design == "auto" else design
+    wide = good_buckets(kernel) if buckets is None else buckets
+    rows = _most_rows(kernel, dimensions, wide, pure)
+    return {"bounds": None, "shape": None, "design": design, "rows": rows, "buckets": wide}
+
+
+def _most_rows(kernel: Kernel, dimensions: int, buckets: int, pure: bool) -> int:
+    """The greatest power of two that time, counters and hash functions allow, and at least 8."""
+    widths = [dimensions if factor.columns is None else len(factor.columns) for factor in kernel.factors]
+    numbers = sum(factor.power * (width + 2) for factor, width in zip(kernel.factors, widths, strict=True))
+    most = min(MOST_ROWS, MOST_COUNTERS // buckets, CHEAP // numbers) // (2 if pure else 1)
+    return max(8, 1 << (most.bit_length() - 1)) if most > 0 else 8
+
+
+def finest(
+    kernel: Kernel, dimensions: int, columns: Sequence[str] | None, bounds: tuple[tuple[float, ...], tuple[float, ...]]
+) -> tuple[int, ...]:
+    """The cells of a grid along each axis, as small as could pay."""
+    which = kernel.which(dimensions, columns)
+    low, high = (np.array([side[i] for i in which]) for side in bounds)
+    shape, _ = grid.choose_shape(kernel, low, high, width=dimensions, names=columns, **FINE)  # type: ignore[arg-type]
+    return tuple(
+        cells if first.is_integer() and last.is_integer() else _divisible(cells)
+        for cells, first, last in zip(shape, low.tolist(), high.tolist(), strict=True)
+    )
+
+
+def _divisible(cells: int) -> int:
+    """So many or fewer, in a number that can be divided in many ways: cells are added up in groups."""
+    by = 12 if cells >= 48 else 6 if cells >= 12 else 1
+    return cells - cells % by
+
+
+def _given_grid(
+    kernel: Kernel,
+    dimensions: int,
+    columns: Sequence[str] | None,
+    shape: tuple[int, ...],
+    design: str,
+    bounds: Bounds,
+) -> dict[str, Any]:
+    reason = "no `bounds` are given" if bounds is None else grid.supports(kernel, dimensions, columns)
+    if reason or design not in ("auto", "grid"):
+        raise parameter(
+            "buckets", "one number here", shape, f"Cells along each axis are for a grid: {reason or design}."
+        )
+    if len(shape) != len(kernel.which(dimensions, columns)):
+        raise parameter("buckets", "one number of cells for each column that the kernel reads", shape)
+    sides = plain_sides(public_sides(bounds, dimensions))
+    return {"rows": 1, "buckets": prod(shape), "design": "grid", "bounds": sides, "shape": shape}

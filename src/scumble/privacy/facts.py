@@ -1,0 +1,68 @@
+"""Two noisy facts before a release, the number of records and the typical norm: what they cost, and what is left.
+
+:mod:`scumble.releasing.planned` publishes them, and then what serves best by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from scumble.errors import parameter
+from scumble.privacy.budget import Budget
+from scumble.privacy.calibration import Calibration
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import disjoint, overlapping
+from scumble.privacy.exact import as_fraction
+
+NORM_SHARE, ALONE = Fraction(9, 400), Fraction(1, 32)
+"""Of the budget, for the typical norm, beside a count or alone: at ε = 1 its standard deviation is 63 records. With the
+usual share of the count it makes 1/16: what is left of ε has few binary digits, and its scales are short fractions."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is published first. Public. `count` is None where no count is published."""
+
+    count: int | None
+    count_variance: float
+    norm: int
+    norm_variance: float
+
+
+class Parts(NamedTuple):
+    """A budget, divided: what the facts may cost, and the rows."""
+
+    facts: Budget
+    rows: Budget
+
+
+def divided(budget: Budget) -> Parts:
+    """What is spent on the facts, and what is left for the rows.
+
+    δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ.
+    """
+    count = Fraction(0) if budget.neighbors == "replace" else as_fraction("count_share", budget.count_share)
+    if not 0 <= count <= Fraction(1, 2):
+        raise parameter("count_share", "from 0 to 1/2, where rows are chosen after counting", budget.count_share)
+    first = count + NORM_SHARE if count else ALONE
+    deltas = (0, 1) if budget.rho is None else (first, 1 - first)
+    return Parts(
+        budget.share(first, deltas[0], count_share=count / first),
+        budget.share(1 - first, deltas[1], count_share=0),
+    )
+
+
+def price(budget: Budget, rows: Sequence[int]) -> PrivacyClaim:
+    """The claim of a release whose rows are chosen from these numbers: what the dearest choice would cost."""
+    facts, rest = divided(budget)
+    return overlapping([facts.claim(1), disjoint([calibrated(rest, number).claim for number in sorted(set(rows))])])
+
+
+@lru_cache(maxsize=256)
+def calibrated(budget: Budget, rows: int) -> Calibration:
+    """The noise of so many rows: asked for the price, for the choice, and for the release."""
+    return budget.calibrate(rows)

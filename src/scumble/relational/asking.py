@@ -1,0 +1,167 @@
+"""``scumble.sql``: from a statement to a frame."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scumble.errors import ParameterError
+from scumble.relational.aggregates import Aggregate
+from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
+from scumble.relational.scope import Scope, scope_of
+from scumble.relational.statement import Order, Statement, columns_of, understood
+from scumble.relational.syntax import parse, too_deep
+from scumble.relational.where import both
+from scumble.schema import condition
+from scumble.schema.grammar import Tree
+from scumble.tabular.asking import MOST_GROUPS
+from scumble.tabular.estimate import deviations
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from scumble.tabular.release import TableRelease
+
+
+def sql(
+    query: str,
+    releases: Mapping[str, TableRelease] | None = None,
+    /,
+    *,
+    confidence: float = 0.95,
+    **named: TableRelease,
+) -> DataFrame:
+    """The answer to a SELECT from the release of a table, with an interval beside each number.
+
+    Nothing is executed: the statement is taken apart, and each of its numbers is asked of the release as `count`,
+    `sum`, `mean` and `quantile` are. What a release cannot answer is refused. Needs ``pip install 'scumble[sql]'``.
+
+    Parameters
+    ----------
+    query : str
+        A SELECT in DuckDB's SQL: count, count_if, sum, avg, median, quantile_cont and its kin, each with FILTER;
+        arithmetic on these; WHERE, GROUP BY, HAVING, ORDER BY, LIMIT and OFFSET.
+    releases : mapping, optional
+        The releases by the names that they have after FROM, where a name is no Python word.
+    confidence : float
+        Of the intervals.
+    **named : TableRelease
+        The releases by name.
+
+    Returns
+    -------
+    DataFrame
+        A row for each group. Each number ``x`` has the ends of its interval beside it, as ``x_low`` and ``x_high``.
+
+    Notes
+    -----
+    A release cannot tell that a group is empty: all groups that can be are there, empty ones with a count near zero.
+    Only those that WHERE rules out are left out. HAVING and ORDER BY go by the values, which are noisy.
+
+    Examples
+    --------
+    >>> import scumble
+    >>> schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), smoker=scumble.Boolean())
+    >>> people = scumble.TableSketch(schema).update({"age": [41, 30] * 5000, "smoker": [True, False] * 5000})
+    >>> found = scumble.sql(
+    ...     "select smoker, count(*) as n from people where age >= 35 group by smoker order by n desc limit 1",
+    ...     people=people.release(epsilon=1.0),
+    ... )
+    >>> list(found.columns), bool(found.smoker[0])
+    (['smoker', 'n', 'n_low', 'n_high'], True)
+    """
+    deviations(confidence)  # refuses what is no confidence
+    tree = parse(query)
+    scope = scope_of(tree, {**(releases or {}), **named})
+    try:
+        return _answered(understood(tree, scope), confidence)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def _answered(statement: Statement, confidence: float) -> DataFrame:
+    rows = [row for row in _groups(statement, confidence) if statement.having is None or statement.having(row.value)]
+    for order in reversed(statement.order):
+        rows = _sorted(rows, order)
+    end = None if statement.most is None else statement.skipped + statement.most
+    return _frame(statement, rows[statement.skipped : end])
+
+
+class _Group:
+    """The records of one group, and what was asked of them."""
+
+    def __init__(self, scope: Scope, names: tuple[Any, ...], tree: Tree, confidence: float) -> None:
+        self.names = names
+        self._scope, self._tree, self._confidence = scope, tree, confidence
+        self._asked: dict[tuple[Aggregate, float], Interval] = {}
+
+    def interval(self, formula: Formula) -> Interval:
+        """The formula's value with an interval."""
+        confidence = 1 - (1 - self._confidence) / max(len(aggregates_in(formula)), 1)
+        return worked_out(formula, lambda aggregate: self._answer(aggregate, confidence))
+
+    def value(self, formula: Formula) -> Any:
+        """The formula's value."""
+        return self.interval(formula).value
+
+    def _answer(self, aggregate: Aggregate, confidence: float) -> Interval:
+        if (aggregate, confidence) not in self._asked:
+            found = aggregate.ask(self._scope, self._tree, confidence)
+            self._asked[aggregate, confidence] = Interval(found.value, found.low, found.high)
+        return self._asked[aggregate, confidence]
+
+
+def _groups(statement: Statement, confidence: float) -> list[_Group]:
+    """All groups that can be; without GROUP BY there is one, of all records."""
+    levels = [key.levels for key in statement.keys]
+    if math.prod(map(len, levels)) > MOST_GROUPS:
+        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: group by fewer.")
+    found = []
+    for combination in itertools.product(*levels):
+        tree = both(statement.where, *(tree for _, tree in combination))
+        if not levels or condition(statement.scope.schema, tree).terms:
+            found.append(_Group(statement.scope, tuple(name for name, _ in combination), tree, confidence))
+    return found
+
+
+def _sorted(rows: list[_Group], order: Order) -> list[_Group]:
+    """By one thing; what is equal stays in its order."""
+    what = order.what
+    found = [(row.names[what] if isinstance(what, int) else row.value(what), row) for row in rows]
+    known = [pair for pair in found if not _is_null(pair[0])]
+    nulls = [row for value, row in found if _is_null(value)]
+    known.sort(key=lambda pair: pair[0], reverse=order.falling)
+    listed = [row for _, row in known]
+    return [*nulls, *listed] if order.nulls_first else [*listed, *nulls]
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for output in statement.outputs:
+        if isinstance(output.what, int):
+            columns[output.name] = _series([row.names[output.what] for row in rows])
+        else:
+            found = [row.interval(output.what) for row in rows]
+            for name, values in zip(columns_of(output), zip(*found, strict=True) if found else [()] * 3, strict=True):
+                columns[name] = list(values) if found else pd.Series([], dtype=float)
+    return pd.DataFrame(columns)
+
+
+def _series(names: list[Any]) -> Any:
+    """The values of a key: whole numbers and booleans stay so beside missing ones."""
+    import pandas as pd
+
+    kinds = {type(name) for name in names if name is not None}
+    if kinds == {int} or kinds == {bool}:
+        gaps = None in names
+        kind = ("Int64" if gaps else "int64") if kinds == {int} else ("boolean" if gaps else "bool")
+        return pd.Series(names, dtype=kind)
+    return pd.Series(names, dtype="float64" if kinds == {float} else "object")

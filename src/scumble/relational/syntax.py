@@ -1,0 +1,173 @@
+"""From text to a tree, with limits. The only file that imports sqlglot: ``pip install 'scumble[sql]'``.
+
+A statement may come from anybody. It is cut into words first, and refused if there are too many, too deep within each
+other, or if it is anything but one SELECT: the parser sees nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scumble.errors import ParameterError, parameter
+
+try:
+    import sqlglot
+    from sqlglot import TokenType
+    from sqlglot import exp as exp
+    from sqlglot.errors import ParseError, SqlglotError
+except ImportError:
+    raise ParameterError("SQL needs sqlglot. Hint: pip install 'scumble[sql]'.") from None
+
+MOST_LETTERS, MOST_WORDS, MOST_DEPTH = 50_000, 4_000, 40
+CAN = (
+    "Hint: one SELECT from one release can be asked, with count, sum, avg, median and quantile_cont, WHERE, GROUP BY, "
+    "HAVING, ORDER BY and LIMIT."
+)
+_DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_BACK = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+_PARTS = {
+    "joins": "a join: a release holds one table",
+    "with_": "a WITH",
+    "distinct": "DISTINCT (GROUP BY gives each level once)",
+    "windows": "a window",
+    "qualify": "QUALIFY",
+    "laterals": "a lateral join",
+    "sample": "a sample (`release.sample` draws synthetic rows)",
+    "into": "SELECT INTO: nothing is ever written",
+}
+_KNOWN = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+
+
+_ORDINARY = {"this", "expression", "expressions"}
+_MORE: dict[type, set[str]] = {
+    exp.Like: {"negate"},
+    exp.ILike: {"negate"},
+    exp.Between: {"low", "high"},
+    exp.Div: {"typed", "safe"},
+    exp.Round: {"decimals"},
+    exp.Case: {"ifs", "default"},
+    exp.If: {"true", "false"},
+    exp.Cast: {"to"},
+    exp.TryCast: {"to", "safe"},
+    exp.Column: {"table", "db"},
+    exp.Count: {"big_int"},
+    exp.Quantile: {"quantile"},
+    exp.ApproxQuantile: {"quantile"},
+    exp.Ordered: {"desc", "nulls_first"},
+    exp.TimestampTrunc: {"unit"},
+    exp.DateTrunc: {"unit"},
+    exp.Literal: {"is_string"},
+    exp.Identifier: {"quoted"},
+    exp.Alias: {"alias"},
+    exp.TableAlias: {"columns"},
+    exp.Group: {"all"},
+    exp.Select: _KNOWN,
+}
+"""What else a part of a statement may hold. Whatever nobody reads here, such as BETWEEN's SYMMETRIC, is refused."""
+
+
+def parse(text: object) -> exp.Select:
+    """The tree of one SELECT. Whatever is none is a ParameterError."""
+    if not isinstance(text, str) or not text.strip():
+        raise parameter("query", "a SELECT, as text", text if isinstance(text, str) else type(text).__name__)
+    if len(text) > MOST_LETTERS:
+        raise ParameterError(f"A statement must have at most {MOST_LETTERS:,} letters, got {len(text):,}.")
+    if "\0" in text:
+        raise ParameterError("The statement holds a character of no use (NUL). Hint: it must be plain text.")
+    try:
+        _require_modest(sqlglot.tokenize(text, read="duckdb"))
+        found = [tree for tree in sqlglot.parse(text, read="duckdb") if tree is not None]
+    except RecursionError:
+        raise too_deep() from None
+    except SqlglotError as problem:
+        raise ParameterError(f"The statement cannot be read{_where(problem)}. {CAN}") from None
+    if len(found) != 1:
+        raise ParameterError(f"There must be one statement, got {len(found)}. Hint: ask one after the other.")
+    if not isinstance(found[0], exp.Select):
+        raise refused("UNION and its kin" if isinstance(found[0], exp.SetOperation) else "this statement")
+    return _plain(found[0])
+
+
+def _require_modest(tokens: list[Any]) -> None:
+    """Few words, not deep, and the first one SELECT."""
+    if len(tokens) > MOST_WORDS:
+        raise ParameterError(f"A statement must have at most {MOST_WORDS:,} words, got {len(tokens):,}.")
+    if not tokens or tokens[0].token_type not in (TokenType.SELECT, TokenType.FROM):
+        started = tokens[0].text[:20].upper() if tokens else ""
+        raise ParameterError(f"The statement must be a SELECT, got {started!r}. Nothing was done. {CAN}")
+    depth = prefixes = 0
+    for token in tokens:
+        depth += (token.token_type in _DEEPER) - (token.token_type in _BACK)
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        if max(depth, prefixes) > MOST_DEPTH:
+            raise too_deep()
+
+
+def too_deep() -> ParameterError:
+    """The refusal of a statement whose parts lie too deep."""
+    return ParameterError("The statement has too many parts within each other. Hint: ask for less at once.")
+
+
+def _where(problem: SqlglotError) -> str:
+    if not isinstance(problem, ParseError) or not problem.errors:
+        return " (a quote may be left open)"
+    first = problem.errors[0]
+    near = str(first.get("highlight") or "")[:30]
+    return f" at line {first.get('line')}, near {near!r}"
+
+
+def _plain(tree: exp.Select) -> exp.Select:
+    for name, part in tree.args.items():
+        if part and name not in _KNOWN:
+            raise refused(_PARTS.get(name, name.strip("_").upper()))
+    if tree.find(exp.Window):
+        raise refused("a window (OVER)")
+    if any(node is not tree for node in tree.find_all(exp.Subquery, exp.Select)):
+        raise refused("a subquery")
+    if tree.find(exp.Placeholder, exp.Parameter):
+        raise refused("a placeholder: write the value itself")
+    for node in tree.walk():
+        odd = [
+            name for name, part in node.args.items() if part and name not in _ORDINARY | _MORE.get(type(node), set())
+        ]
+        if odd and not isinstance(
+            node, exp.DataType | exp.Table | exp.Limit | exp.Fetch | exp.Group | exp.LimitOptions | exp.Star
+        ):
+            raise refused(f"{odd[0].strip('_').upper()} in {shown(node)}")
+    return tree
+
+
+def bare(node: Any) -> Any:
+    """Without the brackets around it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def parts_of(node: Any) -> list[Any]:
+    """The parts of a chain of ANDs, or of ORs, however long."""
+    kind, found, left = type(node), [], [node]
+    while left:
+        one = bare(left.pop())
+        if type(one) is kind:
+            left += [one.expression, one.this]
+        else:
+            found.append(one)
+    return found
+
+
+def words(node: Any) -> str:
+    """A part of a statement as text."""
+    return str(node.sql("duckdb", normalize_functions="lower", comments=False))
+
+
+def shown(node: Any) -> str:
+    """The same for a message: not all of a long one."""
+    text = words(node)
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
+def refused(what: str) -> ParameterError:
+    """The refusal of what a release cannot answer."""
+    return ParameterError(f"SQL on a release does not know {what}. {CAN}")

@@ -1,0 +1,159 @@
+"""Rows that are chosen after counting: two noisy facts first, then as many rows as serve best.
+
+How many rows to publish depends on how many records there are and how densely they lie, and nobody knows either before
+the data is seen. So a planned secret counts the most rows that could pay. At its release a few percent of the budget
+buy two noisy numbers, N and the *typical norm*; from these alone, `choose` decides how many of the first rows to
+publish (or which cells of a grid to add up); and only those get noise, with the rest of the budget.
+
+**The typical norm.** C_r being row r's counters, ‖C_r‖² counts the pairs of records that meet in row r; so ‖C_r‖²/N² is
+about the density at a record (:mod:`scumble.planning.later` undoes the chance meetings). What is published is
+
+    T = ⌊ Σ_r ⌊‖C_r‖⌋ / R ⌋,        ⌊‖C_r‖⌋ = isqrt(Σ_b C_rb²), all of it in whole numbers.
+
+*One record changes T by 0 or 1, in one direction.* A new record adds a unit vector e to C_r: C_r ≥ 0 gives ‖C_r‖ ≤
+‖C_r + e‖, and the triangle inequality ‖C_r + e‖ ≤ ‖C_r‖ + 1. The whole part is monotone and ⌊x + 1⌋ = ⌊x⌋ + 1, so
+⌊‖C_r‖⌋ grows by 0 or 1, the sum over R rows by 0 to R, and the whole part of its R-th by 0 or 1. m records: by 0 to m.
+Replacing a record takes one away and adds one: T moves by −1, 0 or 1 (m of them: by at most m), no more than a counter
+may. ∎ So T is hidden as one row of one counter is: by a calibration for one row.
+
+*Folded grids.* The cells of a grid are small beside the kernel. Its rows for this purpose are made of the cells: a
+fixed public map sends each cell to a bucket, as a hash function of the kernel sends the cell's centre. A record still
+adds one to one counter of each such row, and the proof is the same.
+
+**What it costs** is in ``gate.proof.md``, *Facts first*: facts and rows are two releases, the second chosen by what the
+first has published, so ε, δ and ρ add up, and the rows cost the most that any choice could. The claim says that much,
+whatever is chosen: it is known, and charged, before anything is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from scumble.errors import parameter
+from scumble.planning.later import Choice, Fold
+from scumble.privacy import seam
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.facts import Facts, calibrated, divided, price
+from scumble.releasing.gate import Published, close, or_give_up, require_disjoint, require_ledger
+from scumble.releasing.secret import Secret, held
+from scumble.releasing.spending import Prepaid, derived, spend
+
+SAFE = 2**31
+"""Below so many records, sums of squares fit into 64 bits: Σ C² ≤ (Σ C)² = N²."""
+
+
+class PublishedChoice(NamedTuple):
+    """What leaves the gate, with the choice that was made. Public."""
+
+    made: Published
+    choice: Choice
+
+
+def publish_planned(
+    secrets: Sequence[Secret],
+    budget: Budget,
+    payer: Account | Prepaid | None = None,
+    *,
+    rows: Sequence[int],
+    choose: Callable[[Sequence[Facts]], Choice],
+    fold: Fold | None = None,
+    backend: str = "exact",
+    keep: bool = False,
+) -> list[PublishedChoice]:
+    """Publish some of the rows of secrets of disjoint records, one per class, for the price of one.
+
+    Parameters
+    ----------
+    rows : sequence of int
+        How many rows may be chosen: the claim covers each of them.
+    choose : callable
+        Asked once, with the facts of all secrets; gives the one `Choice` for all of them.
+    fold : Fold, optional
+        For a grid: the rows that are made of it for the typical norm.
+    """
+    require_ledger(keep, payer)
+    with held(secrets):
+        require_disjoint(secrets, budget, backend)
+        parts, claim = divided(budget), price(budget, rows)
+        asking = parts.facts.calibrate(1)
+        identity = spend(secrets, claim, payer, "release")
+        with or_give_up(secrets, "Its release failed after the budget was spent."):
+            names = [derived(identity, f"class {k}", len(secrets)) for k in range(len(secrets))]
+            found = []
+            for secret, name in zip(secrets, names, strict=True):
+                noise = asking.draw_counters((1, 1), backend=backend)
+                count = asking.draw_count(backend=backend) if asking.count_scale else None
+                seam.hold(f"{name} facts", asking.claim, noise, count)
+                noise += typical_norm(secret.counts, fold)
+                exact = budget.neighbors == "replace"
+                noisy = secret.total + (count or 0) if exact or count is not None else None
+                norm, noisy = seam.publish(noise, noisy, f"{name} facts")
+                found.append(Facts(noisy, asking.count_variance or 0.0, int(norm[0, 0]), asking.counter_variance))
+            choice = _checked(_asked(choose, found, secrets), rows, secrets[0].counts.shape)
+            calibration = calibrated(parts.rows, choice.rows)
+            published = []
+            for secret, name, facts in zip(secrets, names, found, strict=True):
+                width = secret.counts.shape[1] if choice.groups is None else int(choice.groups.max()) + 1
+                noise = calibration.draw_counters((choice.rows, width), backend=backend)
+                seam.hold(f"{name} rows", calibration.claim, noise, None)
+                if choice.groups is None:
+                    noise += secret.counts[: choice.rows]
+                else:
+                    np.add.at(noise[0], choice.groups, secret.counts[0])
+                counts, _ = seam.publish(noise, None, f"{name} rows")
+                variances = calibration.counter_variance, facts.count_variance
+                published.append(PublishedChoice(Published(counts, claim, facts.count, *variances, name), choice))
+        close(secrets, keep)
+        return published
+
+
+def typical_norm(counts: np.ndarray, fold: Fold | None = None) -> int:
+    """The whole part of the mean over rows of the whole parts of their norms: see the module's documentation.
+
+    >>> typical_norm(np.array([[3, 4], [0, 7]]))
+    6
+    """
+    if fold is not None:
+        counts = _folded(counts[0], fold)
+    if int(counts[0].sum()) < SAFE:
+        squares = [int(one) for one in np.einsum("rb,rb->r", counts, counts)]
+    else:
+        squares = [sum(int(one) ** 2 for one in row if one) for row in counts]
+    return sum(map(isqrt, squares)) // len(squares)
+
+
+def _folded(cells: np.ndarray, fold: Fold) -> np.ndarray:
+    """The cells of a grid as rows of buckets."""
+    places = np.zeros(fold.buckets.shape[1], np.int64)
+    np.add.at(places, fold.places, cells)
+    rows = np.zeros((len(fold.buckets), fold.width), np.int64)
+    for row, buckets in zip(rows, fold.buckets, strict=True):
+        np.add.at(row, buckets, places)
+    return rows
+
+
+def _asked(choose: Callable[[Sequence[Facts]], Choice], found: list[Facts], secrets: Sequence[Secret]) -> Choice:
+    """The choice, made by code that finds no counters in the secrets."""
+    if not secrets:
+        return choose(tuple(found))
+    with secrets[0].out_of_sight():
+        return _asked(choose, found, secrets[1:])
+
+
+def _checked(choice: Choice, rows: Sequence[int], shape: tuple[int, ...]) -> Choice:
+    """A choice that was paid for, with groups of our own: nobody can change them afterwards."""
+    if choice.rows not in rows or choice.rows > shape[0]:
+        raise parameter("choose", "a function that names one of the numbers of rows that are paid for", choice.rows)
+    if choice.groups is None:
+        return choice
+    mine = np.array(choice.groups)
+    if choice.rows != 1 or mine.shape != (shape[1],) or mine.dtype.kind not in "iu":
+        raise parameter("the groups of a grid's cells", f"{shape[1]:,} whole numbers", mine.shape)
+    if mine.min() < 0 or mine.max() >= len(mine):
+        raise parameter("the groups of a grid's cells", "from 0 on, and no more than there are cells", "others")
+    return Choice(1, mine.astype(np.int64))

@@ -1,0 +1,68 @@
+"""How much a release can show: the smallest group above its noise, and the random sample it is worth.
+
+Both are post-processing, and rough by nature: a number each, for who wants to know whether a release will do.
+"""
+
+from __future__ import annotations
+
+import math
+
+SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 cases of 100: 1.96 + 1.96, rounded up
+SHARE = 0.1  # the answer at which a release is compared with a sample: a tenth of the records
+
+
+def smallest_group(noise: float) -> float:
+    """How many records alike it takes to be seen where there would be none.
+
+    Parameters
+    ----------
+    noise : float
+        The standard deviation of the noise in an answer, in records.
+
+    Returns
+    -------
+    float
+        A number of records.
+    """
+    return max(1.0, SEEN * noise)
+
+
+def sample_worth(error: float, records: float) -> float | None:
+    """How many records, drawn at random and published as they are, would tell a tenth of the table as well.
+
+    Parameters
+    ----------
+    error : float
+        The standard error of an answer of a tenth of the records, in records.
+    records : float
+        About how many records there are.
+
+    Returns
+    -------
+    float or None
+        A number of records; None if the answer is as good as the table.
+    """
+    if records < 1 or error <= 0:
+        return None
+    size = SHARE * (1 - SHARE) * records**2 / error**2
+    return size if size < records else None
+
+
+def words(noise: float, error: float, records: float) -> str:
+    """Both, in a sentence for a card.
+
+    >>> words(noise=25.0, error=100.0, records=10_000)
+    'groups of about 100 records stand out; answers about a tenth of the table are worth a random sample of 900 records'
+    """
+    worth = sample_worth(error, records)
+    known = "the whole table" if worth is None else f"a random sample of {_rounded(worth):,.0f} records"
+    group = f"groups of about {_rounded(smallest_group(noise)):,.0f} records stand out"
+    return f"{group}; answers about a tenth of the table are worth {known}"
+
+
+def _rounded(value: float) -> float:
+    """Two digits."""
+    if value < 10:
+        return math.ceil(value)
+    step = 10 ** (math.floor(math.log10(value)) - 1)
+    return float(round(value / step) * step)

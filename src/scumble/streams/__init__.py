@@ -1,0 +1,9 @@
+"""Records that arrive in periods, published after each of them, for one budget: the secret side.
+
+What is published, and why it costs one budget, is :mod:`scumble.continual`.
+
+The files::
+
+    stream.py    `Stream`: count, close a period, publish
+    state.py     its secret file: all that a killed stream goes on from
+"""

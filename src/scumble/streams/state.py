@@ -1,0 +1,74 @@
+"""A stream's secret file: all that it goes on from, written in one step.
+
+The file holds the open period's exact counters, the noise that has been drawn for it, the method's memories of earlier
+periods, the persons' table and the batches that were counted; mode 0600. It is written when a period has been closed
+and the next one's noise is drawn, and *before* the closed one's release is given out. So at every moment
+
+- what has been published follows from the file: killed in between, the next run publishes the very same release;
+- what has not been published was not drawn for anything else: noise that was lost with a killed process nobody has
+  seen.
+
+Two processes that went on from one file would publish two things with one noise, and their difference is exact. So the
+file is locked while a stream is open, and bound to its place on the disk: a copy is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from scumble import files
+from scumble.errors import BudgetError, PrivacyError
+from scumble.machine import places
+
+NOTE = "SECRET: exact counters and noise. Keep this file as safe as the records themselves; never copy it."
+
+
+class State:
+    """The one file of a stream, for this process alone until it lets go.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where it is.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = places.home_of(path)
+        self._file = places.Owned(self.path)
+
+    def begin(self) -> None:
+        """Claim a place where no file is yet."""
+        if os.path.lexists(self.path):
+            raise PrivacyError(
+                f"There is a file {self.path!r} already, and a stream begins with one of its own. "
+                "Hint: choose another name, or go on with scumble.load_stream."
+            )
+
+    def read(self) -> files.Container:
+        """Take the file, and read it."""
+        if not self._file.take():
+            raise self._taken()
+        places.clear_leftovers(self.path)
+        try:
+            return files.read(self.path, expect="stream")
+        except BaseException:
+            self.let_go()
+            raise
+
+    def write(self, metadata: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """The next version, whole or not at all."""
+        data = files.bytes_of("stream", {"note": NOTE, **metadata}, arrays, bound=True)
+        if not self._file.write(data):
+            raise self._taken()
+
+    def _taken(self) -> BudgetError:
+        return BudgetError(
+            f"Another process is at work on the stream in {self.path!r}, and its noise is used once. Hint: wait for it."
+        )
+
+    def let_go(self) -> None:
+        """Others may go on from it."""
+        self._file.let_go()

@@ -1,0 +1,542 @@
+"""Stream: records arrive in periods, and after each of them a release is published. All of it costs one budget."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from scumble.checks import whole
+from scumble.continual.choosing import Expected, chosen, expected_of, method_of
+from scumble.continual.method import Method
+from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
+from scumble.counting.headroom import fits
+from scumble.errors import BudgetError, CorruptFileError, DataError, FileError, ParameterError, PrivacyError, parameter
+from scumble.kernels import Kernel
+from scumble.machine.places import clear_leftovers
+from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.calibration import Calibration
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import Number
+from scumble.release import Release, Span
+from scumble.releasing.periods import Nodes, begin
+from scumble.releasing.spending import may_lack_records
+from scumble.sketch import Sketch
+from scumble.sources.onepass import one_pass
+from scumble.sources.opening import _paths, open_source
+from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
+from scumble.sources.tally import Tally
+from scumble.spec import Spec
+from scumble.streams.state import State
+from scumble.tables.roles import roles_of
+
+if TYPE_CHECKING:
+    from scumble.privacy.ledger import Ledger
+
+MOST_RECORDS = 1 << 38
+"""In one counter, over all periods: what is published is up to 2²⁴ times as large, and must fit into 64 bits."""
+
+
+class Stream:
+    """Records that arrive in periods. After each, a release is published, and all releases cost one budget together.
+
+    A stream is secret; what `close_period` gives out is public. The noise of the running total grows with a logarithm
+    of the number of periods: after a year of days it is 2.7 times that of a single release (with δ; daily releases
+    added up: 13.5 times). `expected` says what to expect.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What "near" means.
+    dimensions : int or None
+        How many columns a record has; may be left out if `columns` is given.
+    periods : int
+        The most periods that there will be. Public; declare it generously: ten times as many cost about 20 %.
+    epsilon, delta : float, Fraction, Decimal, str or None
+        The privacy budget of all releases together. With δ > 0 the running total is much quieter.
+    neighbors : {"add-remove", "replace"}
+        "add-remove" hides whether a record is there; "replace" hides its content, and each period's N is public.
+    records_per_person : int
+        The most records that one person may own, over the whole stream.
+    rho, mu : float, Fraction, Decimal, str or None
+        The budget in another currency, instead of ε.
+    count_share : float, Fraction, Decimal, str or None
+        The part of the budget that pays for the noisy count.
+    method : {"auto", "toeplitz", "bridge", "daily"}
+        How it is published. "auto" takes the quietest for the running total; "daily" is for single periods.
+    backend : {"exact", "opendp"}
+        "exact", or "opendp" for OpenDP's samplers.
+    ledger, dataset, part : Ledger, str, path-like or None
+        Charge the whole stream, now, to this dataset of a `scumble.Ledger`.
+    folder : str, path-like or None
+        Where the releases go, one file each. Without it they are kept in memory, all of them.
+    person_column : str or None
+        The column that says whose record it is: of each person only `records_per_person` are counted, over all periods.
+    person_memory : int
+        Bytes for the table of persons; see :class:`scumble.PersonLimit`.
+    size : object
+        `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `invalid`, `engine`, `threads` of
+        :class:`scumble.Sketch`.
+
+    >>> import numpy as np, scumble
+    >>> stream = scumble.Stream(scumble.EuclideanKernel(2.0), 1, periods=30, epsilon=1.0, delta=1e-6, rows=50)
+    >>> for day in range(3):
+    ...     _ = stream.update(np.full((1000, 1), float(day)))
+    ...     release = stream.close_period()
+    >>> bool(abs(release.count - 3000) < 1000), stream.window(2).stream.first
+    (True, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        dimensions: int | None = None,
+        *,
+        periods: int,
+        epsilon: Number | None = None,
+        delta: Number = 0.0,
+        neighbors: str = "add-remove",
+        records_per_person: int = 1,
+        rho: Number | None = None,
+        mu: Number | None = None,
+        count_share: Number | None = None,
+        method: str = "auto",
+        backend: str = "exact",
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        part: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        person_column: str | None = None,
+        person_memory: int = DEFAULT_MEMORY,
+        **size: Any,
+    ) -> None:
+        budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
+        sketch = Sketch(kernel, dimensions, **size)
+        if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
+            raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
+        people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
+        expected = chosen(method, periods, sketch.rows, budget)
+        account = Account.of(ledger, dataset, part)
+        path = None if folder is None else require_folder(folder)
+        if path is not None and any(name.startswith("total-") for name in os.listdir(path)):
+            raise parameter(
+                "folder", "one in which no stream has published", path, "each stream has a folder of its own."
+            )
+        self._begin(sketch, expected.method, expected.calibration, person_column, people, path, backend)
+        identity = begin(sketch.secret, expected.calibration, account)
+        self._go_on(identity, 0)
+        self._machine.open(0, self._nodes.draw, self._nodes.pin)
+
+    def _begin(
+        self,
+        sketch: Sketch,
+        method: Method,
+        calibration: Calibration,
+        person: str | None,
+        people: PersonLimit | None,
+        folder: str | None,
+        backend: str,
+    ) -> None:
+        sketch.secret.drops |= people is not None
+        self._sketch, self._method, self._calibration = sketch, method, calibration
+        self._person, self._people = person, people
+        self._folder, self._backend = folder, backend
+        self._kept: dict[int, Release] = {}
+        self._batches: set[bytes] = set()
+        self._most = 0  # no counter has more records from the closed periods
+        self._state: State | None = None
+        self._broken = ""
+        self._lock, self._process = threading.RLock(), os.getpid()
+
+    def _go_on(self, identity: str, closed: int) -> None:
+        self._identity, self._closed = identity, closed
+        self._nodes = Nodes(self._calibration, self._sketch.spec.counters, identity, self._backend)
+        self._machine = self._method.machine(self._nodes.size)
+
+    # ---- what it is ----
+
+    @property
+    def privacy(self) -> PrivacyClaim:
+        """What is promised to each record's owner, for all releases together."""
+        return self._calibration.claim
+
+    @property
+    def expected(self) -> Expected:
+        """How noisy totals, windows and periods will be; public."""
+        return expected_of(self._method, self._calibration)
+
+    @property
+    def spec(self) -> Spec:
+        """All public parameters of the sketches."""
+        return self._sketch._spec
+
+    @property
+    def identity(self) -> str:
+        """The stream's UUID."""
+        return self._identity
+
+    @property
+    def periods(self) -> int:
+        """How many periods have been closed and published."""
+        return self._closed
+
+    @property
+    def horizon(self) -> int:
+        """The most periods that there will be."""
+        return self._method.periods
+
+    @property
+    def folder(self) -> str | None:
+        """Where the releases are published; None if they are kept in memory."""
+        return self._folder
+
+    # ---- counting ----
+
+    def update(self, X: object, *, batch: str | None = None, **reading: Any) -> bool:
+        """Count records in the open period; gives whether they were counted.
+
+        Parameters
+        ----------
+        X : table, str or path-like
+            A table, as for `Sketch.update`; or, if the stream has named columns, whatever `scumble.build` reads.
+        batch : str or None
+            A name for these records. A batch whose name was counted before is passed over: so a run that is repeated
+            after a crash counts each batch once.
+        reading : object
+            `format`, `delimiter`, `encoding`, `table`, `query` of :func:`scumble.build`.
+
+        If the table is refused, none of its records is counted. What was counted since the last `save` or
+        `close_period` is lost with the process.
+        """
+        name = None if batch is None else _name(batch)
+        with self._alone("update"):
+            self._require_period()
+            if name in self._batches:
+                return False
+            self._count(X, reading)
+            if name is not None:
+                self._batches.add(name)
+            return True
+
+    def knows(self, batch: str) -> bool:
+        """Whether a batch of this name was counted, in this period or in one before.
+
+        Parameters
+        ----------
+        batch : str
+            The name that `update` was told.
+        """
+        return _name(batch) in self._batches
+
+    def _count(self, X: object, reading: dict[str, Any]) -> None:
+        """All of it or nothing: into counters of its own first, where it may fail half-way."""
+        if self._person is None and _paths(X) is None and not reading:
+            part = self._sketch.empty().update(X)
+        else:
+            part = self._pass(X, reading)
+        secret = self._sketch.secret
+        if self._most + int(secret.counts.max()) + int(part.secret.counts.max()) > MOST_RECORDS:
+            raise DataError("A counter would pass 2**38 records, more than a stream can publish exactly.")
+        with secret.changing("update") as counts:
+            counts += part.secret.counts
+        part.secret.give_up("It was added to its stream.")
+
+    def _pass(self, X: object, reading: dict[str, Any]) -> Sketch:
+        columns = self._sketch.columns
+        if columns is None:
+            raise ParameterError(
+                "Files and persons need the columns' names. Hint: begin the stream with columns=[...]."
+            )
+        before = None if self._people is None else self._people.contents()
+        counting = {name: getattr(self._sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
+        tally = Tally(self.spec, person=self._person, people=self._people, **counting)
+        source = open_source(X, **reading)
+        try:
+            others = [] if self._person is None else [self._person]
+            source.require([*columns, *others])
+            one_pass(source, {**roles_of(self.spec.kernel, columns), **dict.fromkeys(others, "category")}, tally)
+        except BaseException:
+            if self._people is not None and before is not None:
+                self._people.restore(*before)
+            raise
+        finally:
+            source.close()
+        made: Sketch = tally.sketches[0]
+        return made
+
+    # ---- publishing ----
+
+    def close_period(self, period: int | None = None) -> Release:
+        """Close the open period, and publish: the release of the running total.
+
+        Parameters
+        ----------
+        period : int or None
+            Which period you mean, from 1 on. One that is closed already is given again, and nothing is done: so a run
+            that is repeated after a crash closes each period once.
+
+        If the stream has a file (`save`), it is written first: killed at any moment, the stream goes on to the very
+        same releases.
+        """
+        with self._alone("close_period"):
+            if period is not None and whole("period", period, 1, self._closed + 1) <= self._closed:
+                return self.total(period)
+            self._require_period()
+            with self._half_way("close_period"):
+                numbers = self._nodes.exact(self._sketch.secret)
+                self._most += int(self._sketch.secret.counts.max())
+                self._machine.close(self._closed, numbers, self._nodes.publish)
+                numbers.fill(0)
+                following, old = self._sketch.empty(), self._sketch
+                following.secret.drops = old.secret.drops
+                self._sketch = following
+                old.secret.give_up("Its period was closed.")
+                self._closed += 1
+                if self._closed < self.horizon:
+                    self._machine.open(self._closed, self._nodes.draw, self._nodes.pin)
+                self._keep()  # before anything is given out
+                return self._give_out()
+
+    def _give_out(self) -> Release:
+        """The release of the last period that was closed: the same, however often it is asked for."""
+        span = Span(self._identity, 1, self._closed, self._method.to_dict())
+        numbers = self._machine.total(self._closed - 1)
+        release = release_of(self.spec, self.privacy, span, numbers, engine=self._sketch._engine)
+        if self._folder is None:
+            self._kept[self._closed] = release
+        else:
+            path = os.path.join(self._folder, name_of(self._closed))
+            clear_leftovers(path)
+            if not os.path.lexists(path):
+                release.save(path)
+        return release
+
+    def published(self) -> StreamRelease:
+        """All that has been published so far."""
+        return StreamRelease(self._kept if self._folder is None else self._folder)
+
+    def total(self, upto: int | None = None) -> Release:
+        """The running total; see :meth:`StreamRelease.total`.
+
+        Parameters
+        ----------
+        upto : int or None
+            The last period of it; without it, the last that is published.
+        """
+        return self.published().total(upto)
+
+    def window(self, width: int | None = None, *, first: int | None = None, last: int | None = None) -> Release:
+        """Several periods; see :meth:`StreamRelease.window`.
+
+        Parameters
+        ----------
+        width : int or None
+            How many periods, up to `last`.
+        first, last : int or None
+            The first and the last of them, from 1 on.
+        """
+        return self.published().window(width, first=first, last=last)
+
+    def period(self, number: int) -> Release:
+        """One period; see :meth:`StreamRelease.period`.
+
+        Parameters
+        ----------
+        number : int
+            Which, from 1 on.
+        """
+        return self.published().period(number)
+
+    # ---- the file ----
+
+    def save(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Write all that the stream goes on from to its one secret file, mode 0600; `scumble.load_stream` reads it.
+
+        Parameters
+        ----------
+        path : str, path-like or None
+            Where, the first time. From then on `close_period` writes it, too.
+        """
+        with self._alone("save"):
+            if self._state is None:
+                if path is None:
+                    raise ParameterError("Give `path`, the secret file, such as 'trips.secret'.")
+                state = State(path)
+                state.begin()
+                self._state = state
+            elif path is not None and State(path).path != self._state.path:
+                raise PrivacyError(
+                    f"This stream is kept in {self._state.path!r}: a second file would publish with the same noise. "
+                    "Hint: save() without a path."
+                )
+            with self._half_way("save"):
+                self._keep()
+
+    def close(self) -> None:
+        """Let go of the file: another process may go on from it, and this one no more."""
+        self._broken = self._broken or "It was closed."
+        if self._state is not None:
+            self._state.let_go()
+
+    def _keep(self) -> None:
+        if self._state is None:
+            return
+        metadata = {
+            "spec": self.spec.to_dict(),
+            "claim": self.privacy.to_dict(),
+            "method": self._method.to_dict(),
+            "identity": self._identity,
+            "closed": self._closed,
+            "most": self._most,
+            "folder": self._folder,
+            "backend": self._backend,
+            "invalid": self._sketch._invalid,
+            "drops": self._sketch.secret.drops or may_lack_records(),
+            "person_column": self._person,
+        }
+        arrays = {f"machine.{name}": array for name, array in self._machine.arrays.items()}
+        arrays["counts"] = self._sketch.secret.counts
+        arrays["batches"] = np.frombuffer(b"".join(sorted(self._batches)), np.uint8).reshape(-1, 16)
+        if self._people is not None:
+            about, people = self._people.contents()
+            metadata["people"] = about
+            arrays |= people
+        self._state.write(metadata, arrays)
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        engine: str = "auto",
+        threads: int | None = None,
+        person_memory: int = DEFAULT_MEMORY,
+    ) -> Stream:
+        """Go on from a stream's file; see :func:`load_stream`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The secret file.
+        folder : str, path-like or None
+            Where the releases are, if they have moved.
+        engine, threads, person_memory : str, int or None
+            As for a new stream: they are this process's own.
+        """
+        state = State(path)
+        container = state.read()
+        try:
+            stream = _restored(container.metadata, container.arrays, folder, engine, threads, person_memory)
+        except BaseException:
+            state.let_go()
+            raise
+        stream._state = state
+        if stream._closed and stream._folder is not None:
+            stream._give_out()  # if the run before was killed just then
+        return stream
+
+    # ---- keeping the secret ----
+
+    @contextmanager
+    def _alone(self, verb: str) -> Iterator[None]:
+        if self._process != os.getpid():
+            raise BudgetError(f"Cannot {verb}: the stream's noise stays with the process that drew or loaded it.")
+        with self._lock:
+            if self._broken:
+                raise BudgetError(f"Cannot {verb}: {self._broken} Hint: go on from its file, with scumble.load_stream.")
+            yield
+
+    @contextmanager
+    def _half_way(self, verb: str) -> Iterator[None]:
+        """Whatever breaks off here closes this stream: its file, if it has one, is as it was or as it will be."""
+        self._broken = f"Its last {verb} was interrupted."
+        try:
+            yield
+        except BaseException:
+            if self._state is not None:
+                self._state.let_go()
+            raise
+        self._broken = ""
+
+    def _require_period(self) -> None:
+        if self._closed >= self.horizon:
+            raise BudgetError(
+                f"All {self.horizon:,} periods of this stream have been published. Hint: start a new stream; "
+                "next time declare more periods: ten times as many cost about 20 %."
+            )
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise PrivacyError("A Stream is not pickled or copied: it holds exact counters. Hint: `stream.save(...)`.")
+
+    def __repr__(self) -> str:
+        return f"<Stream (secret): {self._closed} of {self.horizon} periods, {self._method.name}, {self.privacy}>"
+
+
+def _name(batch: str) -> bytes:
+    return hashlib.sha256(batch.encode()).digest()[:16]
+
+
+def load_stream(path: str | os.PathLike[str], **options: Any) -> Stream:
+    """Go on from the secret file of a stream, to the very same releases.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file that `Stream.save` wrote. It is locked until the stream is closed: one process at a time.
+    options : object
+        `folder`, if the published releases have moved; `engine`, `threads`, `person_memory`.
+    """
+    return Stream.load(path, **options)
+
+
+def _restored(
+    data: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    folder: str | os.PathLike[str] | None,
+    engine: str,
+    threads: int | None,
+    memory: int,
+) -> Stream:
+    """What `Stream._keep` wrote; what does not fit together is refused."""
+    try:
+        spec, claim = Spec.from_dict(data["spec"]), PrivacyClaim.from_dict(data["claim"])
+        method, closed = method_of(data["method"]), data["closed"]
+        person, counts, batches = data["person_column"], arrays["counts"], arrays["batches"]
+        where = data["folder"] if folder is None else require_folder(folder)
+        if claim.moves.column != method.column or claim.rows != spec.rows or claim.exact_scale is None:
+            raise TypeError
+        if type(closed) is not int or not 0 <= closed <= method.periods:
+            raise TypeError
+        if type(data["most"]) is not int or not 0 <= data["most"] <= MOST_RECORDS:
+            raise TypeError
+        if counts.shape != spec.counters or counts.dtype != np.int64 or not fits(counts):
+            raise TypeError
+        if batches.ndim != 2 or batches.shape[1] != 16 or batches.dtype != np.uint8:
+            raise TypeError
+        sketch = Sketch.from_spec(spec, invalid=data["invalid"], engine=engine, threads=threads)
+        people = None
+        if person is not None:
+            people = PersonLimit(claim.records_per_person, memory=memory)
+            people.restore(data["people"], arrays)
+        calibration = Calibration(claim.mechanism, claim.scales.counters, claim.scales.count, claim)
+        stream = object.__new__(Stream)
+        stream._begin(sketch, method, calibration, person, people, where, str(data["backend"]))
+        stream._go_on(str(data["identity"]), closed)
+        machine = {name[8:]: array for name, array in arrays.items() if name.startswith("machine.")}
+        stream._machine.restore(machine)
+        stream._most = data["most"]
+        stream._batches = {bytes(row) for row in batches}
+        sketch.secret.counts[:] = counts
+        sketch.secret.touched = True
+        sketch.secret.drops |= data["drops"] is not False
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        if isinstance(problem, FileError | DataError):
+            raise
+        raise CorruptFileError("The file lacks a part of a stream, or its parts do not fit together.") from None
+    return stream

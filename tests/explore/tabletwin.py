@@ -1,0 +1,58 @@
+"""Python's answers by the rules of a table's page: its rounded model and its law of errors, in the place of rehearsals.
+
+Everything else is the library's own. So where page and twin agree, the page differs from Python in these two alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from scumble.explore.tablepayload import FINEST, rounded, stacks
+from scumble.tabular.answers import Answers
+from scumble.tabular.release import TableRelease
+from scumble.views.estimates import Estimate, combined, inside
+from scumble.views.intervals import SHARED_NOISE, Reading, conditions, smoothed
+from scumble.views.mixture import Mixture
+
+
+class PageReading(Reading):
+    """One set of views, as the page reads it."""
+
+    def __init__(self, reading: Reading, law: list[float]) -> None:
+        vars(self).update(vars(reading))
+        self.law = np.array(law)
+        self.model = as_rounded(reading)
+        self._marginals = [self.model.table([j]) for j in range(len(self.model.columns))]
+
+    def count(self, condition: Any, alike: float | None = None) -> Estimate:
+        """The model's answer, with the law's error; and the view's own, taken to err alike."""
+        share = self.model.share(condition)
+        variance = smoothed(self.law, share if alike is None else alike, conditions(condition))
+        modelled = Estimate(share * self.evidence.count, variance + self._unseen(condition, signed=alike is not None))
+        own = inside(self.evidence, condition)
+        if own is None:
+            return modelled
+        value, weight = combined(own, modelled, SHARED_NOISE)
+        return Estimate(value, (weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)) ** 2)
+
+
+def as_rounded(reading: Reading) -> Mixture:
+    """The model as the page has it."""
+    evidence, columns = reading.evidence, []
+    for stack, group, shape in zip(stacks(reading.model, evidence), evidence.groups, evidence.shapes, strict=True):
+        shares = (rounded(stack).T / FINEST) ** 2
+        columns.append((shares / shares.sum(axis=1, keepdims=True))[:, group] * shape)
+    return Mixture(reading.model.weights, tuple(columns))
+
+
+def twin(release: TableRelease, description: dict[str, Any]) -> Answers:
+    """Answers of the page that was made with this description."""
+    known = release._answers
+    answers = Answers(known._spec, known._evidence, known._law, release.identity)
+    answers._readings = [
+        PageReading(reading, part["law"]) for reading, part in zip(known.readings, description["parts"], strict=True)
+    ]
+    return answers

@@ -1,0 +1,443 @@
+"""A table's page in a real browser: it answers as Python does, to filters made by mouse, keyboard and boxes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+from tests.explore.tabletwin import twin
+
+import scumble
+from scumble.cli import main
+from scumble.errors import ParameterError
+from scumble.explore import Server, TableExhibit, exhibit_of, export, read
+from scumble.explore.pages import part
+from scumble.tabular.answers import Answers
+from scumble.tabular.spec import TableSpec
+
+SCHEMA = scumble.Schema(
+    age=scumble.Number(17, 90, whole=True),
+    pay=scumble.Number(0, 10_000, scale="log", cells=16, missing=True),
+    seen=scumble.Date("2024-01-01", "2024-12-31", cells=12),
+    town=scumble.Category(["Ulm", "Bonn", "O'Brien"], other=False),
+    smoker=scumble.Boolean(),
+)
+UNITS = {"age": "years"}
+READY = "#app[data-state=done]"
+
+
+def people(n: int = 5000) -> pd.DataFrame:
+    """Records whose columns hang together."""
+    rng = np.random.default_rng(11)
+    age = rng.integers(17, 91, n)
+    pay = np.where(rng.random(n) < 0.1, 0.0, np.exp(rng.normal(5 + age / 50, 1, n)).clip(0, 10_000))
+    pay[rng.random(n) < 0.04] = np.nan
+    seen = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 366, n), unit="D")
+    town = rng.choice(["Ulm", "Bonn", "O'Brien", None], n, p=[0.5, 0.3, 0.15, 0.05])
+    return pd.DataFrame({"age": age, "pay": pay, "seen": seen, "town": town, "smoker": rng.random(n) < 0.1 + age / 200})
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A release, its page, and what the page should answer."""
+
+    release: scumble.TableRelease
+    description: dict[str, Any]
+    answers: Answers
+    path: Path
+
+    def open(self, visit: Callable[..., Any], **options: Any) -> Page:
+        page: Page = visit(**options).open(self.path.as_uri())
+        return page
+
+
+@pytest.fixture(scope="session", params=[None, "smoker"], ids=["whole", "by class"])
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """A table, once as a whole and once by class."""
+    return exported(request.param, tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    return exported(None, tmp_path_factory.mktemp("table"))
+
+
+def exported(target: str | None, folder: Path, known: dict[Any, Shown] = {}) -> Shown:  # noqa: B006  made once for all
+    if target not in known:
+        release = scumble.TableSketch(SCHEMA, target=target).update(people()).release(epsilon=2.0)
+        exhibit = TableExhibit(release, "people.scumble", units=UNITS)
+        content = exhibit.content()
+        exhibit.content = lambda: content  # type: ignore[method-assign]
+        export(exhibit, folder / "people.html")
+        known[target] = Shown(release, content[0], twin(release, content[0]), folder / "people.html")
+    return known[target]
+
+
+def questions(size: int, seed: int = 3) -> list[dict[int, np.ndarray]]:
+    """Ranges and sets of levels of one to four columns."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(size):
+        product = {}
+        for j in rng.choice(len(SCHEMA), 1 + number % 4, replace=False):
+            levels = SCHEMA.sizes[j]
+            low, high = np.sort(rng.integers(0, levels, 2))
+            weights = np.zeros(levels)
+            weights[low : high + 1] = 1.0
+            product[int(j)] = weights
+        found.append(product)
+    return found
+
+
+ASK = """(asked) => asked.map((product) => {
+    const { answers, columns } = scumble.table;
+    const question = new Map(product.map(([j, weights]) => [j, Float64Array.from(weights)]));
+    const told = ({ value, variance }) => [value, variance];
+    return [answers.count(question), ...[0, 1, 4].map((j) => answers.mean(question, j, columns[j].values))].map(told);
+})"""
+
+
+def as_json(asked: list[dict[int, np.ndarray]]) -> list[list[Any]]:
+    return [[[j, weights.tolist()] for j, weights in product.items()] for product in asked]
+
+
+# ---- numbers ----
+
+
+def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], shown: Shown) -> None:
+    asked = questions(80)
+    found = shown.open(visit).evaluate(ASK, as_json(asked))
+    for product, (count, *means) in zip(asked, found, strict=True):
+        truth = shown.answers.count([(1.0, product)])
+        assert count == pytest.approx([truth.value, truth.variance], rel=1e-9, abs=1e-7)
+        for j, mean in zip((0, 1, 4), means, strict=True):
+            values = list(SCHEMA.values())[j].representative
+            ratio = shown.answers.mean([(1.0, product)], j, values)
+            kept = np.isfinite(values) * product.get(j, np.ones(len(values)))
+            if ratio.records > 1 and kept.sum() > 1:  # of nobody there is no mean, and of one value it is that
+                assert mean == pytest.approx([ratio.value, ratio.variance], rel=1e-7, abs=1e-7)
+
+
+def test_the_page_answers_as_python_does(
+    visit: Callable[..., Any], shown: Shown, record_property: Callable[[str, object], None]
+) -> None:
+    """Beyond two columns both read the model alone, which the page has in 16 bits."""
+    asked = questions(80)
+    found = np.array([count for count, *_ in shown.open(visit).evaluate(ASK, as_json(asked))])
+    by_python = [shown.release._answers.count([(1.0, product)]) for product in asked]
+    by_model = [len(set(product) - {shown.release.spec.place}) > 2 for product in asked]
+    off = np.abs(found[:, 0] - [answer.value for answer in by_python])
+    assert off[by_model].max() < 1e-5 * len(people())
+    codes = SCHEMA.encode(people()).codes
+    truth = [np.prod([product[j][codes[:, j]] for j in product], axis=0).sum() for product in asked]
+    for name, answers in (("page", found), ("Python", np.array([[one.value, one.variance] for one in by_python]))):
+        covered = np.abs(answers[:, 0] - truth) <= 1.96 * np.sqrt(answers[:, 1])
+        record_property(f"share of 95 % intervals that hold the truth, {name}", float(np.mean(covered)))
+
+
+# ---- what people do with it ----
+
+
+def answered(page: Page) -> float:
+    page.wait_for_selector(READY)
+    return float(page.locator(".count strong").inner_text().replace(",", ""))
+
+
+def condition(page: Page) -> str:
+    """The question as the page puts it in Python's words."""
+    code = page.locator(".elsewhere code").text_content() or ""
+    asked: str = json.loads(code.split("release.count(")[1].removesuffix(")") or '""')
+    return asked
+
+
+def by_twin(shown: Shown, asked: str) -> float:
+    from scumble.tabular.questions import question
+
+    return shown.answers.count(question(SCHEMA, asked)).value
+
+
+def drag(page: Page, chart: Locator, start: float, end: float) -> None:
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + start * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + end * box["width"], y, steps=5)
+    page.mouse.up()
+
+
+def bars(page: Page) -> list[list[str]]:
+    """The bars of each column's picture."""
+    found: list[list[str]] = page.evaluate(
+        """() => [...document.querySelectorAll("article")].map((one) =>
+            [...one.querySelectorAll("rect.column")].map((bar) =>
+                `${bar.getAttribute("width")} ${bar.getAttribute("height")}`))"""
+    )
+    return found
+
+
+def panel(page: Page, name: str) -> Locator:
+    return page.get_by_role("article", name=name, exact=True)
+
+
+def test_brushing_and_ticking_update_every_picture_at_once(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    total = answered(page)
+    assert total == round(whole.release.count().value)
+    before = bars(page)
+    drag(page, panel(page, "age years").locator("svg"), 0.55, 0.95)
+    brushed = answered(page)
+    assert brushed == round(by_twin(whole, condition(page))) and 0.2 * total < brushed < 0.7 * total
+    panel(page, "town").get_by_label("Bonn").check()
+    panel(page, "town").get_by_label("O'Brien").check()
+    panel(page, "pay").get_by_role("checkbox").uncheck()
+    page.get_by_label("seen to").fill("2024-07-01")
+    page.get_by_label("seen to").press("Enter")
+    answered(page)
+    assert all(one != other for one, other in zip(before, bars(page), strict=True))
+    asked = condition(page)
+    assert "town in ['Bonn', 'O''Brien']" in asked and "pay is not missing" in asked
+    assert answered(page) == round(by_twin(whole, asked))  # Python reads what the page wrote
+    assert answered(page) == pytest.approx(whole.release.count(asked).value, abs=1)
+    shares = page.locator(".part").inner_text()
+    assert float(shares.split(" ")[0]) == pytest.approx(100 * whole.release.share(asked).value, abs=0.06)
+    expect(page.locator(".chip")).to_have_count(4)
+    page.get_by_role("button", name="Clear all").click()
+    assert answered(page) == total
+    assert bars(page) == before
+
+
+def test_numbers_are_typed_and_means_follow(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    page.get_by_label("age from").fill("65")
+    page.get_by_label("age from").press("Enter")
+    assert answered(page) == round(by_twin(whole, "age >= 65")) and condition(page) == "age >= 65"
+    page.get_by_label("age from").press("ArrowUp")
+    page.wait_for_selector(READY)
+    assert condition(page) == "age >= 66"
+    page.get_by_label("Column to take the mean of").select_option(label="smoker")
+    mean = float(page.locator(".average strong").inner_text())
+    assert mean == pytest.approx(whole.release.mean("smoker", "age >= 66").value, abs=0.03)
+    page.get_by_label("age to").fill("")
+    page.get_by_label("age to").press("Enter")
+    assert page.get_by_label("age to").input_value() == "90"
+
+
+def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    page.get_by_role("combobox", name="Rows").select_option(label="town")
+    page.get_by_role("combobox", name="Columns").select_option(label="smoker")
+    cells = page.locator(".crosstab td .value")
+    found = [float(text.replace(",", "")) for text in cells.all_inner_texts()]
+    truth = [whole.answers.count([(1.0, {3: row, 4: column})]).value for row in np.eye(4) for column in np.eye(2)]
+    assert found == [round(max(value, 0.0)) for value in truth]
+    assert page.locator(".crosstab td.doubt-0").count() >= 2
+    page.get_by_label("Share of row").check()
+    shares = [float(text.rstrip(" %")) for text in cells.all_inner_texts()]
+    assert np.reshape(shares, (4, 2))[:3].sum(axis=1) == pytest.approx(100, abs=1.5)
+    panel(page, "town").get_by_label("Ulm").check()  # only what the filter keeps
+    page.wait_for_selector(READY)
+    expect(page.locator(".crosstab tbody tr")).to_have_count(1)
+    page.get_by_role("combobox", name="Columns").select_option(label="town")
+    assert "two different columns" in page.locator(".cross").inner_text()
+
+
+def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Columns that were counted alone: nothing is known of two together."""
+    release = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=())).update(people(400)).release(epsilon=0.05)
+    scumble.explore(release, tmp_path / "alone.html", title="alone")
+    page = visit().open((tmp_path / "alone.html").as_uri())
+    panel(page, "town").get_by_label("Ulm").check()
+    panel(page, "smoker").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    assert "Never counted together: town and smoker" in page.locator(".doubt").inner_text()
+    panel(page, "age").locator(".histogram").focus()
+    for key in ("Home", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector(READY)
+    assert "cannot tell them from none" in page.locator(".doubt").inner_text()
+
+
+def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], shown: Shown) -> None:
+    seen = visit(accept_downloads=True)
+    # Rows are drawn with Math.random, which has a seed here.
+    seen.page.add_init_script("let s = 1; Math.random = () => ((s = (s * 16807) % 2147483647) - 1) / 2147483646;")
+    page = seen.open(shown.path.as_uri())
+    page.get_by_label("age from").fill("40")
+    page.get_by_label("age from").press("Enter")
+    panel(page, "town").get_by_label("Ulm").check()
+    page.wait_for_selector(READY)
+    page.get_by_role("spinbutton", name="Rows").fill("4000")
+    with page.expect_download() as loading:
+        page.get_by_role("button", name="Download CSV").click()
+    assert loading.value.suggested_filename == "people-synthetic.csv"
+    rows = pd.read_csv(io.BytesIO(Path(loading.value.path()).read_bytes()))
+    assert list(rows) == list(SCHEMA) and len(rows) == 4000
+    assert rows["age"].min() >= 40 and set(rows["town"]) == {"Ulm"}
+    codes = SCHEMA.encode(rows).codes  # every cell has a level
+    model = shown.answers.model
+    asked = [(1.0, {0: np.arange(74) >= 23.0, 3: np.eye(4)[0]})]
+    for j in range(len(SCHEMA)):
+        shares = model.table([j], asked) / model.share(asked)
+        off = np.bincount(codes[:, j], minlength=len(shares)) / 4000 - shares
+        # Six deviations of a binomial share and one row: below 1e-8 for each of 130 levels.
+        assert (np.abs(off) <= 6 * np.sqrt(shares * (1 - shares) / 4000) + 1 / 4000).all()
+
+
+# ---- for everybody ----
+
+
+def test_the_keyboard_alone_reaches_and_does_everything(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll('button, input, select, summary, [tabindex="0"]')]
+            .filter((one) => one.checkVisibility() && !(one.type === "radio" && !one.checked)).length"""
+    )
+    reached = page.evaluate_handle("new Set()")
+    for _ in range(wanted + 10):
+        page.keyboard.press("Tab")
+        page.evaluate("(set) => document.activeElement === document.body || set.add(document.activeElement)", reached)
+    assert page.evaluate("(set) => set.size", reached) == wanted
+
+    panel(page, "age years").locator(".histogram").focus()
+    for key in ("End", "ArrowLeft", "ArrowLeft", "Enter", "End", "Enter", "ArrowLeft"):
+        page.keyboard.press(key)
+    page.wait_for_selector(READY)
+    assert condition(page).startswith("age >= 8")
+    assert " to " in panel(page, "age years").locator(".read").inner_text()
+    page.keyboard.press("Escape")
+    page.wait_for_selector(READY)
+    assert condition(page) == ""
+    panel(page, "smoker").get_by_label("yes").focus()
+    page.keyboard.press("Space")
+    page.wait_for_selector(READY)
+    assert condition(page) == "smoker == true"
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_nothing_stands_in_the_way_of_assistive_tools(
+    scheme: str, width: int, visit: Callable[..., Any], whole: Shown
+) -> None:
+    page = whole.open(visit, color_scheme=scheme, viewport={"width": width, "height": 844}, bypass_csp=True)
+    panel(page, "town").get_by_label("Ulm").check()
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.wait_for_selector(READY)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    violations = Axe().run(page).response["violations"]
+    assert [(found["id"], found["impact"], found["nodes"][0]["html"][:200]) for found in violations] == []
+
+
+# ---- one file, from anybody ----
+
+
+def test_the_file_works_by_itself_and_is_small(visit: Callable[..., Any], whole: Shown) -> None:
+    seen = visit()
+    page = seen.open(whole.path.as_uri())
+    assert page.locator("h1").inner_text() == "people.scumble" and page.locator("article").count() == len(SCHEMA)
+    assert seen.said == []
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in seen.asked)
+    assert "connect" not in page.evaluate("fetch('data:,').then(() => 'connected', (error) => 'refused')")
+    assert sum(len(part(name)) for name in TableExhibit.parts) < 80_000
+    assert "</script" not in part("table.js") + part("tableengine.js")
+
+
+EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "</script><b>`x`", "{{script}}", "__proto__"]
+
+
+def test_a_hostile_table_shows_as_text(visit: Callable[..., Any], tmp_path: Path) -> None:
+    schema = scumble.Schema({name: scumble.Category(EVIL, other=False, missing=False) for name in EVIL})
+    rng = np.random.default_rng(1)
+    table = {name: rng.choice(EVIL, 300).tolist() for name in EVIL}
+    release = scumble.TableSketch(schema).update(table).release(epsilon=1.0)
+    title = "</title><script>alert(6)</script>"
+    scumble.explore(release, tmp_path / "evil.html", title=title, units={EVIL[0]: "<i>km"})
+    seen = visit()
+    page = seen.open((tmp_path / "evil.html").as_uri())
+    for box in page.locator(".ticks").get_by_role("checkbox").all()[:9:8]:
+        box.check()
+    page.wait_for_selector(READY)
+    assert seen.said == []
+    assert page.locator("h1").inner_text() == title == page.title().removesuffix(" · scumble")
+    assert page.evaluate("document.querySelectorAll('img, #app script, #app i:not(.key i), body > script').length") == 4
+    assert EVIL[0] in page.locator("article h3").first.inner_text()
+    assert all(url.startswith(("file:", "blob:", "data:")) for url in seen.asked)
+
+
+def test_a_live_table_shows_what_its_file_would(whole: Shown) -> None:
+    copied = scumble.TableRelease.from_bytes(whole.release.to_bytes())
+    exhibits = [TableExhibit(release, "people.scumble", units=UNITS) for release in (whole.release, copied)]
+    shown = [json.dumps([one.info, *one.content()], sort_keys=True) for one in exhibits]
+    assert shown[0] == shown[1]
+
+
+# ---- served, and from the command line ----
+
+
+def test_the_served_page_and_its_api(visit: Callable[..., Any], whole: Shown) -> None:
+    exhibit = TableExhibit(whole.release, "people")
+    exhibit.content = lambda: (whole.description, "eJwDAAAAAAE=")  # type: ignore[method-assign]
+    with Server(exhibit) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        page = visit().page
+        page.goto(server.url + "api/info")
+        ask = """([path, body]) => fetch(path, {method: "POST", headers: {"Content-Type": "application/json"},
+            body: JSON.stringify(body)}).then(async (answer) => [answer.status, await answer.json()])"""
+        asked = {"where": "age >= 65 and town == 'Ulm'", "confidence": 0.9}
+        found = page.evaluate(ask, ["/api/count", asked])
+        assert found == [200, vars(whole.release.count(asked["where"], confidence=0.9))]
+        found = page.evaluate(ask, ["/api/mean", {"column": "pay"}])
+        assert found == [200, vars(whole.release.mean("pay"))]
+        wrong: list[tuple[str, Any, str]] = [
+            ("/api/count", {"where": "age >"}, "cannot be read"),
+            ("/api/count", {"where": {"age": 3}}, "must be text"),
+            ("/api/count", {"confidence": True}, "between 0 and 1"),
+            ("/api/mean", {}, "must name a column"),
+            ("/api/mean", {"column": "town"}, "no mean"),
+            ("/api/count", {"points": []}, "not known here"),
+            ("/api/density", {"points": [[1]]}, "There is no"),
+        ]
+        for path, body, told in wrong:
+            status, answer = page.evaluate(ask, [path, body])
+            assert 400 <= status < 500 and told in answer["error"], (path, body)
+        described = page.evaluate("fetch('/openapi.json').then((answer) => answer.json())")
+        assert {*described["paths"]} == {"/api/info", "/api/count", "/api/mean"}
+        server.shutdown()
+
+
+def test_from_the_command_line(whole: Shown, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = scumble.Schema(smoker=scumble.Boolean(), sex=scumble.Category(["f", "m"]))
+    table = {"smoker": [True, False] * 100, "sex": ["f", "m"] * 100}
+    scumble.TableSketch(small).update(table).release(epsilon=1.0).save(tmp_path / "small.scumble")
+    where = str(tmp_path / "small.html")
+    assert main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--units", "sex=kind"]) == 0
+    assert "small.scumble" in Path(where).read_text(encoding="utf-8") and "Wrote" in capsys.readouterr().err
+    assert main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--range", "smoker=0:1"]) == 2
+    assert "schema says them" in capsys.readouterr().err
+    assert isinstance(exhibit_of(read(tmp_path / "small.scumble")), TableExhibit)
+    with pytest.raises(ParameterError, match="units"):
+        TableExhibit(whole.release, units={"nobody": "km"})
+
+
+def test_screenshots_for_the_docs(visit: Callable[..., Any], whole: Shown, tmp_path: Path) -> None:
+    """With SCUMBLE_PICTURES=docs/pictures it is that of the docs."""
+    folder = Path(os.environ.get("SCUMBLE_PICTURES", tmp_path))
+    page = whole.open(visit, viewport={"width": 1180, "height": 900})
+    drag(page, panel(page, "age years").locator("svg"), 0.55, 0.95)
+    panel(page, "town").get_by_label("Bonn").check()
+    page.wait_for_selector(READY)
+    page.evaluate("scrollTo(0, 0)")
+    page.screenshot(path=folder / "explore-table.png")
+    assert (folder / "explore-table.png").stat().st_size > 30_000

@@ -1,0 +1,88 @@
+"""``scumble sql``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tests.relational.exactly import exactly, table
+
+import scumble
+from scumble.cli import main
+
+PEOPLE = table(120)
+
+
+@pytest.fixture(autouse=True)
+def released(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Files are there, and hold releases that answer exactly; gives the paths that were asked for."""
+    asked: list[str] = []
+
+    def loaded(path: str) -> scumble.TableRelease:
+        asked.append(path)
+        return RELEASE
+
+    monkeypatch.setattr("scumble.cli.output.table_release", loaded)
+    monkeypatch.chdir(tmp_path)
+    return asked
+
+
+RELEASE = exactly(PEOPLE)
+QUERY = "select smoker, count(*) as n, avg(score) as m from people group by smoker order by smoker"
+
+
+def test_a_table_for_people(capsys: pytest.CaptureFixture[str], released: list[str]) -> None:
+    assert main(["sql", "data/people.scumble", QUERY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["smoker", "n", "n_low", "n_high", "m", "m_low", "m_high"]
+    assert [line.split()[0] for line in lines[1:]] == ["False", "True", "NULL"] and released == ["data/people.scumble"]
+    assert lines[1].split()[1] == str((~PEOPLE.smoker).sum()) and len({*map(len, lines)}) == 1
+
+
+def test_csv_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "people.scumble", QUERY, "--csv"]) == 0
+    assert capsys.readouterr().out.startswith("smoker,n,n_low,n_high,m,m_low,m_high\nFalse,")
+    query = (
+        "select seen, count(*) as n, avg(age) as a from people where seen is null or seen = '2024-02-29' group by seen"
+    )
+    assert main(["sql", "people.scumble", query, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["seen"] for row in rows] == ["2024-02-29", None] and rows[1]["n"] == PEOPLE.seen.isna().sum()
+
+
+def test_names_files_and_standard_input(
+    capsys: pytest.CaptureFixture[str], released: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("ask.sql").write_text("-- how many\nselect count(*) as n\nfrom b;\n")
+    assert main(["sql", "a.scumble", "b=c.scumble", "ask.sql", "--csv"]) == 0
+    assert capsys.readouterr().out == "n,n_low,n_high\n120.0,120.0,120.0\n" and released == ["a.scumble", "c.scumble"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"select count(*) as n from a")))
+    assert main(["sql", "a.scumble", "-", "--csv"]) == 0
+    assert main(["sql", "-", "select count(*) as n from stdin", "--csv"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["a.scumble", "none.sql"], 4, "There is no file 'none.sql'"),
+        (["a.scumble", "select 1", "--csv", "--json"], 2, "exclude each other"),
+        (["a.scumble", "x/a.scumble", "select 1"], 2, "Two releases are called 'a'"),
+        (["-", "-"], 2, "not both"),
+        (["a.scumble", "drop table a"], 2, "must be a SELECT"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(
+    words: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sql", *words]) == code
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1
+
+
+def test_a_file_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ask.sql").write_bytes(b"\xff\xfe")
+    assert main(["sql", "a.scumble", "ask.sql"]) == 2
+    assert "UTF-8" in capsys.readouterr().err

@@ -1,0 +1,260 @@
+"""The methods of a stream against dense matrices and exact integers: what goes out, how noisy it is, what it costs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scumble.continual.bridge import Bridge
+from scumble.continual.choosing import METHODS, chosen, compare, method_of
+from scumble.continual.daily import Daily
+from scumble.continual.method import Method
+from scumble.continual.toeplitz import Toeplitz
+from scumble.errors import ParameterError
+from scumble.privacy import calibrate
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.sensitivity import Column
+
+EVERY = [Daily(9), Bridge(11, 4), Bridge(8, 4), Bridge(3, 7), Toeplitz(1), Toeplitz(9), Toeplitz(60)]
+SEVERAL = Toeplitz(30, (("0.2", "0.4"), ("0.8", "0.2")))
+"""Many short epochs."""
+
+
+def triangle(method: Method) -> np.ndarray:
+    """All nodes of a method as rows, in whole numbers, by its definition."""
+    periods = method.periods
+    if isinstance(method, Bridge):
+        blocks = -(-periods // method.block)
+        length = blocks * method.block
+        return np.vstack([np.eye(length, dtype=object), np.kron(np.eye(blocks), np.ones(method.block))])[:, :periods]
+    if isinstance(method, Toeplitz):
+        rows: Any = np.zeros((periods, periods), object)
+        for j in range(periods):
+            for t, entry in enumerate(method.entries(j).tolist(), j):
+                rows[t, j] = entry
+        return rows
+    return np.eye(periods, dtype=object)
+
+
+class Recorder:
+    """Noise that is known, and everything that goes out."""
+
+    def __init__(self, size: int) -> None:
+        self.random, self.size = np.random.default_rng(5), size
+        self.noise: dict[str, np.ndarray] = {}
+        self.out: dict[str, np.ndarray] = {}
+        self.pinned: dict[str, np.ndarray] = {}
+
+    def draw(self, node: str) -> np.ndarray:
+        assert node not in self.noise, "a node's noise is drawn once"
+        self.noise[node] = self.random.integers(-(10**7), 10**7, self.size)
+        return self.noise[node].copy()
+
+    def publish(self, node: str, noise: np.ndarray, exact: np.ndarray) -> np.ndarray:
+        assert node not in self.out and np.array_equal(noise, self.noise[node])
+        self.out[node] = noise + exact
+        return self.out[node]
+
+    def pin(self, block: str, nodes: Any, left: np.ndarray) -> np.ndarray:
+        assert np.array_equal(left, self.noise[block] - sum(self.noise[node] for node in nodes))
+        self.pinned[block] = left
+        return left
+
+
+def play(method: Method, size: int = 3) -> tuple[Recorder, np.ndarray, np.ndarray]:
+    """A whole stream: what went in, and the totals that came out. The machine forgets all but its arrays each time."""
+    recorder = Recorder(size)
+    data = np.random.default_rng(7).integers(0, 1000, (method.periods, size))
+    machine, totals = method.machine(size), []
+    machine.open(0, recorder.draw, recorder.pin)
+    for period, numbers in enumerate(data):
+        again = method.machine(size)
+        again.restore(machine.arrays)
+        machine = again
+        machine.close(period, numbers, recorder.publish)
+        if period + 1 < method.periods:
+            machine.open(period + 1, recorder.draw, recorder.pin)
+        totals.append(machine.total(period))
+    return recorder, data, np.array(totals)
+
+
+@pytest.mark.parametrize("method", [*EVERY, SEVERAL], ids=lambda one: f"{one.name} {one.periods}")
+def test_what_is_published_is_the_triangle_and_the_totals_are_least_squares(method: Method) -> None:
+    recorder, data, totals = play(method)
+    nodes, periods = triangle(method), method.periods
+    leaves = np.array([recorder.out[f"period {t}"] for t in range(periods)])
+    if isinstance(method, Bridge):
+        length = nodes.shape[0] - len(recorder.pinned)
+        noise = [recorder.noise[f"period {t}"] for t in range(length)]
+        noise += [recorder.noise[f"block {b}"] for b in range(len(recorder.pinned))]
+        assert np.array_equal(leaves, data + noise[:periods])
+        # In hindsight: of a stream that fills its last block with nothing.
+        full = np.vstack([np.eye(length), np.kron(np.eye(len(recorder.pinned)), np.ones(method.block))])
+        filled = np.vstack([data, np.zeros((length - periods, data.shape[1]))])
+        solved = np.linalg.lstsq(full, full @ filled + np.array(noise), rcond=None)[0]
+        expected, cover = np.cumsum(solved, axis=0)[:periods], full
+    else:
+        noise = [recorder.noise[f"period {t}"] for t in range(periods)]
+        assert np.array_equal(leaves, nodes @ data + np.array(noise)), "in whole numbers"
+        cover = nodes.astype(float)
+        expected = np.cumsum(np.linalg.solve(cover, leaves.astype(float)), axis=0)
+    assert np.abs(totals - expected).max() <= 0.5 + 1e-6, "to the nearest whole number"
+    # The noise of a total, in units of one node's, by the same matrices.
+    weights = np.cumsum(np.linalg.pinv(cover), axis=0)[:periods]
+    assert np.allclose(method.variances(0), (weights**2).sum(axis=1))
+    windows = {(1, 1), (1, periods), (periods, periods), (max(1, periods // 2), periods), (2, min(5, periods))}
+    for first, last in windows:
+        if first <= last:
+            row = weights[last - 1] - (weights[first - 2] if first > 1 else 0)
+            assert np.isclose(method.variance(first, last), row @ row), (first, last)
+    width = min(3, periods)
+    each = [method.variance(last - width + 1, last) for last in range(width, periods + 1)]
+    assert np.allclose(method.variances(width), each)
+
+
+@pytest.mark.parametrize("method", [*EVERY, SEVERAL], ids=lambda one: f"{one.name} {one.periods}")
+def test_the_column_is_the_largest_there_is(method: Method) -> None:
+    nodes = triangle(method)
+    columns = [[int(entry) for entry in nodes[:, j] if entry] for j in range(method.periods)]
+    assert method.column.squared == max(sum(entry**2 for entry in column) for column in columns)
+    assert method.column.total == max(map(sum, columns)) and method.column.touched == max(map(len, columns))
+
+
+def test_long_horizons_need_no_table_and_agree_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    short, long = Toeplitz(60), Toeplitz(60)
+    monkeypatch.setitem(long.__dict__, "_sums", None)
+    for width in (0, 1, 7):
+        assert np.allclose(short.variances(width), long.variances(width))
+    assert np.isclose(short.variance(3, 44), long.variance(3, 44))
+
+
+def test_a_year_is_as_quiet_as_promised() -> None:
+    """The figures of the documentation: beside one release, with the same budget."""
+    year = compare(365, 1000, 1.0, 1e-6)[0]
+    assert year.method.name == "toeplitz" and year.total / year.single < 1.1 * 2.63  # the dense optimum
+    assert year.total / year.single == pytest.approx(2.69, abs=0.01) and len(year.method.machine(1).arrays) == 8
+    pure = compare(365, 1000, 1.0)[0]
+    assert pure.method.name == "bridge" and pure.total / pure.single == pytest.approx(6.54, abs=0.01)
+    assert compare(52, 1000, 1.0)[0].total / compare(52, 1000, 1.0)[0].single < 3.95
+    assert compare(10, 1000, 1.0)[0].method.name == "daily", "short streams with ε alone"
+    assert compare(365, 1, 1.0, 1e-6)[0].method.name == "bridge", "one row: Laplace is quieter"
+
+
+def test_the_weights_are_the_same_on_every_machine() -> None:
+    """Decimal arithmetic, so a stream may go on elsewhere. These digits stay."""
+    method = Toeplitz(365, (("0.804730", "0.327867"), ("0.990832", "0.132761")))
+    weights = [method.own, *(memory.enter for memory in method.memories), *(memory.now for memory in method.memories)]
+    assert [memory.epoch for memory in method.memories] == [20, 365]
+    digest = hashlib.sha256(b"".join(one.astype("<i8").tobytes() for one in weights)).hexdigest()
+    assert digest == "2070bfb18403b5ca6f6d87b78c604957f36dc8481bf3d6674d57df1ae78b4a8d"
+
+
+def test_methods_come_back_from_their_words_and_from_no_others() -> None:
+    for method in [*EVERY, SEVERAL]:
+        words = json.loads(json.dumps(method.to_dict()))
+        assert method_of(words) == method and method_of(words).column == method.column
+    good = Toeplitz(9).to_dict()
+    bad: list[Any] = [
+        None,
+        [],
+        {},
+        {"method": ["toeplitz"]},
+        {"method": "other", "periods": 9},
+        {"method": "daily"},
+        {"method": "daily", "periods": 9, "more": 1},
+        {"method": "daily", "periods": True},
+        {"method": "daily", "periods": 10**9},
+        {"method": "bridge", "periods": 9},
+        {"method": "bridge", "periods": 9, "block": 10**6},
+        {"method": "bridge", "periods": 9, "block": 0},
+        {**good, "modes": []},
+        {**good, "modes": [["0.5"]]},
+        {**good, "modes": [[0.5, 0.5]]},
+        {**good, "modes": [["1e-400", "0.5"]]},
+        {**good, "modes": [["0.000001", "0.5"]]},
+        {**good, "modes": [["0.5", "0.3"]] * 3},
+    ]
+    for words in bad:
+        with pytest.raises(ParameterError):
+            method_of(words)
+
+
+def test_huge_triangles_are_refused() -> None:
+    with pytest.raises(ParameterError, match="2\\*\\*24"):
+        _ = Toeplitz(3000, (("0.9999999", "0.9999999"),)).column
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_claim_is_what_the_column_costs(name: str) -> None:
+    """ρ and ε from the dense matrix, for a person with three records, all in the worst period."""
+    method, rows, people = METHODS[name](12), 5, 3
+    budget = Budget.of(1.0, 1e-6 if name == "toeplitz" else 0.0, records_per_person=people)
+    calibration = chosen(name, 12, rows, budget).calibration
+    claim = calibration.claim
+    nodes = triangle(method)
+    assert claim.scales.count is not None
+    if claim.law.pure:
+        worst = max(people * int(sum(nodes[:, j])) for j in range(12))
+        spent = rows * worst / claim.scales.counters + worst / claim.scales.count
+        assert spent == Fraction(claim.epsilon) == 1
+        if name == "bridge":
+            assert claim.rho == 0.5, "for adaptive records, no more than what ε implies"
+            # One randomized response: δ = (e^ε − e^ε′)/(1 + e^ε), exactly.
+            found = claim.equivalent(1e-3)
+            assert (np.e - np.exp(found)) / (1 + np.e) == pytest.approx(1e-3, rel=1e-3)
+    else:
+        worst = max(people**2 * int(sum(entry**2 for entry in nodes[:, j])) for j in range(12))
+        spent = rows * worst / (2 * claim.scales.counters**2) + worst / (2 * claim.scales.count**2)
+        assert spent <= Fraction(claim.rho or 0.0) <= spent * (1 + Fraction(1, 10**6))
+        single = calibrate(rows, epsilon=1.0, delta=1e-6, records_per_person=people, mechanism="discrete-gaussian")
+        ratio = claim.scales.counters / single.counter_scale
+        assert float(ratio**2) == pytest.approx(method.column.squared, rel=5e-3)
+    assert claim.equivalent(1e-6) <= 1.0 + 1e-9
+
+
+def test_claims_of_streams_are_kept_and_checked() -> None:
+    for name in ("toeplitz", "bridge"):
+        claim = chosen(name, 30, 10, Budget.of(1.0, 1e-6)).calibration.claim
+        words = json.loads(json.dumps(claim.to_dict()))
+        assert PrivacyClaim.from_dict(words) == claim
+        touched, total, squared = words["column"]
+        lies: list[Any] = [
+            [touched, total, 2 * squared] if name == "toeplitz" else [4, 4, 4],
+            [touched, total, 0],
+            [1, 1, 1],
+            [touched, total],
+            [touched, total, True],
+            [touched, total, str(squared)],
+            [touched, squared, total],
+            7,
+            [1, 1, 1 << 200],
+        ]
+        for lie in [lie for lie in lies if lie != words["column"]]:
+            with pytest.raises((ParameterError, TypeError)):
+                PrivacyClaim.from_dict({**words, "column": lie})
+    plain = calibrate(10, epsilon=1.0).claim
+    assert "column" not in plain.to_dict(), "a single release is written as it always was"
+
+
+def test_columns_are_whole_and_possible() -> None:
+    for numbers in ((0, 0, 0), (1, 2, 3), (2, 1, 1), (3, 3, 2)):
+        with pytest.raises(ParameterError):
+            Column(*numbers)
+
+
+def test_methods_that_do_not_go_with_the_budget() -> None:
+    for name, money in (("toeplitz", {"epsilon": 1.0}), ("bridge", {"rho": 0.1})):
+        with pytest.raises(ParameterError, match="does not go with this budget"):
+            chosen(name, 30, 10, Budget.of(**money))
+    with pytest.raises(ParameterError, match="auto"):
+        chosen("tree", 30, 10, Budget.of(1.0))
+    with pytest.raises(ParameterError, match="periods"):
+        compare(0, 10, 1.0)
+    with pytest.raises(ParameterError, match="64 bits"):
+        chosen("bridge", 30, 10**6, Budget.of(1e-7))

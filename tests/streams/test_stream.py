@@ -1,0 +1,391 @@
+"""Streams: totals, windows and periods as releases; one charge; one file; persons and batches counted once."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble import files
+from scumble.continual.published import name_of
+from scumble.errors import (
+    BudgetError,
+    CorruptFileError,
+    DataError,
+    FileError,
+    ForeignFileError,
+    MergeError,
+    MissingFileError,
+    ParameterError,
+    PrivacyError,
+    SecretFileError,
+)
+from scumble.releasing.periods import Nodes
+
+KERNEL = scumble.EuclideanKernel(1.0)
+SIZE: dict[str, Any] = {"columns": ["x"], "rows": 6, "buckets": 16, "seed": 3, "design": "iid"}
+MONEY: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+METHODS = ("toeplitz", "bridge", "daily")
+
+
+def start(periods: int = 8, **options: Any) -> scumble.Stream:
+    return scumble.Stream(KERNEL, periods=periods, **{**SIZE, **MONEY, **options})
+
+
+def day(number: int, records: int = 40) -> pa.Table:
+    return pa.table({"x": np.random.default_rng(number).normal(0.0, 2.0, records)})
+
+
+def exact(*days: int) -> np.ndarray:
+    sketch = scumble.Sketch(KERNEL, **SIZE)
+    for number in days:
+        sketch.update(day(number))
+    counts: np.ndarray = sketch.secret.counts.copy()
+    return counts
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No noise at all: what is published is then exact, so arithmetic shows."""
+
+    def draw(nodes: Nodes, _: str) -> np.ndarray:
+        return np.zeros(nodes.size, np.int64)
+
+    monkeypatch.setattr(Nodes, "draw", draw)
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+@pytest.mark.parametrize("method", METHODS)
+def test_totals_windows_and_periods_add_up(method: str, neighbors: str, tmp_path: Path) -> None:
+    stream = start(method=method, neighbors=neighbors, folder=tmp_path / "out")
+    for number in range(8):
+        assert stream.update(day(number))
+        release = stream.close_period()
+        assert np.array_equal(release.counts, exact(*range(number + 1))) and release.noisy_count == 40 * (number + 1)
+    for published in (stream, scumble.load(tmp_path / "out")):
+        assert np.array_equal(published.window(3).counts, exact(5, 6, 7))
+        assert np.array_equal(published.window(2, last=4).counts, exact(2, 3))
+        assert np.array_equal(published.window(first=1, last=2).counts, published.total(2).counts)
+        assert np.array_equal(published.period(5).counts, exact(4)) and published.period(5).noisy_count == 40
+    assert len(stream.published()) == stream.periods == stream.horizon == 8
+    with pytest.raises(BudgetError, match="All 8 periods"):
+        stream.update(day(8))
+    with pytest.raises(BudgetError, match="All 8 periods"):
+        stream.close_period()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_noise_is_what_the_releases_say(method: str) -> None:
+    """z of 20,000 counters. Its mean square is within 10 standard errors (√(κ/20,000), κ <= 5): a rate below 1e-20."""
+    stream = start(6, method=method, rows=20, buckets=1000)
+    truth = scumble.Sketch(KERNEL, **{**SIZE, "rows": 20, "buckets": 1000})
+    for number in range(6):
+        stream.update(day(number))
+        truth.update(day(number))
+        stream.close_period()
+    last = scumble.Sketch(KERNEL, **{**SIZE, "rows": 20, "buckets": 1000}).update(day(4)).update(day(5))
+    for release, counts in ((stream.total(), truth.secret.counts), (stream.window(2), last.secret.counts)):
+        z = (release.counts - counts) / np.sqrt(release.counter_variance)
+        assert abs((z**2).mean() - 1) < 10 * np.sqrt(5 / z.size)
+        assert release.count_variance > 0 and abs(release.noisy_count - 20) < 1e9
+    assert stream.window(2).counter_variance < stream.total(6).counter_variance + stream.total(4).counter_variance
+
+
+def test_a_release_of_a_stream_is_like_any_other(tmp_path: Path) -> None:
+    stream = start(folder=tmp_path / "out")
+    stream.update(day(0, 4000))
+    release = stream.close_period()
+    path = tmp_path / "out" / name_of(1)
+    again = scumble.load(path)
+    assert again.to_bytes() == release.to_bytes() == path.read_bytes()
+    assert again.stream == release.stream and again.stream.last == 1 and again.privacy == stream.privacy
+    low, high = again.interval([[0.0]])
+    assert low[0] < again.kernel_sum([[0.0]])[0] < high[0] and "all releases of its stream" in again._repr_html_()
+    assert stream.published().series([[0.0], [1.0]]).shape == (1, 2, 3)
+    stream.update(day(1))
+    other = stream.close_period()
+    for parts in ([release, other], [other, stream.period(2)]):
+        with pytest.raises(MergeError):
+            scumble.merge(parts, disjoint=True)
+    merged = scumble.merge([other, scumble.Sketch(KERNEL, **SIZE).update(day(9)).release(1.0)], disjoint=True)
+    assert scumble.Release.from_bytes(merged.to_bytes()).privacy == merged.privacy
+
+
+def test_small_counters_and_no_count() -> None:
+    stream = start(count_share=0)
+    stream.update(day(0))
+    assert stream.close_period().noisy_count is None
+
+
+def test_charged_once_at_the_start(tmp_path: Path) -> None:
+    book = scumble.Ledger.create(tmp_path / "book")
+    book.open_dataset("trips", epsilon=1.0, delta=1e-6)
+    stream = start(ledger=book, dataset="trips")
+    for number in range(3):
+        stream.update(day(number))
+        stream.close_period()
+    (charge,) = book.account("trips").charges
+    assert charge.identity == stream.identity and float(charge.cost.epsilon) == 1.0
+    with pytest.raises(BudgetError):
+        start(ledger=book, dataset="trips")
+
+
+# ---- persons and batches ----
+
+
+def test_a_person_has_so_many_records_over_all_periods(tmp_path: Path) -> None:
+    stream = start(person_column="who", records_per_person=2, method="daily", epsilon=1000.0, delta=0.0)
+    stream.save(tmp_path / "s.secret")
+    found = []
+    for number in range(4):
+        stream.update(pa.table({"x": [1.0, 2.0, float(number)], "who": ["ann", f"guest {number}", "bob"]}))
+        found.append(int(stream._sketch.secret.total))
+        stream.close_period()
+        stream.close()
+        stream = scumble.load_stream(tmp_path / "s.secret")
+    assert found == [3, 3, 1, 1], "ann and bob have had enough after two days"
+    with pytest.raises(PrivacyError, match="replace"):
+        start(person_column="who", neighbors="replace")
+    with pytest.raises(ParameterError, match="columns"):
+        start(person_column="x")
+
+
+def test_a_refused_batch_counts_nothing_and_nobody() -> None:
+    stream = start(person_column="who")
+    with pytest.raises(DataError):
+        stream.update(pa.table({"x": [1.0, None], "who": ["ann", "bob"]}), batch="bad")
+    assert stream.update(pa.table({"x": [1.0, 2.0], "who": ["ann", "bob"]}), batch="bad")
+    assert stream._sketch.secret.total == 2
+
+
+def test_a_batch_is_counted_once(tmp_path: Path) -> None:
+    stream = start()
+    assert stream.update(day(0), batch="monday") and not stream.update(day(0), batch="monday")
+    stream.save(tmp_path / "s.secret")
+    stream.close_period()
+    stream.close()
+    stream = scumble.load_stream(tmp_path / "s.secret")
+    assert not stream.update(day(0), batch="monday") and stream.knows("monday") and not stream.knows("tuesday")
+    assert stream._sketch.secret.total == 0 and stream.update(day(1), batch="tuesday")
+
+
+def test_a_period_is_closed_once() -> None:
+    stream = start()
+    first = stream.close_period(1)
+    assert stream.close_period(1).to_bytes() == first.to_bytes() and stream.periods == 1
+    with pytest.raises(ParameterError, match="period"):
+        stream.close_period(3)
+
+
+def test_files_are_read_as_builds_read_them(tmp_path: Path) -> None:
+    (tmp_path / "monday.csv").write_text("y;x\n1;2\n1;3\n")
+    stream = start()
+    assert stream.update(tmp_path / "monday.csv", delimiter=";") and stream._sketch.secret.total == 2
+    unnamed = scumble.Stream(KERNEL, 1, periods=3, epsilon=1.0, rows=4, buckets=8)
+    with pytest.raises(ParameterError, match="columns"):
+        unnamed.update(tmp_path / "monday.csv")
+
+
+# ---- the secret file ----
+
+
+def saved(path: Path, **options: Any) -> scumble.Stream:
+    stream = start(**options)
+    stream.update(day(0))
+    stream.save(path)
+    return stream
+
+
+def test_the_file_is_secret_and_for_one_process(tmp_path: Path) -> None:
+    path = tmp_path / "s.secret"
+    stream = saved(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(BudgetError, match="Another process"):
+        scumble.load_stream(path)
+    with pytest.raises(PrivacyError, match="second file"):
+        stream.save(tmp_path / "other.secret")
+    with pytest.raises(PrivacyError, match="already"):
+        start().save(path)
+    with pytest.raises(SecretFileError):
+        scumble.load(path)
+    stream.close()
+    with pytest.raises(BudgetError, match="closed"):
+        stream.update(day(1))
+    with pytest.raises(BudgetError, match="closed"):
+        stream.close_period()
+    shutil.copy(path, tmp_path / "copy.secret")
+    with pytest.raises(SecretFileError, match="copy"):
+        scumble.load_stream(tmp_path / "copy.secret")
+    assert scumble.load_stream(path)._sketch.secret.total == 40
+    with pytest.raises(ParameterError, match="path"):
+        start().save()
+
+
+def test_a_stream_is_not_copied_and_shows_no_numbers(tmp_path: Path) -> None:
+    stream = saved(tmp_path / "s.secret")
+    for copying in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(PrivacyError):
+            copying(stream)
+    assert "40" not in repr(stream).replace("0 of 8", "") and "toeplitz" in repr(stream)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_has_no_stream() -> None:
+    stream = start()
+    child = os.fork()
+    if child == 0:
+        try:
+            stream.close_period()
+        except BudgetError:
+            os._exit(7)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_nothing_is_given_out_before_the_file_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = saved(tmp_path / "s.secret", folder=tmp_path / "out")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scumble.streams.state.State.write", full)
+        with pytest.raises(OSError, match="no space"):
+            stream.close_period()
+    assert os.listdir(tmp_path / "out") == []
+    with pytest.raises(BudgetError, match="interrupted"):
+        stream.close_period()
+    again = scumble.load_stream(tmp_path / "s.secret")
+    assert again.periods == 0 and again._sketch.secret.total == 40
+    assert again.close_period().stream is not None
+
+
+def test_files_of_somebody_who_means_ill_are_refused(tmp_path: Path) -> None:
+    stream = saved(tmp_path / "s.secret", person_column=None)
+    stream.close()
+    box = files.read(tmp_path / "s.secret", expect="stream")
+    assert "SECRET" in box.metadata["note"]
+    lies: list[tuple[dict[str, Any], dict[str, np.ndarray]]] = [
+        ({"closed": 9}, {}),
+        ({"closed": -1}, {}),
+        ({"closed": True}, {}),
+        ({"most": -5}, {}),
+        ({"method": {"method": "daily", "periods": 8}}, {}),
+        ({"method": None}, {}),
+        ({"claim": {}}, {}),
+        ({"spec": {}}, {}),
+        ({"person_column": "who"}, {}),
+        ({}, {"counts": np.zeros((6, 15), np.int64)}),
+        ({}, {"counts": np.full((6, 16), 2**62)}),
+        ({}, {"batches": np.zeros((2, 3), np.uint8)}),
+        ({}, {"machine.noise": np.zeros(3, np.int64)}),
+        ({}, {"machine.noise": np.zeros(97, np.float64)}),
+        ({}, {"machine.more": np.zeros(97, np.int64)}),
+    ]
+    for metadata, arrays in lies:
+        path = tmp_path / "lie.secret"
+        files.write(path, "stream", {**box.metadata, **metadata}, {**box.arrays, **arrays}, secret=True)
+        with pytest.raises(CorruptFileError):
+            scumble.load_stream(path)
+    for name in ("claim", "identity", "folder", "drops"):
+        short = {key: value for key, value in box.metadata.items() if key != name}
+        files.write(path, "stream", short, box.arrays, secret=True)
+        with pytest.raises(CorruptFileError):
+            scumble.load_stream(path)
+
+
+# ---- what is published ----
+
+
+def forged(path: Path, **changes: Any) -> None:
+    box = files.read(path, expect="release")
+    files.write(path, "release", {**box.metadata, **changes}, box.arrays)
+
+
+def test_published_files_must_fit_their_stream(tmp_path: Path) -> None:
+    stream = start(folder=tmp_path / "out")
+    for _ in range(3):
+        stream.close_period()
+    path = tmp_path / "out" / name_of(2)
+    good = path.read_bytes()
+    box = files.from_bytes(good, expect="release")
+    about = json.loads(json.dumps(box.metadata["stream"]))
+    lies: list[dict[str, Any]] = [
+        {"counter_variance": 1.0},
+        {"stream": None},
+        {"stream": {**about, "last": 3}},
+        {"stream": {**about, "first": 2}},
+        {"stream": {**about, "method": {"method": "daily", "periods": 8}}},
+        {"stream": {**about, "method": {**about["method"], "periods": 9}}},
+        {"stream": {**about, "method": {}}},
+        {"stream": {**about, "identity": "nobody"}},
+        {"stream": {**about, "more": 1}},
+        {"stream": {**about, "last": True}},
+        {"stream": [1]},
+        {"stream": {**about, "identity": "00000000-0000-4000-8000-000000000000"}},
+    ]
+    for lie in lies:
+        path.write_bytes(good)
+        forged(path, **lie)
+        with pytest.raises(FileError):
+            scumble.load(tmp_path / "out").period(3)
+    path.unlink()
+    with pytest.raises(MissingFileError):
+        scumble.load(tmp_path / "out").period(3)
+    assert scumble.load(tmp_path / "out").total().stream.last == 3
+
+
+def test_folders(tmp_path: Path) -> None:
+    stream = start(folder=tmp_path / "out")
+    with pytest.raises(MissingFileError, match="nothing published"):
+        stream.published()
+    stream.close_period()
+    with pytest.raises(ParameterError, match="folder of its own"):
+        start(folder=tmp_path / "out")
+    with pytest.raises(MissingFileError):
+        scumble.load(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="folder"):
+        start(folder=tmp_path / "file")
+    other = start(folder=tmp_path / "second")
+    other.close_period()
+    other.close_period()
+    shutil.copy(tmp_path / "out" / name_of(1), tmp_path / "second" / name_of(1))
+    with pytest.raises(ForeignFileError, match="another stream"):
+        scumble.load(tmp_path / "second").period(2)
+
+
+def test_questions_that_have_no_answer() -> None:
+    stream = start()
+    stream.close_period()
+    for ask in ({}, {"width": 1, "first": 1}, {"first": 2}, {"width": 2}, {"first": 1, "last": 2}, {"width": 0}):
+        with pytest.raises(ParameterError):
+            stream.window(**ask)
+    with pytest.raises(ParameterError):
+        stream.total(2)
+    assert "Gaussian" in str(stream.expected) and stream.expected.to_dict()["method"] == "toeplitz"
+
+
+def test_pictures_over_time() -> None:
+    pytest.importorskip("matplotlib")
+    stream = start(design="grid", bounds=(-5.0, 5.0), rows=1, buckets=16, method="daily")
+    for number in range(3):
+        stream.update(day(number))
+        stream.close_period()
+    published = stream.published()
+    assert len(published.plot([[0.0], [1.0]]).axes[0].lines) == 2
+    assert len(published.plot(panels=2).axes) == 2
+    with pytest.raises(ParameterError, match="width"):
+        published.plot(width=9)

@@ -1,0 +1,123 @@
+"""What a lawyer and a registry want to know: NIST's points, the registry's entry, the two measures of use."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+import scumble
+from scumble.cli import main
+from scumble.show import nist, registry
+from scumble.show.cards import facts, noise_of
+from scumble.show.usefulness import sample_worth, smallest_group
+
+# The schema of opendp/deployments-registry-data, without its descriptions.
+SCHEMA = json.loads((Path(__file__).parent / "golden" / "registry" / "schema.json").read_text())
+ODD = 'a "quoted" \\ name\n\u2028 with: # \U0001f600 \x85'
+
+
+def release(**budget: Any) -> scumble.Release:
+    rng = np.random.default_rng(0)
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x", ODD], rows=32, buckets=64)
+    return sketch.update(rng.normal(size=(500, 2))).release(**({"epsilon": 1.0} | budget))
+
+
+def table(**budget: Any) -> scumble.TableRelease:
+    schema = scumble.Schema(age=scumble.Number(0, 100, whole=True), smoker=scumble.Boolean())
+    rng = np.random.default_rng(0)
+    sketch = scumble.TableSketch(schema).update({"age": rng.integers(0, 100, 500), "smoker": rng.random(500) < 0.3})
+    return sketch.release(**({"epsilon": 1.0} | budget))
+
+
+RELEASES: dict[str, Any] = {
+    "pure": release,
+    "delta": lambda: release(epsilon=1.0, delta=1e-6),
+    "people": lambda: release(neighbors="replace", records_per_person=3),
+    "bundle": lambda: scumble.Bundle({"a": release(), "b": release()}),
+    "table": table,
+}
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_an_entry_is_valid_in_the_registry_and_says_what_the_release_says(kind: str) -> None:
+    one = facts(RELEASES[kind]())
+    written = registry.yaml(registry.entry(one, "People 2024.scumble"))
+    found = yaml.safe_load(written)
+    jsonschema.Draft7Validator(SCHEMA, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER).validate(found)
+    loss = found["deployment"]["privacy_loss"]
+    assert loss["privacy_parameters"]["epsilon"] == one["epsilon"]
+    assert loss["privacy_parameters"].get("delta", 0.0) == one["delta"]
+    assert found["deployment"]["dp_variant"]["variant_name"] == ("Approximate DP" if one["delta"] else "Pure DP")
+    assert ", ".join(one["columns"]) in found["deployment"]["basic"]["description"]
+    assert re.fullmatch(r"[a-z0-9_]+", found["url_slug"])
+    blanks = [line for line in written.splitlines() if line.endswith(f"# {registry.FILL}")]
+    assert any("data_curators" in line or "- " in line for line in blanks) and len(blanks) >= 8
+
+
+def test_the_schema_of_the_registry_can_refuse() -> None:
+    found = registry.entry(facts(release()), "p")
+    del found["deployment"]["basic"]["intended_use"]
+    with pytest.raises(jsonschema.ValidationError, match="intended_use"):
+        jsonschema.validate(found, SCHEMA)
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_nineteen_points_are_answered(kind: str) -> None:
+    one = facts(RELEASES[kind]())
+    points = nist.points(one, noise_of(one))
+    assert len(points) == 19 and all(point.answer for point in points)
+    answers = {point.name: point.answer for point in points}
+    assert ("RECORD LEVEL" in answers["Unit of privacy"]) == (one["unit"] == "record")
+    assert ("not protected" in answers["Neighbouring datasets"]) == (one["neighbors"] == "replace")
+    assert nist.BLANK in answers["Other releases of the same data"]
+    assert f"{smallest_group(noise_of(one)):,.0f} records" in answers["Smallest group that is visible"]
+
+
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    book = scumble.Ledger.create("town.ledger")
+    book.open_dataset("people", epsilon=3)
+    for name in ("first", "second"):
+        sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=8, buckets=16)
+        sketch.update(np.zeros((9, 1))).release(epsilon=1.0, ledger=book, dataset="people").save(f"{name}.scumble")
+    assert main(["info", "first.scumble", "--nist", "--ledger", "town.ledger", "--dataset", "people"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("ε = 1 (discrete-laplace)") == 1  # the other one, and not this one
+    assert main(["info", "first.scumble", "--registry"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["url_slug"] == "first"
+    for wrong in (["--ledger", "town.ledger"], ["--ledger", "town.ledger", "--dataset", "people"]):
+        assert main(["info", "first.scumble", *wrong]) == 2
+        assert "--nist" in (said := capsys.readouterr().err) or "--dataset" in said
+
+
+def test_what_a_release_is_worth() -> None:
+    assert smallest_group(0.0) == 1 and smallest_group(25.0) == 100
+    # a sample of n records tells a tenth of N with a standard error of N √(0.09 / n)
+    assert sample_worth(error=10_000 * (0.09 / 900) ** 0.5, records=10_000) == pytest.approx(900)
+    assert sample_worth(error=1.0, records=10_000) is None and sample_worth(error=0.0, records=0) is None
+
+
+def test_one_point_at_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    kernel = scumble.EuclideanKernel(10.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
+    sketch = scumble.Sketch(kernel, columns=["age", "town"], rows=32, buckets=64)
+    made = sketch.update({"age": [30.0] * 900, "town": ["Ulm"] * 900}).release(epsilon=1.0)
+    made.save("p.scumble")
+    asked = {"age": [30.0], "town": ["Ulm"]}
+    assert main(["query", "p.scumble", "--at", "age=30,town=Ulm"]) == 0
+    low, high = made.interval(asked)
+    assert f"({low[0]:,.0f} to {high[0]:,.0f}, 95%)" in capsys.readouterr().out
+    assert main(["query", "p.scumble", "--at", "age=30,town=Ulm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["kernel_sum"] == made.kernel_sum(asked)[0]
+    wrong = {"age=30": "'town'", "age=30,town=Ulm,sex=f": "'sex'", "age=old,town=Ulm": "'age'"}
+    for at, word in wrong.items():
+        assert main(["query", "p.scumble", "--at", at]) in (2, 4)
+        assert word in capsys.readouterr().err
+    assert main(["query", "p.scumble"]) == 2 and main(["query", "p.scumble", "q.csv", "--at", "age=1"]) == 2

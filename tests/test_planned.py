@@ -1,0 +1,311 @@
+"""Rows that are chosen after counting: what the facts are, what a choice may see, what it costs, what is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble.audit.replay import Session, compare, used
+from scumble.grid.coarser import coarser, groups
+from scumble.planning.later import DENSITIES, Choice, Fold, Menu, plausible
+from scumble.planning.start import MOST_COUNTERS, MOST_ROWS
+from scumble.privacy import seam
+from scumble.privacy.budget import Budget
+from scumble.privacy.facts import Facts, divided, price
+from scumble.releasing import planned
+from scumble.releasing.planned import publish_planned, typical_norm
+from scumble.sketch import release_disjoint
+
+KERNEL = scumble.EuclideanKernel(1.0)
+BUDGETS = [
+    Budget(1.0),
+    Budget("0.1", 1e-6),
+    Budget.of(rho=0.02),
+    Budget(1.0, neighbors="replace"),
+    Budget(2.0, 1e-6, records_per_person=3, count_share=0),
+]
+
+
+def opened(rows: int = 32, buckets: int = 16, **options: object) -> scumble.Sketch:
+    """A small sketch that leaves its rows open."""
+    made = scumble.Sketch(KERNEL, 2, buckets=buckets, **options)  # type: ignore[arg-type]
+    assert made.planned
+    return scumble.Sketch.from_spec(replace(made.spec, rows=rows), planned=True)
+
+
+# ---- the typical norm ----
+
+
+@given(st.lists(st.lists(st.integers(0, 40), min_size=4, max_size=4), min_size=1, max_size=6), st.data())
+@settings(max_examples=60, deadline=None)
+def test_one_record_moves_the_typical_norm_by_nought_or_one(counts: list[list[int]], data: st.DataObject) -> None:
+    """Against every table and any cells that the record falls into; the oracle is arithmetic in whole numbers."""
+    before = np.array(counts, np.int64)
+    cells = data.draw(st.lists(st.integers(0, 3), min_size=len(counts), max_size=len(counts)))
+    after = before.copy()
+    after[np.arange(len(counts)), cells] += 1
+    norms = [sum(isqrt(sum(c * c for c in row)) for row in one.tolist()) // len(counts) for one in (before, after)]
+    found = [typical_norm(one) for one in (before, after)]
+    assert found == norms
+    assert found[1] - found[0] in (0, 1)
+
+
+def test_a_folded_grid_moves_by_nought_or_one_too(rng: np.random.Generator) -> None:
+    fold = Fold(rng.integers(0, 6, 30), rng.integers(0, 4, (5, 6)), 4)
+    cells = rng.poisson(3.0, (1, 30))
+    for cell in range(30):
+        more = cells.copy()
+        more[0, cell] += 1
+        assert typical_norm(more, fold) - typical_norm(cells, fold) in (0, 1)
+
+
+def test_beyond_64_bits_norms_are_still_exact() -> None:
+    huge = np.array([[3 * 2**40, 4 * 2**40], [0, 7 * 2**40]], np.int64)
+    assert typical_norm(huge) == 6 * 2**40
+
+
+def test_a_folded_grid_tells_the_density_that_hashed_rows_tell(rng: np.random.Generator) -> None:
+    X = rng.normal(0.0, 1.0, (3000, 2))
+    kernel = scumble.EuclideanKernel(0.5, power=2)
+    grid = scumble.Sketch(kernel, 2, bounds=(-5.5, 5.5), design="grid", buckets=(120, 120)).update(X)
+    fold = Menu(grid.spec, Budget(1.0)).fold()
+    folded = typical_norm(grid.secret.counts, fold)
+    hashed = typical_norm(scumble.Sketch(kernel, 2, rows=64, buckets=1024).update(X).secret.counts)
+    density = kernel(X[:500], X).mean()
+    assert abs((folded / 3000) ** 2 - 1 / 1024 - density) < 0.35 * density  # a mean of norms is below the norm's mean
+    assert abs(folded - hashed) < 0.1 * hashed
+
+
+# ---- what it costs ----
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_the_claim_covers_every_choice(budget: Budget) -> None:
+    parts, whole = divided(budget), price(budget, [8, 16, 4096])
+    facts, rows = parts.facts.claim(1), [parts.rows.claim(number) for number in (8, 16, 4096)]
+    if budget.rho is None:
+        assert Fraction(whole.epsilon) <= Fraction(budget.epsilon) and whole.delta <= float(budget.delta)
+    else:
+        assert whole.rho is not None and Fraction(whole.rho) <= Fraction(budget.rho)
+    assert whole.rho is not None and facts.rho is not None
+    for one in rows:
+        assert one.rho is not None
+        assert whole.rho >= facts.rho + one.rho - 1e-15
+        if budget.rho is None:
+            assert Fraction(whole.epsilon) >= Fraction(facts.epsilon) + Fraction(one.epsilon) - Fraction(1, 2**40)
+            assert whole.delta >= one.delta
+    again = type(whole).from_dict(whole.to_dict())
+    assert again == whole
+
+
+def test_whole_budgets_are_claimed_to_the_last_digit() -> None:
+    for epsilon in (0.1, 1.0, 10.0):
+        assert price(Budget(epsilon), [8, 4096]).epsilon == epsilon
+
+
+def audited(run: Callable[[], scumble.Release], other: Callable[[], scumble.Release]) -> tuple[float, tuple[str, ...]]:
+    """What of its claim a path takes between two tables, and what did not match."""
+    sessions, made = [Session()], []
+    with seam.watching(sessions[0]):
+        made.append(run())
+    sessions.append(Session(sessions[0]))
+    with seam.watching(sessions[1]):
+        made.append(other())
+    found = compare(*sessions)
+    problems = found.problems if made[0].counts.tobytes() == made[1].counts.tobytes() else (*found.problems, "bytes")
+    return used(made[0].privacy, found.epsilon, found.rho), problems
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_the_grey_box_finds_planned_rows_within_their_claim(budget: Budget, rng: np.random.Generator) -> None:
+    X = rng.normal(0.0, 2.0, (300, 2))
+    there = np.vstack([X[1:], X[:1] + 9.0]) if budget.neighbors == "replace" else X[budget.records_per_person :]
+
+    def run(table: np.ndarray) -> Callable[[], scumble.Release]:
+        return lambda: release_disjoint([opened().update(table)], budget)[0]
+
+    share, problems = audited(run(X), run(there))
+    assert problems == () and 0.4 < share <= 1.0
+
+
+def test_planned_rows_with_too_little_noise_are_caught(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = rng.normal(0.0, 2.0, (300, 2))
+
+    def cheaper(counts: np.ndarray, fold: Fold | None = None) -> int:
+        return 3 * int(counts[0].sum())  # moves by 3 with each record
+
+    monkeypatch.setattr(planned, "typical_norm", cheaper)
+    share, _ = audited(lambda: opened().update(X).release(1.0), lambda: opened().update(X[1:]).release(1.0))
+    assert share > 1.0
+
+
+# ---- what is published, and what a choice may see ----
+
+
+def test_only_the_chosen_rows_get_noise_and_leave(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    sketch = opened().update(rng.normal(0.0, 1.0, (500, 2)))
+    exact = sketch.secret.counts.copy()
+    session = Session()
+    with seam.watching(session):
+        (found,) = publish_planned([sketch.secret], Budget(1.0), rows=[8, 32], choose=lambda facts: Choice(8))
+    assert [shape for _, shape in session.draws] == [(1, 1), (1,), (8, 16)]
+    assert found.made.counts.shape == (8, 16) and found.choice.rows == 8
+    assert np.abs(found.made.counts - exact[:8]).max() < 40 * 8 / 0.9375  # e⁻⁴⁰ for each of 128
+    assert not sketch.secret.counts.size and sketch.secret.closed
+    with pytest.raises(scumble.BudgetError):
+        sketch.release(1.0)
+
+
+def test_a_choice_finds_no_counters_and_no_other_numbers(rng: np.random.Generator) -> None:
+    sketch = opened().update(rng.normal(0.0, 1.0, (500, 2)))
+    seen: list[Sequence[Facts]] = []
+
+    def choose(facts: Sequence[Facts]) -> Choice:
+        seen.append(facts)
+        assert sketch.secret.counts.size == 0
+        with pytest.raises(scumble.BudgetError):
+            sketch.update([[0.0, 0.0]])
+        return Choice(16)
+
+    publish_planned([sketch.secret], Budget(1.0), rows=[8, 16], choose=choose)
+    (facts,) = seen[0]
+    assert facts.count is not None and abs(facts.count - 500) < 40 * 25  # e⁻⁴⁰
+    assert facts.norm_variance > 0.0 and facts.count_variance > 0.0
+
+
+@pytest.mark.parametrize(
+    "wrong", [Choice(9), Choice(64), Choice(8, np.zeros(16, np.int64)), Choice(1, np.zeros(3, int))]
+)
+def test_a_choice_that_was_not_paid_for_leaves_nothing(wrong: Choice) -> None:
+    sketch = opened().update([[0.0, 0.0]])
+    with pytest.raises(scumble.ParameterError):
+        publish_planned([sketch.secret], Budget(1.0), rows=[8, 32], choose=lambda facts: wrong)
+    assert not sketch.secret.counts.size and "failed after the budget was spent" in sketch.secret.closed
+
+
+def test_the_first_rows_are_the_rows_of_a_smaller_sketch(rng: np.random.Generator) -> None:
+    """So a release with fewer rows is read like any other."""
+    X = rng.normal(0.0, 1.0, (200, 2))
+    for design in ("iid", "sobol", "orthogonal"):
+        many, few = (
+            scumble.Sketch(KERNEL, 2, rows=rows, buckets=64, seed=5, design=design).update(X) for rows in (64, 8)
+        )
+        np.testing.assert_array_equal(many.secret.counts[:8], few.secret.counts)
+    release = opened(seed=5).update(X).release(1.0)
+    assert release.rows in (8, 16, 32) and release.counts.shape == (release.rows, 16)
+    again = scumble.Release.from_bytes(release.to_bytes())
+    assert again.spec == release.spec and again.privacy == release.privacy
+    np.testing.assert_array_equal(again.kernel_sum(X[:5]), release.kernel_sum(X[:5]))
+
+
+def test_cells_that_are_added_up_are_those_of_the_coarse_grid(rng: np.random.Generator) -> None:
+    for low, high, shape in (
+        ((0.0, 0.0), (255.0, 10.5), (256, 24)),
+        ((-1.5,), (2.25,), (720,)),
+        ((0.0,), (9.0,), (31,)),
+    ):
+        bounds = tuple(np.array(side) for side in (low, high))
+        X = rng.uniform(low, high, (400, len(low)))
+        X[:50] = np.round(X[:50])
+        fine = scumble.Sketch(KERNEL, len(low), buckets=shape, bounds=(low, high), design="grid").update(X)
+        shapes = list(coarser(*bounds, shape))
+        assert len(shapes) > 3
+        for coarse in shapes:
+            direct = scumble.Sketch(KERNEL, len(low), buckets=coarse, bounds=(low, high), design="grid").update(X)
+            added = np.zeros_like(direct.secret.counts)
+            np.add.at(added[0], groups(*bounds, shape, coarse), fine.secret.counts[0])
+            assert added.sum() == 400
+            moved = np.abs(added - direct.secret.counts).sum() / 2
+            exact = all(one == other or one % other == 0 for one, other in zip(shape, coarse, strict=True))
+            assert moved <= (0 if exact else 400 / 8)
+
+
+# ---- deciding ----
+
+
+def test_facts_tell_the_density() -> None:
+    for density, n in ((0.2, 20_000), (0.01, 100_000), (0.001, 1_000_000)):
+        norm = round(n * np.sqrt(density + (1 - density) / 1024 + 1 / n))
+        weights = plausible(Facts(n, 1.0, norm, 5000.0), n, 1 / 1024)
+        assert abs(np.log(np.exp(weights @ np.log(DENSITIES)) / density)) < 0.2
+    nothing = plausible(Facts(100, 1e9, 0, 1e18), 100.0, 1 / 1024)
+    assert 0.02 < np.exp(nothing @ np.log(DENSITIES)) < 0.1  # what is usual
+
+
+def test_more_records_and_more_budget_bring_more_rows() -> None:
+    spec = scumble.Sketch(KERNEL, 6).spec
+    assert spec.rows == MOST_ROWS and spec.rows * spec.buckets == MOST_COUNTERS
+
+    def rows(n: int, epsilon: float, density: float = 0.1) -> int:
+        norm = round(n * np.sqrt(density + 1 / 1024))
+        return Menu(spec, Budget(epsilon)).best([Facts(n, 1.0, norm, 100.0)])[0].rows
+
+    assert rows(3000, 0.1) < rows(3000, 1.0) < rows(100_000, 1.0) < rows(100_000, 10.0)
+    assert rows(100_000, 1.0, 0.001) < rows(100_000, 1.0, 0.1)
+    gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 31_000, 100.0)])[0]
+    assert gaussian.rows == MOST_ROWS  # there rows are free
+
+
+def test_where_rows_are_fixed_nothing_is_spent_on_facts(rng: np.random.Generator) -> None:
+    sketch = scumble.Sketch(KERNEL, 2, rows=16, buckets=16)
+    assert not sketch.planned
+    session = Session()
+    with seam.watching(session):
+        release = sketch.update(rng.normal(size=(50, 2))).release(1.0)
+    assert len(session.draws) == 2 and release.rows == 16 and release.privacy.mechanism == "discrete-laplace"
+
+
+def test_parts_merge_and_survive_files(rng: np.random.Generator, tmp_path) -> None:
+    X = rng.normal(0.0, 1.0, (300, 2))
+    opened().update(X[:100]).save(tmp_path / "part.secret")
+    part = scumble.load_secret(tmp_path / "part.secret")
+    assert part.planned
+    whole = scumble.merge([part, opened().update(X[100:])])
+    assert whole.planned
+    np.testing.assert_array_equal(whole.secret.counts, opened().update(X).secret.counts)
+    fixed = scumble.Sketch.from_spec(part.spec)
+    with pytest.raises(scumble.MergeError, match="leaves open"):
+        whole.merge(fixed)
+    with pytest.raises(scumble.MergeError, match="leave their rows open"):
+        release_disjoint([opened(), fixed], Budget(1.0))
+
+
+def test_noise_first_and_shares_fix_the_rows_beforehand(rng: np.random.Generator) -> None:
+    X = rng.normal(0.0, 1.0, (300, 2))
+    first = opened().start_with_noise(epsilon=1.0)
+    assert not first.planned
+    released = first.update(X).release()
+    assert released.rows == first.rows and released.privacy.epsilon == 1.0
+    shares = [opened().update(part).release_share(1.0, custodians=2) for part in (X[:150], X[150:])]
+    assert scumble.combine(shares).rows == released.rows
+
+
+def test_classes_get_one_choice(rng: np.random.Generator) -> None:
+    parts = [opened().update(rng.normal(centre, 1.0, (200, 2))) for centre in (0.0, 3.0)]
+    a, b = release_disjoint(parts, Budget(1.0))
+    bundle = scumble.Bundle({"a": a, "b": b})
+    assert a.spec == b.spec and bundle.privacy == a.privacy and a.identity != b.identity
+
+
+def test_a_build_charges_and_checks_the_same_claim(rng: np.random.Generator, tmp_path) -> None:
+    ledger = scumble.Ledger.create(tmp_path / "town.ledger")
+    ledger.open_dataset("people", epsilon=1.0)
+    frame = {"x": rng.normal(size=400).tolist(), "y": rng.normal(size=400).tolist()}
+    import pandas as pd
+
+    account = {"ledger": ledger, "dataset": "people"}
+    release = scumble.build(pd.DataFrame(frame), KERNEL, ["x", "y"], epsilon=1.0, buckets=8, **account)
+    assert ledger.account("people").left().epsilon == 0
+    assert release.privacy.epsilon == 1.0 and release.rows < 4096
+    with pytest.raises(scumble.BudgetError):
+        scumble.build(pd.DataFrame(frame), KERNEL, ["x", "y"], epsilon=1.0, buckets=8, **account)

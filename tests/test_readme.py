@@ -1,0 +1,111 @@
+"""The README as a newcomer types it: line by line, in an empty folder, with just what its install lines name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+STEP = re.compile(r"""scumble\[([a-z,]+)\]"|^```(\w*)\n(.*?)^```$""", re.DOTALL | re.MULTILINE)
+EXTRAS = {
+    "learn": ["sklearn"],
+    "plot": ["matplotlib"],
+    "sql": ["adbc_driver_manager", "sqlglot"],
+    "duckdb": ["duckdb"],
+    "spark": ["pyspark", "pandas"],
+    "opendp": ["opendp"],
+    "frames": ["pandas", "polars"],
+}
+DRIVER = """
+import contextlib, io, json, shlex, sys, warnings
+
+class Hidden:
+    names = set(json.loads(sys.argv[1]))
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+names, printed = {"__name__": "__main__"}, []
+for kind, text in json.load(sys.stdin):
+    if kind == "install":
+        Hidden.names -= set(text)
+    elif kind == "python":
+        exec(compile(text, "README.md", "exec"), names)
+    else:
+        from scumble.cli import main
+        code = main(shlex.split(text, comments=True)[1:])
+        assert code == 0, (code, text)
+"""
+
+
+def steps() -> list[tuple[str, object]]:
+    """What there is to type, and to install before."""
+    found: list[tuple[str, object]] = []
+    for extras, kind, text in STEP.findall((ROOT / "README.md").read_text()):
+        if kind == "sh":
+            extras = ",".join(re.findall(r"scumble\[([a-z,]+)\]", text))
+        if extras:
+            found.append(("install", [name for one in extras.split(",") for name in EXTRAS[one]]))
+        elif kind == "python":
+            found.append(("python", text))
+        elif kind == "console":
+            found += [("line", line[2:]) for line in text.splitlines() if line.startswith("$ ")]
+    return found
+
+
+def typed(lines: list[tuple[str, object]], folder: Path) -> subprocess.CompletedProcess[str]:
+    hidden = sorted({name for names in EXTRAS.values() for name in names})
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", DRIVER, json.dumps(hidden)],
+        input=json.dumps(lines),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+
+
+@pytest.mark.statistical(rate=1e-8)  # the first example's, below
+def test_every_line_runs_in_order_in_an_empty_folder(tmp_path: Path) -> None:
+    lines = steps()
+    assert sum(kind == "line" for kind, _ in lines) >= 6 and sum(kind == "python" for kind, _ in lines) >= 4
+    done = typed(lines, tmp_path)
+    assert done.returncode == 0, done.stderr
+    check_the_first_example(done.stdout)
+    assert {"people.parquet", "points.csv", "people.scumble", "people.png"} <= {one.name for one in tmp_path.iterdir()}
+
+
+def test_what_is_not_installed_is_asked_for_by_name(tmp_path: Path) -> None:
+    done = typed([("python", "import scumble.learn\nscumble.learn.PrivateKDE")], tmp_path)
+    assert done.returncode == 1 and "pip install 'scumble[learn]'" in done.stderr
+    made = [("line", "scumble demo --table people.csv")]
+    build = "scumble build people.csv --columns age --bandwidth 5 --bounds age=0:100 --epsilon 1 --out p.scumble"
+    for verb in ("modes p.scumble", "plot p.scumble --out p.png"):
+        for one in tmp_path.iterdir():
+            one.unlink()
+        done = typed([*made, ("line", build), ("line", f"scumble {verb}")], tmp_path)
+        assert done.returncode == 1 and "pip install 'scumble[" in done.stderr and "bug" not in done.stderr, verb
+
+
+@pytest.mark.parametrize("there", ["people.csv", "points.csv"])
+def test_no_table_of_yours_is_replaced(there: str, tmp_path: Path) -> None:
+    (tmp_path / there).write_text("mine")
+    done = typed([("line", "scumble demo --table people.csv")], tmp_path)
+    assert done.returncode == 1 and f"{there}' is there already" in done.stderr
+    assert (tmp_path / there).read_text() == "mine" and len(list(tmp_path.iterdir())) == 1
+
+
+def check_the_first_example(printed: str) -> None:
+    found = re.search(r"about ([\d,]+) people; near .*: ([\d,]+) to ([\d,]+); truly ([\d,]+)", printed)
+    assert found is not None
+    count, low, high, exact = (int(number.replace(",", "")) for number in found.groups())
+    # The count's noise is a Laplace number of scale 25 at most, and 500 are twenty of them: 2e-9. An interval is four
+    # standard errors wide, so a width beyond its sides is 5.9 from its middle: 4e-9.
+    assert abs(count - 100_000) < 500 and low - (high - low) < exact < high + (high - low)

@@ -1,0 +1,116 @@
+// Answers out of a table's release: the twin of tabular/answers.py. A question is a product: a Map from the place of a
+// column in the schema to weights over its levels. Classes are disjoint: their answers and variances add up.
+
+import { Views } from "../views/estimates.js";
+import { Reading } from "../views/intervals.js";
+import { Column, Mixture, sum } from "../views/mixture.js";
+
+const DEVIATIONS = 1.959963984540054; // of a 95 % interval
+
+export class Answers {
+  constructor({ place, counted, total, groups, parts }, arrays) {
+    this.place = place; // of the column whose levels are classes, or null
+    this.total = { value: total[0], variance: total[1], unseen: 0 };
+    this.numbers = new Map(counted.map((j, k) => [j, k]));
+    const levels = groups.map((name) => arrays[name]);
+    this.parts = parts.map(({ count, weights, stacks, shapes, law, views }) => {
+      const columns = stacks.map((name, k) => new Column(arrays[name], levels[k], arrays[shapes[k]]));
+      const known = views.map((view) => ({ ...view, counts: arrays[view.counts] }));
+      const paired = views.some((view) => view.columns.length === 2);
+      const model = new Mixture(arrays[weights], columns);
+      return {
+        reading: new Reading(model, new Views(known, levels), count[0], law, paired),
+        whole: { value: count[0], variance: count[1], unseen: 0 },
+      };
+    });
+    const all = sum(this.parts.map(({ whole }) => Math.max(whole.value, 0)));
+    this.shares = this.parts.map(({ whole }) => (all > 0 ? Math.max(whole.value, 0) / all : 1 / this.parts.length));
+  }
+
+  count(product) {
+    return product.size ? this.#summed(product) : this.total;
+  }
+
+  // The mean of a column's values among the records that meet a product; levels without a value (NaN) are left out.
+  mean(product, j, values) {
+    const known = Float64Array.from(values, (value) => (Number.isFinite(value) ? 1 : 0));
+    const kept = values.map((value, level) => (known[level] ? value : 0));
+    const records = this.count(narrowed(product, j, known)).value;
+    const table = this.table(j, product).map((share, level) => share * known[level]);
+    const all = sum(table);
+    if (!(records > 0 && all > 0)) return { value: NaN, variance: Infinity, records: Math.max(records, 0), unseen: 0 };
+    const first = sum(table.map((share, level) => share * kept[level])) / all;
+    const scale = kept.reduce((most, value, level) => Math.max(most, known[level] * Math.abs(value - first)), 0) || 1;
+    const off = kept.map((value, level) => (known[level] * (value - first)) / scale);
+    const weighed = narrowed(product, j, off);
+    const rest = this.#summed(weighed, squared(weighed));
+    const unit = scale / records;
+    return {
+      value: first + unit * rest.value,
+      variance: unit ** 2 * rest.variance,
+      unseen: unit ** 2 * rest.unseen,
+      records,
+    };
+  }
+
+  // The model's share of records at each level of a column, among those that meet a product.
+  table(j, product) {
+    const size = j === this.place ? this.parts.length : this.parts[0].reading.model.columns[this.numbers.get(j)].size;
+    const found = new Float64Array(size);
+    this.parts.forEach(({ reading }, number) => {
+      const mine = this.ofClass(product, number);
+      const share = mine.coefficient * this.shares[number];
+      if (j === this.place) found[number] = share * reading.model.share(mine.product);
+      else reading.model.table(this.numbers.get(j), mine.product).forEach((p, level) => (found[level] += share * p));
+    });
+    return found;
+  }
+
+  // The same question to the records of one class: the class's own weight, and the rest.
+  ofClass(product, number) {
+    const coefficient = this.place !== null && product.has(this.place) ? product.get(this.place)[number] : 1;
+    const rest = [...product].filter(([j]) => j !== this.place);
+    return { coefficient, product: new Map(rest.map(([j, weights]) => [this.numbers.get(j), weights])) };
+  }
+
+  #summed(product, alike = null) {
+    const total = { value: 0, variance: 0, unseen: 0 };
+    this.parts.forEach(({ reading, whole }, number) => {
+      const mine = this.ofClass(product, number);
+      if (!mine.coefficient) return;
+      const found =
+        alike === null && !mine.product.size
+          ? scaled(whole, mine.coefficient)
+          : reading.estimate(mine.product, { coefficient: mine.coefficient, alike: this.#alike(alike, number) });
+      for (const name of Object.keys(total)) total[name] += found[name];
+    });
+    return total;
+  }
+
+  #alike(alike, number) {
+    if (alike === null) return null;
+    const { coefficient, product } = this.ofClass(alike, number);
+    return coefficient * this.parts[number].reading.model.share(product);
+  }
+}
+
+// The same question, with weights on the levels of one more column.
+export function narrowed(product, j, weights) {
+  const own = product.get(j);
+  return new Map(product).set(j, own ? weights.map((weight, level) => weight * own[level]) : weights);
+}
+
+// An estimate with its 95 % interval, cut to what is possible.
+export function interval({ value, variance, unseen }, least = 0, most = Infinity) {
+  const cut = (x) => Math.min(Math.max(x, least), most);
+  const error = Math.sqrt(Math.max(variance, 0));
+  const reach = DEVIATIONS * error;
+  const part = unseen / variance || 0; // of the variance, for what no view shows
+  return { value: cut(value), low: cut(value - reach), high: cut(value + reach), error, unseen: part };
+}
+
+const squared = (product) => new Map([...product].map(([j, weights]) => [j, weights.map((weight) => weight ** 2)]));
+
+function scaled({ value, variance }, factor) {
+  return { value: factor * value, variance: factor ** 2 * variance, unseen: 0 };
+}

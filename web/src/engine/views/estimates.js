@@ -1,0 +1,57 @@
+// A count off a view's own cells, and the best mean of that and the model's: the twin of views/estimates.py.
+
+export class Views {
+  #found = new Map();
+
+  // Each has `columns`, `counts` and `variance`; `groups` says which levels of a column pairs tell apart.
+  constructor(views, groups) {
+    for (const view of views) this.#found.set(String(view.columns), view);
+    this.groups = groups;
+    this.starts = groups.map(firsts);
+  }
+
+  has(i, j) {
+    return this.#found.has(`${i},${j}`);
+  }
+
+  // The count of a product from the cells of one view, or null if no view holds it.
+  inside(product, coefficient = 1) {
+    const columns = [...product.keys()].sort((i, j) => i - j);
+    const view = columns.length ? this.#found.get(String(columns)) : undefined;
+    if (!view) return null;
+    if (columns.some((j) => product.get(j).every((weight) => weight === 0))) return { value: 0, variance: 0 };
+    const axes =
+      columns.length === 1 ? [product.get(columns[0])] : columns.map((j) => this.#coarse(j, product.get(j)));
+    if (axes.includes(null)) return null;
+    const [rows, across] = axes.length === 2 ? axes : [[1], axes[0]];
+    let [value, squares] = [0, 0];
+    for (let i = 0; i < rows.length; i++) {
+      for (let j = 0; j < across.length; j++) {
+        const weight = coefficient * rows[i] * across[j];
+        value += view.counts[i * across.length + j] * weight;
+        squares += weight * weight;
+      }
+    }
+    return { value, variance: view.variance * squares };
+  }
+
+  // Weights of groups, or null if levels of one group have different ones.
+  #coarse(j, weights) {
+    const [group, starts] = [this.groups[j], this.starts[j]];
+    return group.every((g, level) => weights[level] === weights[starts[g]]) ? starts.map((at) => weights[at]) : null;
+  }
+}
+
+// The best mean of two estimates whose errors are so correlated, and the weight of the first in it.
+export function combined(one, other, correlation) {
+  const shared = correlation * Math.sqrt(one.variance * other.variance);
+  const total = one.variance + other.variance - 2 * shared;
+  const weight = total > 0 ? Math.min(Math.max((other.variance - shared) / total, 0), 1) : 0.5;
+  return { value: weight * one.value + (1 - weight) * other.value, weight };
+}
+
+function firsts(group) {
+  const found = [];
+  group.forEach((g, level) => (found[g] ??= level));
+  return found;
+}

@@ -1,0 +1,83 @@
+// Counts with the variance of their errors: the twin of views/intervals.py, with the page's own law, that of
+// explore/tablelaw.py, in the place of rehearsals. What a view's cells and the model err by together is not known here,
+// so they are taken to err alike.
+
+import { combined } from "./estimates.js";
+import { sum } from "./mixture.js";
+
+const SMALL = 0.003;
+const UNKNOWN_CORRELATION = 0.13;
+const SHARED_NOISE = 0.5;
+
+export class Reading {
+  #variances = new Map();
+
+  constructor(model, views, count, law, paired) {
+    Object.assign(this, { model, views, count, law });
+    this.phi = paired ? UNKNOWN_CORRELATION / 2 : UNKNOWN_CORRELATION;
+    this.marginals = model.columns.map((column) => column.shares(model.weights));
+  }
+
+  // How many records meet a product of conditions. Weights may be any numbers, of size one at most; then `alike` is the
+  // share of an ordinary condition that errs as much. `unseen` is the part of the variance for what no view shows.
+  estimate(product, { coefficient = 1, alike = null } = {}) {
+    const whole = this.model.share(product);
+    const modelled = coefficient * whole * this.count;
+    const unseen = this.#unseen(product, coefficient, whole, alike !== null);
+    const variance = this.smoothed(alike ?? coefficient * whole, product.size) + unseen;
+    const own = this.views.inside(product, coefficient);
+    if (!own) return { value: modelled, variance, unseen };
+    const { value, weight } = combined(own, { value: modelled, variance }, SHARED_NOISE);
+    const most = weight * Math.sqrt(own.variance) + (1 - weight) * Math.sqrt(variance);
+    return { value, variance: most ** 2, unseen: unseen * (1 - weight) ** 2 };
+  }
+
+  // The law's squared error of a question, in records.
+  smoothed(share, size) {
+    const rarity = Math.log(Math.max(Math.min(share, 1 - share), SMALL));
+    return Math.exp(this.law[0] + this.law[1] * rarity + this.law[2] * rarity ** 2 + this.law[3] * size);
+  }
+
+  // The variance for what no view shows of pairs of conditions.
+  #unseen(product, coefficient, whole, signed) {
+    const columns = [...product.keys()].sort((i, j) => i - j);
+    let variance = 0;
+    for (const [at, i] of columns.entries()) {
+      for (const j of columns.slice(at + 1)) {
+        const [one, two] = [this.#parts(i, product.get(i)), this.#parts(j, product.get(j))];
+        let unseen = one.total * two.total;
+        if (this.views.has(i, j)) unseen -= one.between * two.between;
+        const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
+        variance += (coefficient * this.phi * rest * this.count) ** 2 * unseen;
+      }
+    }
+    return variance;
+  }
+
+  #others(product, i, j) {
+    return this.model.share(new Map([...product].filter(([k]) => k !== i && k !== j)));
+  }
+
+  // A condition's mean, its variance, and the part of that between groups.
+  #parts(j, weights) {
+    if (!this.#variances.has(j)) this.#variances.set(j, new WeakMap());
+    const kept = this.#variances.get(j);
+    if (!kept.has(weights)) kept.set(weights, variancesOf(weights, this.marginals[j], this.model.columns[j]));
+    return kept.get(weights);
+  }
+}
+
+function variancesOf(weights, shares, { group, groups }) {
+  const mean = sum(shares.map((share, level) => share * weights[level]));
+  const masses = new Float64Array(groups);
+  const means = new Float64Array(groups);
+  shares.forEach((share, level) => {
+    masses[group[level]] += share;
+    means[group[level]] += share * weights[level];
+  });
+  return {
+    mean,
+    total: sum(shares.map((share, level) => share * (weights[level] - mean) ** 2)),
+    between: sum(masses.map((mass, g) => mass * (means[g] / Math.max(mass, 1e-300) - mean) ** 2)),
+  };
+}

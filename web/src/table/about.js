@@ -1,0 +1,40 @@
+// What the table holds, and what is promised: for those who must judge it.
+
+import { h, tableOf } from "../page/dom.js";
+
+const KINDS = { number: "number", category: "category", boolean: "yes or no", date: "date" };
+
+export function about(table) {
+  const rows = table.columns.map(({ title, kind, words, size, group }) => [
+    title,
+    KINDS[kind],
+    words,
+    String(size),
+    group ? String(Math.max(...group) + 1) : "all",
+  ]);
+  const headings = ["Column", "Kind", "What it can hold", "Levels alone", "Levels in pairs"];
+  return h(
+    "section",
+    { "aria-labelledby": "about" },
+    h("h2", { id: "about" }, "About this release"),
+    h("p", {}, table.info.meaning),
+    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, (at) => at > 2)),
+    h(
+      "details",
+      {},
+      h("summary", {}, "The whole privacy card"),
+      h("dl", { class: "lines" }, table.card.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text)))),
+    ),
+    h("details", {}, h("summary", {}, "How far to trust the intervals"), trust()),
+  );
+}
+
+function trust() {
+  const told = [
+    "A 95 % interval is meant to hold the number that the table itself would give, in 95 of 100 questions.",
+    "It allows for the noise that protects people, and for what the release does not know.",
+    "Python makes an interval for each question; this page has a law that was fitted to such intervals and set a little",
+    "wider. So numbers on one or two columns may differ slightly from Python’s, well within the intervals of both.",
+  ];
+  return h("p", {}, told.join(" "));
+}

@@ -1,0 +1,103 @@
+// The answer to the filter: how many records, which share, and the mean of a column.
+
+import { button, choice, h } from "../page/dom.js";
+import { interval, mean, records, share } from "./figures.js";
+import { condition, withFilter, words } from "./filters.js";
+
+const EVERYBODY = "All records. Drag over a picture, or tick boxes, to ask about some of them.";
+const UNRELATED = "They are taken to be unrelated, and the interval allows for error in that.";
+const FINER = "Taken together, these columns are known less finely than this filter asks; the interval allows for that.";
+
+export function answer(table, state) {
+  const asked = h("div", { class: "asked" });
+  const count = h("p", { class: "count", role: "status" });
+  const part = h("p", { class: "part" });
+  const average = h("p", { class: "average" });
+  const note = h("p", { class: "doubt", role: "status" });
+  const { numbers, columns } = table;
+  const select = numbers.length
+    ? choice(numbers.map((j) => [j, columns[j].title]), state.mean, (j) => state.set({ mean: Number(j) }))
+    : null;
+  select?.setAttribute("aria-label", "Column to take the mean of");
+  const node = h(
+    "section",
+    { class: "answer", "aria-label": "The answer" },
+    asked,
+    h(
+      "div",
+      { class: "results" },
+      h("div", {}, h("h2", { class: "small" }, "How many"), count),
+      h("div", {}, h("h2", { class: "small" }, "Share of all records"), part),
+      select ? h("div", {}, h("h2", { class: "small" }, h("span", {}, "Mean of "), select), average) : null,
+    ),
+    note,
+  );
+  const draw = () => {
+    asked.replaceChildren(...chips(table, state));
+    const found = table.count(state.filters);
+    figure(count, records(found.value), `${interval(found)} (95 % interval)`);
+    const shared = share(table.share(state.filters));
+    figure(part, shared.value, state.filters.size ? shared.interval : "");
+    const told = doubts(table, state, found);
+    note.textContent = told;
+    note.hidden = !told;
+  };
+  const drawMean = () => {
+    if (!select) return;
+    const found = mean(table.mean(state.mean, state.filters));
+    figure(average, found.value, found.interval);
+  };
+  return {
+    node,
+    draw() {
+      draw();
+      drawMean();
+    },
+    drawMean,
+  };
+}
+
+function figure(place, value, between) {
+  place.replaceChildren(h("strong", {}, value), between ? h("span", {}, between) : "");
+}
+
+function chips(table, state) {
+  const { filters } = state;
+  if (!filters.size) return [h("span", { class: "hint" }, EVERYBODY)];
+  const each = [...filters].map(([j, filter]) => {
+    const { name } = table.columns[j];
+    const clear = () => state.set({ filters: withFilter(filters, j, null) });
+    const text = words(table.columns[j], filter);
+    const cross = button("×", clear, { "aria-label": `Clear ${name}` });
+    return h("span", { class: "chip" }, h("b", {}, name), ` ${text}`, cross);
+  });
+  const clear = button("Clear all", () => state.set({ filters: new Map() }), { class: "link" });
+  return [h("span", { class: "lead" }, "Records with"), ...each, clear];
+}
+
+// What the release cannot know, in words.
+function doubts(table, { filters }, found) {
+  const names = ([i, j]) => `${table.columns[i].name} and ${table.columns[j].name}`;
+  const apart = table.unmeasured([...filters.keys()]);
+  const told = [];
+  if (filters.size && found.low <= 0) told.push("So few that this release cannot tell them from none.");
+  if (apart.length) {
+    const more = apart.length > 2 ? ` and ${apart.length - 2} more pairs` : "";
+    told.push(`Never counted together: ${apart.slice(0, 2).map(names).join("; ")}${more}. ${UNRELATED}`);
+  } else if (found.unseen > 0.5) told.push(FINER);
+  return told.join(" ");
+}
+
+// The same question in Python and on the command line.
+export function elsewhere(table, state) {
+  const code = h("code", {});
+  const name = "This question in Python";
+  const block = h("pre", { tabindex: "0", role: "region", "aria-label": name }, code);
+  const node = h("details", { class: "elsewhere" }, h("summary", {}, name), block);
+  const draw = () => {
+    const asked = condition(table.columns, state.filters);
+    const file = JSON.stringify(`${table.fileName}.scumble`);
+    code.textContent = `release = scumble.load(${file})\nrelease.count(${asked ? JSON.stringify(asked) : ""})`;
+  };
+  return { node, draw };
+}

@@ -1,0 +1,151 @@
+// A column as people see it: its levels by name, its line in bins, what is written on its axis.
+
+import { measured } from "../page/words.js";
+
+const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
+const DAY = 86400;
+const keeps = (filter, level) => !filter || filter.weights[level] > 0;
+const WORDS = { boolean: { false: "no", true: "yes" } };
+
+export class Column {
+  // `group` has the group of each level in pairs, or is null.
+  constructor(described, arrays, group) {
+    this.group = group;
+    const { name, kind, unit, words, size, missing, levels, log, whole, step } = described;
+    Object.assign(this, { name, kind, unit, words, size, missing, log, whole, step });
+    this.title = unit ? `${name} (${unit})` : name;
+    this.edges = described.edges ? arrays[described.edges] : null;
+    this.values = described.values ? arrays[described.values] : null;
+    this.levels = levels ?? null;
+    this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
+  }
+
+  get ordered() {
+    return this.edges !== null;
+  }
+
+  // Runs of levels, at most so many, and the missing cells of a line; each with its weights and its name. Of a filter,
+  // only what it keeps. Runs end where groups do, if one ends nearby: pairs of columns tell groups apart and no more.
+  bins(most, filter = null) {
+    if (!this.ordered) {
+      const kept = this.#levels().filter((level) => keeps(filter, level));
+      return kept.map((level) => this.#bin(level, level + 1));
+    }
+    const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];
+    const cuts = this.#cuts(first, end, Math.ceil((end - first) / most));
+    const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut));
+    if (this.missing && (!filter || filter.missing)) bins.push(this.#bin(this.line, this.size));
+    return bins;
+  }
+
+  #levels() {
+    return Array.from({ length: this.size }, (_, level) => level);
+  }
+
+  #cuts(first, end, run) {
+    const cuts = [first];
+    for (let cut = first + run; cut < end; cut += run) {
+      const near = this.#levels().filter((at) => this.group && this.group[at] !== this.group[at - 1]);
+      const snapped = near.reduce((best, at) => (Math.abs(at - cut) < Math.abs(best - cut) ? at : best), -Infinity);
+      const edge = Math.abs(snapped - cut) <= run / 2 ? snapped : cut;
+      if (edge > cuts.at(-1) && edge < end) cuts.push(edge);
+    }
+    return end > first ? [...cuts, end] : cuts;
+  }
+
+  #bin(first, end) {
+    const weights = new Float64Array(this.size).fill(1, first, end);
+    return { first, end, weights, text: this.text(first, end), missing: this.ordered && first === this.line };
+  }
+
+  // Levels from `first` to before `end`, in words.
+  text(first, end) {
+    if (!this.ordered) return WORDS[this.kind]?.[this.levels[first]] ?? this.levels[first];
+    if (first === this.line) return "(missing)";
+    const [low, high] = [this.start(first), this.stop(end)];
+    return low === high ? low : `${low} to ${high}`;
+  }
+
+  // The first value of a cell, and the last one before an edge, as they are written.
+  start(cell) {
+    const edge = this.edges[cell];
+    return edge > 0 && edge < TINY ? "above 0" : this.written(edge);
+  }
+
+  stop(edge) {
+    return this.written(this.whole ? this.edges[edge] - 1 : this.edges[edge] < TINY ? 0 : this.edges[edge]);
+  }
+
+  // An edge, roughly.
+  about(edge) {
+    const value = this.edges[edge];
+    return this.kind === "date" || this.whole ? this.start(edge) : measured(value, Math.abs(value) * 10);
+  }
+
+  written(value) {
+    if (this.kind === "date") return this.moment(value);
+    if (this.whole) return Math.abs(value) < 10000 ? String(value).replace("-", "−") : measured(value, 1);
+    const span = this.log ? Math.abs(value) : this.edges[this.line] - this.edges[0];
+    return measured(value, span / 10);
+  }
+
+  moment(tick) {
+    return new Date(tick * this.step * 1000).toISOString().slice(0, this.step === DAY ? 10 : 16);
+  }
+
+  // Where an edge stands on the axis, from 0 to 1: evenly by value, or by cell on a logarithmic scale.
+  spot(edge) {
+    if (this.log) return edge / this.line;
+    return (this.edges[edge] - this.edges[0]) / (this.edges[this.line] - this.edges[0]);
+  }
+
+  // ---- what people type ----
+
+  get inputType() {
+    if (this.kind !== "date") return "number";
+    return this.step === DAY ? "date" : "datetime-local";
+  }
+
+  // What stands in the fields of a range.
+  typedStart(first) {
+    return this.#typed(this.edges[first]);
+  }
+
+  typedStop(end) {
+    return this.#typed(this.whole ? this.edges[end] - 1 : this.edges[end]);
+  }
+
+  #typed(value) {
+    if (this.kind === "date") return this.moment(value);
+    if (this.whole) return String(value);
+    return String(Math.abs(value) < TINY ? 0 : Number(value.toPrecision(7)));
+  }
+
+  // The cell, or the edge, that is nearest to what was typed; null if that is no value.
+  cellOf(typed, upper) {
+    const value = this.kind === "date" ? Date.parse(`${typed}Z`) / 1000 / this.step : Number(typed);
+    if (typed === "" || !Number.isFinite(value)) return null;
+    const last = this.line;
+    if (this.whole) {
+      let cell = 0;
+      while (cell < last - 1 && this.edges[cell + 1] <= value) cell++;
+      return upper ? cell + 1 : cell;
+    }
+    let best = 0;
+    for (let k = 1; k <= last; k++) {
+      if (Math.abs(this.edges[k] - value) < Math.abs(this.edges[best] - value)) best = k;
+    }
+    return upper ? Math.max(best, 1) : Math.min(best, last - 1);
+  }
+
+  // ---- cells of a table ----
+
+  // A drawn value as CSV has it.
+  cell(level, within, valueAt) {
+    if (!this.ordered) return this.levels[level] === "(missing)" && this.missing ? "" : this.levels[level];
+    if (level === this.line) return "";
+    const value = valueAt(this, level, within);
+    if (this.kind === "date") return this.moment(value);
+    return String(this.whole ? value : Number(value.toPrecision(6)));
+  }
+}

@@ -1,0 +1,79 @@
+// Two columns at once: how many records have each combination of their levels. Cells that are not known well are
+// hatched.
+
+import { choice, h, labelled, segments } from "../page/dom.js";
+import { doubt, interval, records, share } from "./figures.js";
+
+const PARTS = 8; // of a column with an order
+const MEASURES = [
+  ["count", "Records"],
+  ["row", "Share of row"],
+];
+
+export function crosstab(table, state) {
+  const options = table.columns.map(({ title }, j) => [j, title]);
+  const place = h("div", {});
+  const node = h(
+    "section",
+    { "aria-labelledby": "cross", class: "cross" },
+    h("h2", { id: "cross" }, "Two columns together"),
+    h(
+      "div",
+      { class: "choices" },
+      labelled("Rows", choice(options, state.rows, (j) => state.set({ rows: Number(j) }))),
+      labelled("Columns", choice(options, state.across, (j) => state.set({ across: Number(j) }))),
+      segments("measure", "Show", MEASURES, state.measure, (measure) => state.set({ measure })),
+    ),
+    place,
+    legend(),
+  );
+  return { node, draw: () => place.replaceChildren(drawn(table, state)) };
+}
+
+function drawn(table, state) {
+  const [i, j] = [state.rows, state.across];
+  if (i === j) return h("p", { class: "hint" }, "Choose two different columns.");
+  const [rows, across] = [i, j].map((at) => table.columns[at].bins(PARTS, state.filters.get(at)));
+  const shares = state.measure === "row";
+  const found = table.cross([i, rows], [j, across], state.filters, shares);
+  const most = Math.max(...found.flat().map(({ value }) => value || 0), 1e-9);
+  const [one, two] = [table.columns[i].title, table.columns[j].title];
+  const caption = `${shares ? "Share of each row" : "Records"} by ${one} (rows) and ${two} (columns)`;
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h(
+      "table",
+      { class: "crosstab" },
+      h("caption", {}, caption),
+      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", text, found[r].map((one) => cellOf(one, most, shares))))),
+    ),
+  );
+}
+
+const lineOf = (scope, name, cells) => h("tr", {}, h("th", { scope }, name), cells);
+
+function cellOf(found, most, shares) {
+  const known = Number.isFinite(found.value);
+  const told = shares ? share(found) : { value: records(found.value), interval: interval(found) };
+  const level = known ? doubt(found) : 3;
+  const cell = h(
+    "td",
+    { class: `doubt-${level}` },
+    h("span", { class: "value" }, known ? told.value : "–"),
+    h("span", { class: "range" }, known ? told.interval : "nobody"),
+  );
+  cell.style.setProperty("--part", known ? Math.max(found.value, 0) / most : 0);
+  return cell;
+}
+
+function legend() {
+  const entries = ["known to a fifth", "to a half", "hardly", "may be none"];
+  return h(
+    "p",
+    { class: "legend" },
+    "Darker: more. Hatched: less sure. ",
+    entries.map((text, k) => h("span", { class: "key" }, h("i", { class: `doubt-${k}` }), text)),
+  );
+}

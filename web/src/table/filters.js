@@ -1,0 +1,76 @@
+// Filters: for each column at most one, a range of its cells or some of its levels. What they mean, in words and in the
+// language of scumble's conditions.
+
+const TINY = 1e-300;
+
+// The cells from `first` to before `end`; null if that is all of them.
+export function range(column, first, end, missing = false) {
+  if (first <= 0 && end >= column.line && (missing || !column.missing)) return null;
+  const weights = new Float64Array(column.size).fill(1, first, end);
+  if (missing && column.missing) weights[column.size - 1] = 1;
+  return { first, end, missing, weights };
+}
+
+// The levels that are ticked; null if none is, or all are.
+export function ticks(column, ticked) {
+  if (ticked.size === 0 || ticked.size === column.size) return null;
+  return { ticked, weights: Float64Array.from({ length: column.size }, (_, level) => (ticked.has(level) ? 1 : 0)) };
+}
+
+export function withFilter(filters, j, filter) {
+  const found = new Map(filters);
+  if (filter) found.set(j, filter);
+  else found.delete(j);
+  return found;
+}
+
+// The question that all filters ask, or all but one.
+export const productOf = (filters, except = null) =>
+  new Map([...filters].filter(([j]) => j !== except).map(([j, { weights }]) => [j, weights]));
+
+export function words(column, { first, end, missing, ticked }) {
+  if (ticked) return listed([...ticked].sort((a, b) => a - b).map((level) => column.text(level, level + 1)));
+  const texts = first < end ? [column.text(first, end)] : [];
+  return listed(missing ? [...texts, "missing"] : texts);
+}
+
+function listed(texts) {
+  const shown = texts.length > 4 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts;
+  return shown.length > 1 ? `${shown.slice(0, -1).join(", ")} or ${shown.at(-1)}` : shown[0];
+}
+
+// The condition, as release.count takes it.
+export function condition(columns, filters) {
+  return [...filters].map(([j, filter]) => atom(columns[j], filter)).join(" and ");
+}
+
+function atom(column, { first, end, missing, ticked }) {
+  const name = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(column.name) ? column.name : `\`${column.name}\``;
+  const parts = ticked ? [named(column, name, ticked)].flat() : [bounds(column, name, first, end)];
+  if (missing) parts.push(`${name} is missing`);
+  const some = parts.filter(Boolean);
+  return some.length > 1 ? `(${some.join(" or ")})` : some[0];
+}
+
+function named(column, name, ticked) {
+  const levels = [...ticked].sort((a, b) => a - b).map((level) => column.levels[level]);
+  const known = levels.filter((text) => !(text === "(missing)" && column.missing));
+  const texts = known.map((text) => (column.kind === "boolean" ? text : quoted(text)));
+  const is = texts.length > 1 ? `${name} in [${texts.join(", ")}]` : texts.length ? `${name} == ${texts[0]}` : null;
+  return known.length < levels.length ? [is, `${name} is missing`] : [is];
+}
+
+function bounds(column, name, first, end) {
+  const { edges, whole, kind } = column;
+  const literal = (value) => (kind === "date" ? quoted(column.moment(value)) : String(value));
+  const justAboveZero = (edge) => edge > 0 && edge < TINY;
+  const both = [];
+  if (first > 0) both.push(justAboveZero(edges[first]) ? `${name} > 0` : `${name} >= ${literal(edges[first])}`);
+  if (end < column.line) {
+    if (whole) both.push(`${name} <= ${literal(edges[end] - 1)}`);
+    else both.push(justAboveZero(edges[end]) ? `${name} <= 0` : `${name} < ${literal(edges[end])}`);
+  }
+  return both.length ? both.join(" and ") : `${name} is not missing`;
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "''")}'`;

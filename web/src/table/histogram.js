@@ -1,0 +1,154 @@
+// The picture of a column with an order: a bar for each bin, a whisker for its interval, a line for all records. Drag
+// over it to choose a range; arrow keys read it.
+
+import { h } from "../page/dom.js";
+import { interval, records } from "./figures.js";
+import { put, s } from "./svg.js";
+
+const [WIDTH, HEIGHT, FLOOR, TOP] = [320, 132, 108, 8];
+
+export class Histogram {
+  #from = null; // the bin where dragging began
+  #here = null; // the bin that is read
+
+  constructor(column, bins, { choose, read }) {
+    Object.assign(this, { column, choose, read });
+    this.bins = bins.filter(({ missing }) => !missing);
+    this.spots = this.bins.map(({ first, end }) => [column.spot(first) * WIDTH, column.spot(end) * WIDTH]);
+    this.band = s("rect", { class: "band", y: 0, height: FLOOR, x: 0, width: 0 });
+    this.bars = this.bins.map(() => s("rect", { class: "column" }));
+    this.whiskers = this.bins.map(() => s("path", { class: "whisker" }));
+    this.all = s("path", { class: "all" });
+    this.cursor = s("rect", { class: "cursor", y: 0, height: FLOOR, x: 0, width: 0 });
+    this.svg = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" });
+    this.svg.append(this.band, ...this.bars, this.all, ...this.whiskers, this.cursor, ...this.#axis());
+    this.node = h("div", { class: "histogram", tabindex: "0", role: "group", "aria-label": this.#label() }, this.svg);
+    this.#listen();
+  }
+
+  #label() {
+    const keys = "Left and right arrows read them, Enter starts a range, Enter again ends it, Escape clears it.";
+    return `${this.column.title}: bars. ${keys}`;
+  }
+
+  #axis() {
+    const rule = s("path", { class: "rule", d: `M0 ${FLOOR}H${WIDTH}` });
+    const { column } = this;
+    const middle = this.bins[this.bins.length >> 1];
+    const ends = [
+      [0, "start", column.start(0)],
+      [column.spot(middle.first) * WIDTH, "middle", column.about(middle.first)],
+      [WIDTH, "end", column.stop(column.line)],
+    ];
+    const labels = ends.map(([x, anchor, text]) => {
+      const label = s("text", { class: "tick", x, y: HEIGHT - 7, "text-anchor": anchor });
+      label.textContent = text;
+      return label;
+    });
+    return [rule, ...(this.bins.length > 2 ? labels : [labels[0], labels[2]])];
+  }
+
+  // `counts` and `all` have an estimate for each bin.
+  draw(counts, all, filter) {
+    const total = counts.reduce((sum, { value }) => sum + value, 0);
+    const whole = all.reduce((sum, { value }) => sum + value, 0) || 1;
+    const dense = (value, k) => value / (this.spots[k][1] - this.spots[k][0]);
+    const most = Math.max(...counts.map(({ high }, k) => dense(high, k)), 1e-9);
+    const y = (value, k) => FLOOR - ((FLOOR - TOP) * dense(value, k)) / most;
+    counts.forEach((count, k) => {
+      const [left, right] = this.spots[k];
+      const gap = Math.min(1, (right - left) / 5);
+      const top = y(count.value, k);
+      const kept = !filter || (this.bins[k].end > filter.first && this.bins[k].first < filter.end);
+      put(this.bars[k], { x: left + gap / 2, width: right - left - gap, y: top, height: Math.max(FLOOR - top, 0) });
+      this.bars[k].classList.toggle("out", !kept);
+      put(this.whiskers[k], { d: `M${(left + right) / 2} ${y(count.low, k)}V${y(count.high, k)}` });
+    });
+    const scale = total / whole;
+    const steps = all.map(({ value }, k) => `V${Math.max(y(scale * value, k), 0)}H${this.spots[k][1]}`);
+    put(this.all, { d: `M0 ${FLOOR}${steps.join("")}V${FLOOR}` });
+    this.counts = counts;
+    this.#mark(filter);
+    if (this.#here !== null) this.#tell();
+  }
+
+  #mark(filter) {
+    const { first, end } = filter ?? { first: 0, end: 0 };
+    const [left, right] = [first, end].map((cell) => this.column.spot(cell) * WIDTH);
+    put(this.band, { x: left, width: right - left });
+  }
+
+  #tell() {
+    const [left, right] = this.spots[this.#here];
+    put(this.cursor, { x: left, width: right - left });
+    const count = this.counts[this.#here];
+    this.read(`${this.bins[this.#here].text}: ${records(count.value)} (${interval(count)})`);
+  }
+
+  #leave() {
+    this.#here = null;
+    put(this.cursor, { width: 0 });
+    this.read("");
+  }
+
+  #at({ clientX }) {
+    const { left, width } = this.svg.getBoundingClientRect();
+    const x = ((clientX - left) / width) * WIDTH;
+    const found = this.spots.findIndex(([, right]) => x < right);
+    return found < 0 ? this.bins.length - 1 : found;
+  }
+
+  #span(to) {
+    const [one, other] = [Math.min(this.#from, to), Math.max(this.#from, to)];
+    this.choose(this.bins[one].first, this.bins[other].end);
+  }
+
+  #listen() {
+    const on = (name, listener) => this.node.addEventListener(name, listener);
+    on("pointerdown", (event) => {
+      if (event.button) return;
+      this.#from = this.#at(event);
+      this.svg.setPointerCapture?.(event.pointerId);
+    });
+    on("pointermove", (event) => {
+      const at = this.#at(event);
+      if (this.#from !== null && event.buttons && (at !== this.#from || this.dragged)) {
+        this.dragged = true;
+        this.#span(at);
+      }
+      if (at !== this.#here) {
+        this.#here = at;
+        this.#tell();
+      }
+    });
+    on("pointerup", (event) => {
+      if (this.#from !== null && !this.dragged) this.#span(this.#at(event));
+      this.#from = null;
+      this.dragged = false;
+    });
+    on("pointercancel", () => (this.#from = null));
+    on("pointerleave", () => this.#leave());
+    on("blur", () => this.#leave());
+    on("keydown", (event) => this.#key(event));
+  }
+
+  #key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+    const last = this.bins.length - 1;
+    if (step !== undefined) {
+      const from = this.#here ?? { 1: -1, "-1": last + 1 }[step] ?? 0;
+      this.#here = Math.min(Math.max(from + step, 0), last);
+      if (this.#from !== null) this.#span(this.#here);
+      this.#tell();
+    } else if (event.key === "Enter" && this.#here !== null) {
+      if (this.#from === null) {
+        this.#from = this.#here;
+        this.#span(this.#here);
+      } else this.#from = null;
+    } else if (event.key === "Escape") {
+      this.#from = null;
+      this.choose(0, this.column.line);
+    } else return;
+    event.preventDefault();
+  }
+}

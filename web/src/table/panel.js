@@ -1,0 +1,158 @@
+// One column: its name, its picture, and its filter.
+
+import { button, h, tableOf } from "../page/dom.js";
+import { interval, mean, records } from "./figures.js";
+import { range, ticks, withFilter } from "./filters.js";
+import { Histogram } from "./histogram.js";
+import { Ticks } from "./ticks.js";
+
+const BARS = 26;
+
+export class Panel {
+  constructor(table, state, j) {
+    Object.assign(this, { table, state, j, column: table.columns[j] });
+    const { column } = this;
+    this.bins = column.bins(BARS);
+    this.all = table.counts(j, this.bins, new Map());
+    this.note = h("p", { class: "read" });
+    this.clear = button("Clear", () => this.#set(null), {
+      class: "link",
+      "aria-label": `Clear the filter on ${column.name}`,
+    });
+    const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
+    const name = h("h3", { id: `column-${j}` }, column.name, unit);
+    this.picture = column.ordered
+      ? new Histogram(column, this.bins, {
+          choose: (first, end) => this.#range(first, end),
+          read: (text) => this.#read(text),
+        })
+      : new Ticks(column, this.bins, { choose: (ticked) => this.#set(ticks(column, ticked)) });
+    this.node = h(
+      "article",
+      { class: "panel", "aria-labelledby": `column-${j}` },
+      h("div", { class: "top" }, name, this.clear),
+      this.picture.node,
+      column.ordered ? this.note : null,
+      column.ordered ? this.#fields() : null,
+      this.#numbers(),
+    );
+  }
+
+  get filter() {
+    return this.state.filters.get(this.j) ?? null;
+  }
+
+  #set(filter) {
+    this.state.set({ filters: withFilter(this.state.filters, this.j, filter) });
+  }
+
+  #range(first, end, missing = this.filter?.missing ?? false) {
+    this.#set(range(this.column, first, end, missing));
+  }
+
+  #read(text) {
+    this.reading = text;
+    this.#tell();
+  }
+
+  // What is pointed at; else the mean.
+  #tell() {
+    this.note.textContent = this.reading || this.#mean();
+  }
+
+  #mean() {
+    if (!this.column.values) return "";
+    const found = mean(this.table.mean(this.j, this.state.filters));
+    return found.interval ? `mean ${found.value} (${found.interval})` : "mean not known";
+  }
+
+  // From and to, for exact ends and for the keyboard.
+  #fields() {
+    const { column } = this;
+    const field = (upper) => {
+      const input = h("input", {
+        type: column.inputType,
+        step: column.inputType === "number" ? "any" : null,
+        "aria-label": `${column.name} ${upper ? "to" : "from"}`,
+        onchange: () => this.#typed(input, upper),
+        onkeydown: (event) => this.#nudged(event, upper),
+      });
+      return input;
+    };
+    this.from = field(false);
+    this.to = field(true);
+    this.gone = column.missing
+      ? h("input", { type: "checkbox", onchange: () => this.#range(this.span.first, this.span.end, this.gone.checked) })
+      : null;
+    this.goneText = h("span", {});
+    return h(
+      "div",
+      { class: "fields" },
+      this.from,
+      h("span", {}, "to"),
+      this.to,
+      this.gone ? h("label", { class: "gone" }, this.gone, this.goneText) : null,
+    );
+  }
+
+  // The cells that are chosen; all of the line where there is no filter.
+  get span() {
+    return this.filter ?? { first: 0, end: this.column.line };
+  }
+
+  #typed(input, upper) {
+    const cell = this.column.cellOf(input.value, upper);
+    const { first, end } = this.span;
+    if (cell === null) this.#fill();
+    else if (upper) this.#range(Math.min(first, cell - 1), cell);
+    else this.#range(cell, Math.max(end, cell + 1));
+  }
+
+  #nudged(event, upper) {
+    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!step || this.column.inputType !== "number") return;
+    event.preventDefault();
+    const { first, end } = this.span;
+    if (upper) this.#range(first, Math.min(Math.max(end + step, first + 1), this.column.line));
+    else this.#range(Math.min(Math.max(first + step, 0), end - 1), end);
+  }
+
+  #fill() {
+    const { first, end } = this.span;
+    this.from.value = this.column.typedStart(first);
+    this.to.value = this.column.typedStop(end);
+  }
+
+  // The picture once more, as a table.
+  #numbers() {
+    const summary = h("summary", {}, "Numbers");
+    this.details = h("details", { class: "numbers", ontoggle: () => this.#list() }, summary);
+    this.summary = summary;
+    return this.details;
+  }
+
+  #list() {
+    if (!this.details.open) return;
+    const rows = this.bins.map(({ text }, k) => [text, records(this.counts[k].value), interval(this.counts[k])]);
+    const headings = [this.column.title, "Records", "95 % interval"];
+    this.details.replaceChildren(this.summary, tableOf(this.column.title, headings, rows, (at) => at > 0));
+  }
+
+  draw() {
+    const { filter, column } = this;
+    this.counts = this.table.counts(this.j, this.bins, this.state.filters);
+    const line = this.bins.length - (this.bins.at(-1).missing ? 1 : 0);
+    this.picture.draw(this.counts.slice(0, line), this.all.slice(0, line), filter);
+    this.clear.hidden = !filter;
+    this.node.classList.toggle("filtered", Boolean(filter));
+    if (column.ordered) {
+      this.#fill();
+      this.#tell();
+      if (this.gone) {
+        this.gone.checked = !filter || filter.missing;
+        this.goneText.textContent = `${records(this.counts.at(-1).value)} missing`;
+      }
+    }
+    this.#list();
+  }
+}

@@ -1,0 +1,66 @@
+// Synthetic rows: a look at a few, and a file of many.
+
+import { button, download, h, labelled } from "../page/dom.js";
+import { write } from "../page/csv.js";
+import { records } from "./figures.js";
+
+const MOST = 200000;
+const SHOWN = 5;
+const NOBODY = "By this release nobody meets the filter: there is nothing to draw.";
+
+export function rows(table, state) {
+  const names = table.columns.map(({ name }) => name);
+  const size = h("input", { type: "number", min: 1, max: MOST, step: 1, value: 1000 });
+  const only = h("input", { type: "checkbox", onchange: () => draw() });
+  only.checked = true;
+  const place = h("div", {});
+  const told = h("p", { class: "hint", role: "status" });
+  const filters = () => (only.checked ? state.filters : new Map());
+  const draw = () => {
+    const few = table.rows(SHOWN, filters());
+    place.replaceChildren(few.length ? preview(table, few) : h("p", { class: "hint" }, NOBODY));
+    told.textContent = "";
+  };
+  const save = () => {
+    const wanted = Math.min(Math.max(Math.round(Number(size.value)) || 1, 1), MOST);
+    size.value = wanted;
+    const found = table.rows(wanted, filters());
+    if (found.length) download(`${table.fileName}-synthetic.csv`, write([names, ...found]), "text/csv");
+    told.textContent = found.length ? `${records(found.length)} rows.` : NOBODY;
+  };
+  const node = h(
+    "section",
+    { "aria-labelledby": "synthetic" },
+    h("h2", { id: "synthetic" }, "Synthetic rows"),
+    h("p", {}, "Made-up records that hang together as the release says real ones do. Nobody real is among them."),
+    place,
+    h(
+      "div",
+      { class: "buttons" },
+      labelled("Rows", size),
+      h("label", { class: "only" }, only, h("span", {}, "only those that meet the filter")),
+      button("Download CSV", save, { class: "main" }),
+      button("Show others", draw),
+    ),
+    told,
+  );
+  return { node, draw };
+}
+
+function preview({ columns }, few) {
+  const side = columns.map(({ values }) => (values ? "number" : null));
+  const scope = { th: "col", td: null };
+  const line = (kind, cells) =>
+    h("tr", {}, cells.map((text, j) => h(kind, { class: side[j], scope: scope[kind] }, text)));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "A few synthetic rows" },
+    h(
+      "table",
+      {},
+      h("caption", {}, "A few synthetic rows"),
+      h("thead", {}, line("th", columns.map(({ name }) => name))),
+      h("tbody", {}, few.map((cells) => line("td", cells))),
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+// What is shown: the table's release that lies in the page, what it says of itself, and what it answers.
+
+import { Column } from "./column.js";
+import { productOf, withFilter } from "./filters.js";
+
+const { Answers, drawn, interval, narrowed, valueAt } = ScumbleTables;
+
+export class Table {
+  constructor({ description, arrays }) {
+    const { title, info, card, columns } = description;
+    Object.assign(this, { title, info, card });
+    const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
+    this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
+    this.answers = new Answers(description, arrays);
+  }
+
+  // The places of columns that have a mean.
+  get numbers() {
+    return this.columns.flatMap(({ values }, j) => (values ? [j] : []));
+  }
+
+  count(filters) {
+    return interval(this.answers.count(productOf(filters)));
+  }
+
+  share(filters) {
+    const total = Math.max(this.answers.total.value, 1);
+    const { value, variance, unseen } = this.answers.count(productOf(filters));
+    return interval({ value: value / total, variance: variance / total ** 2, unseen }, 0, 1);
+  }
+
+  mean(j, filters) {
+    return this.#mean(productOf(filters), j, this.columns[j].values);
+  }
+
+  #mean(product, j, values) {
+    const known = values.filter(Number.isFinite);
+    const [least, most] = [Math.min(...known), Math.max(...known)];
+    const found = this.answers.mean(product, j, values);
+    if (Number.isNaN(found.value)) return { value: NaN, low: least, high: most, error: Infinity, unseen: 0 };
+    return interval(found, least, most);
+  }
+
+  // The count of each bin of a column, given the filters on the others.
+  counts(j, bins, filters) {
+    const product = productOf(filters, j);
+    return bins.map(({ weights }) => interval(this.answers.count(narrowed(product, j, weights))));
+  }
+
+  // Rows by columns: counts, or each cell's share of its row. The bins are those that the filters keep.
+  cross([i, rows], [j, across], filters, shares = false) {
+    const product = productOf(withFilter(filters, i, null), j);
+    return rows.map((row) => {
+      const mine = narrowed(product, i, row.weights);
+      return across.map(({ weights }) =>
+        shares ? this.#mean(mine, j, weights) : interval(this.answers.count(narrowed(mine, j, weights))),
+      );
+    });
+  }
+
+  // Synthetic records that meet the filters, as text.
+  rows(size, filters) {
+    return drawn(this.answers, this.columns, productOf(filters), size).map((record) =>
+      record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt)),
+    );
+  }
+
+  // Pairs among these columns that were never counted together.
+  unmeasured(places) {
+    const { place, numbers, parts } = this.answers;
+    const counted = places.filter((j) => j !== place).sort((a, b) => a - b);
+    return counted.flatMap((i, at) =>
+      counted
+        .slice(at + 1)
+        .filter((j) => !parts[0].reading.views.has(numbers.get(i), numbers.get(j)))
+        .map((j) => [i, j]),
+    );
+  }
+
+  // The name under which files of this release are downloaded.
+  get fileName() {
+    const plain = this.title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
+    return plain.slice(0, 60) || "table";
+  }
+}
