@@ -9,6 +9,7 @@ from typing import Any
 
 EXAMPLE = """
 scumble demo --out demo-output
+scumble demo --stream --out demo-trips
 """
 NOTHING_PRIVATE = "makes its town up"
 
@@ -27,11 +28,19 @@ TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
+    parser.add_argument("--stream", action="store_true", help="a year of trips, published every night for one budget")
+    parser.add_argument("--days", type=int, default=365, help=argparse.SUPPRESS)
     parser.add_argument("--people", type=int, default=PEOPLE, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
+    if args.stream:
+        from scumble.cli import trips
+
+        os.makedirs(args.out, exist_ok=True)
+        trips.tell(args.out, args.days)
+        return
     import numpy as np
     import pyarrow.parquet as pq
 
