@@ -22,6 +22,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     people.py       the table that the README speaks of
     progress.py     how far a pass is, on a terminal
     streams.py      standard streams that are closed, full or broken
+    trips.py        the story that `demo --stream` tells
 
 Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged or not to be
 written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.

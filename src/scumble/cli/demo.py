@@ -10,6 +10,7 @@ from typing import Any
 EXAMPLE = """
 scumble demo --out demo-output
 scumble demo --table people.parquet
+scumble demo --stream --out demo-trips
 """
 NOTHING_PRIVATE = "makes its town up"
 
@@ -29,6 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument("--out", default="demo-output", metavar="FOLDER", help="where to write (default: demo-output)")
     parser.add_argument("--table", metavar="FILE", help="only make up a table, .parquet or .csv, to try things on")
+    parser.add_argument("--stream", action="store_true", help="a year of trips, published every night for one budget")
+    parser.add_argument("--days", type=int, default=365, help=argparse.SUPPRESS)
     parser.add_argument("--people", type=int, default=PEOPLE, help=argparse.SUPPRESS)
 
 
@@ -38,6 +41,12 @@ def run(args: argparse.Namespace) -> None:
         from scumble.cli.people import write
 
         write(args.table)
+        return
+    if args.stream:
+        from scumble.cli import trips
+
+        os.makedirs(args.out, exist_ok=True)
+        trips.tell(args.out, args.days)
         return
     import numpy as np
     import pyarrow.parquet as pq

@@ -26,7 +26,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release, Span
 from scumble.releasing.periods import Nodes, begin
-from scumble.releasing.spending import may_lack_records
+from scumble.releasing.spending import may_lack_records, require_public_count
 from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
@@ -196,6 +196,11 @@ class Stream:
         """Where the releases are published; None if they are kept in memory."""
         return self._folder
 
+    @property
+    def counting(self) -> dict[str, Any]:
+        """How records are counted: `invalid`, `engine`, `threads`."""
+        return {name: getattr(self._sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
+
     # ---- counting ----
 
     def update(self, X: object, *, batch: str | None = None, **reading: Any) -> bool:
@@ -240,6 +245,36 @@ class Stream:
             part = self._sketch.empty().update(X)
         else:
             part = self._pass(X, reading)
+        self._add(part)
+
+    def merge(self, sketch: Sketch, *, batch: str | None = None) -> bool:
+        """Count what a sketch has counted elsewhere, in the open period; gives whether it was. The sketch is emptied.
+
+        Parameters
+        ----------
+        sketch : Sketch
+            With the stream's own parameters (`Sketch.from_spec(stream.spec)`), and never released.
+        batch : str or None
+            A name for its records; see `update`.
+        """
+        name = None if batch is None else _name(batch)
+        with self._alone("merge"), sketch.secret.lock:
+            self._require_period()
+            if name in self._batches:
+                return False
+            if self._person is not None:
+                raise PrivacyError("A sketch does not tell whose its records are. Hint: give the records to `update`.")
+            sketch.secret.require_open("merge")
+            sketch.secret.require_exact()
+            self.spec.require_equal(sketch.spec)
+            require_public_count(self.privacy, [sketch.secret])
+            self._sketch.secret.drops |= sketch.secret.drops
+            self._add(sketch)
+            if name is not None:
+                self._batches.add(name)
+            return True
+
+    def _add(self, part: Sketch) -> None:
         secret = self._sketch.secret
         if self._most + int(secret.counts.max()) + int(part.secret.counts.max()) > MOST_RECORDS:
             raise DataError("A counter would pass 2**38 records, more than a stream can publish exactly.")
@@ -254,8 +289,7 @@ class Stream:
                 "Files and persons need the columns' names. Hint: begin the stream with columns=[...]."
             )
         before = None if self._people is None else self._people.contents()
-        counting = {name: getattr(self._sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
-        tally = Tally(self.spec, person=self._person, people=self._people, **counting)
+        tally = Tally(self.spec, person=self._person, people=self._people, **self.counting)
         source = open_source(X, **reading)
         try:
             others = [] if self._person is None else [self._person]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +36,41 @@ from scumble.sketch import Sketch, release_disjoint
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
+from scumble.streams.stream import Stream as Published
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
+
+
+def into(stream: Published) -> Callable[[Any, int], None]:
+    """What `foreachBatch` calls to count micro-batches in the open period of a :class:`scumble.Stream`, each once.
+
+    Parameters
+    ----------
+    stream : scumble.Stream
+        With named columns and a file (`Stream.save`): counters and the batch's number are written together. Its
+        `close_period` publishes, between two micro-batches.
+    """
+    if stream.spec.columns is None:
+        raise ParameterError("Micro-batches have named columns. Hint: begin the stream with columns=[...].")
+
+    def count_batch(batch: Any, number: int) -> None:
+        query = engine.query_of(batch)
+        name, before = (f"spark {query} {k}" for k in (number, number - 1))
+        if stream.knows(name):
+            return
+        if number and not stream.knows(before):
+            raise DataError(
+                f"Batch {number} of the query came, and the one before was not counted. Hint: the stream's file and "
+                "Spark's checkpointLocation belong together."
+            )
+        tally = Tally(stream.spec, **stream.counting)
+        count(batch, tally)
+        stream.merge(tally.sketches[0], batch=name)
+        stream.save()
+
+    return count_batch
+
 
 PATIENCE = 60.0
 """Seconds to wait for another process that counts a batch or releases a period."""
