@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -50,7 +53,8 @@ def test_a_file_alone_is_enough(halves, tmp_path) -> None:
         ({"classes": None}, scumble.PrivacyError, r"pass classes=\[...\]"),
         ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
         ({"classes": ["no"]}, scumble.ParameterError, "two classes, got 1 class"),
-        ({"classes": ["no", "yes", "perhaps"]}, scumble.ParameterError, "PrivateKDEClassifier takes more"),
+        ({"classes": ["no", "yes", "perhaps"], "method": "surrogate"}, scumble.ParameterError, "'moments' takes more"),
+        ({"method": "guess"}, scumble.ParameterError, "`method` must be one of auto, moments, surrogate"),
         ({"classes": ["no", "never"]}, scumble.DataError, "unknown='drop'"),
         ({"kernel": scumble.EuclideanKernel(1.0)}, scumble.DataError, "AngularKernel"),
     ],
@@ -58,3 +62,32 @@ def test_a_file_alone_is_enough(halves, tmp_path) -> None:
 def test_bad_input_names_the_remedy(halves, options: dict, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         fitted(*halves, **options)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_planes_between_three_classes_from_moments(delta: float, tmp_path: Path) -> None:
+    """Classes that lie in three directions; at ε = 100 the noise is far below what tells them apart."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 3000)
+    X = rng.normal(0.0, 0.1, (3000, 6)) + np.eye(6)[y]
+    options: dict[str, Any] = {"bounds": (-2, 2), "classes": [0, 1, 2], "epsilon": 100.0, "delta": delta}
+    model = PrivateLinearClassifier(**options).fit(X, y)
+    assert model.score(X, y) > 0.97 and model.coef_.shape == (3, 6)
+    model.release_.save(tmp_path / "m.scumble")
+    again = PrivateLinearClassifier.from_release(tmp_path / "m.scumble", classes=[0, 1, 2])
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    one = model.decision_function(X[:1])
+    assert np.array_equal(one, model.decision_function(X)[:1])
+    with pytest.raises(scumble.ParameterError, match="the 3 that the release has"):
+        PrivateLinearClassifier.from_release(model.release_, classes=[0, 1])
+    with pytest.raises(scumble.PrivacyError, match="classes"):
+        PrivateLinearClassifier.from_release(model.release_)
+
+
+def test_where_noise_is_all_there_is_the_majority_wins() -> None:
+    rng = np.random.default_rng(6)
+    X, y = rng.uniform(0, 1, (2000, 20)), (rng.random(2000) < 0.1).astype(int)
+    scores = [
+        PrivateLinearClassifier(epsilon=0.5, bounds=(0, 1), classes=[0, 1]).fit(X, y).score(X, y) for _ in range(9)
+    ]
+    assert np.median(scores) > 0.85

@@ -133,7 +133,7 @@ def test_shifts_go_far(side: int) -> None:
     counts = np.zeros((2, 32), np.int64)
     counts[side, 12] = 10**6
     made = [histogram(row, 3.0) for row in counts]
-    assert calibration.fitted(Bundle({0: made[0], 1: made[1]}))[1] * (1 if side == 0 else -1) > 3.0
+    assert calibration.fitted(Bundle({0: made[0], 1: made[1]}))[1] * (1 if side == 0 else -1) > 2.5
 
 
 def test_the_histogram_has_24_cells_from_0_to_1() -> None:

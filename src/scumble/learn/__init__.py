@@ -12,7 +12,7 @@ The estimators::
     diversity.py        DiversitySampler: keeps what is rare, thins what is common
     neighbors.py        PrivateNeighbors: how many records are within a radius
     classifier.py       PrivateKDEClassifier: one sketch per class
-    linear.py           PrivateLinearClassifier: the margin loss
+    linear.py           PrivateLinearClassifier: planes between classes, from moments
     regression.py       PrivateLinearRegression: a plane, from moments or from one sketch of signs
     additive.py         PrivateAdditiveRegressor: a curve per column, from moments
 
@@ -36,6 +36,7 @@ What they share::
     by_moments.py       estimators that release moments as such
     least_squares.py    what to believe of noisy moments
     linear_moments.py   a plane from moments
+    class_moments.py    planes between classes from moments
     additive_moments.py curves from moments of hat functions
 """
 

@@ -1,4 +1,4 @@
-"""Linear classification: the margin loss, minimised on the sketch."""
+"""Linear classification, from moments; or the paper's margin loss, minimised on a sketch."""
 
 from __future__ import annotations
 
@@ -8,35 +8,44 @@ from typing import Any
 import numpy as np
 
 from scumble.checks import sides
-from scumble.errors import DataError, ParameterError, PrivacyError
+from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
 from scumble.learn.base import ClassifierMixin, PrivateEstimator, require_kernel
+from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
+from scumble.learn.class_moments import ANCHOR, class_model, class_scores
 from scumble.learn.erm import minimize
 from scumble.learn.moments import first_moment
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.moments.products import ClassMoments, anchored
+from scumble.moments.release import MomentRelease
 from scumble.privacy.account import Account
 from scumble.release import Release
 from scumble.sketch import Sketch, release_disjoint
 
+METHODS = ("auto", "moments", "surrogate")
 POWER = 4
 GAUSSIAN_ROWS, LAPLACE_ROWS = 2000, 200
 
 
-class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
-    """A linear classifier by empirical risk minimisation on a sketch.
+class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimator):
+    """A linear classifier in closed form, for any number of classes: made for wide records, such as embeddings.
 
-    **Idea.** With y = ±1 and x scaled to [−1, 1] by the public bounds, [x, 1]·y is inserted under the angular kernel
-    of power p. Asked at −θ, the sketch answers
+    **Idea.** Columns are scaled to [−1, 1] by their public bounds, a constant is set beside them, and each record's
+    vector z is divided by its length. What is released, once, are Σ zzᵀ over all records, Σ z over each class, and how
+    many records each class has: whole numbers with exact noise (:mod:`scumble.moments.products`). Least squares on the
+    classes' indicators follows from these (:mod:`scumble.learn.class_moments`). One pass, no search; the noise does
+    not grow with the number of classes, since a record is in one of them.
 
-        Σ (1 − acos(−t)/π)ᵖ,     t = y [x, 1]·θ / (|[x, 1]| |θ|),
+    ``method="moments"``
+        as described; with δ = 0 for some dozen columns, and with δ > 0 for a thousand.
+    ``method="surrogate"``
+        the paper's section 4, for two classes: y [x, 1] is sketched under the angular kernel, and the loss
+        Σ (1 − acos(−t)/π)ᵖ of the margins t is minimised on the sketch (:func:`scumble.learn.minimize`). For
+        experiments: it is far less accurate.
+    ``method="auto"``
+        takes moments, unless `kernel`, `rows` or `buckets` ask for a sketch.
 
-    a loss that falls from 1 to 0 as the record's margin t goes from −1 to 1 (the paper's section 4). The search
-    starts from the mean of all y [x, 1], which the signs give in closed form (:mod:`scumble.learn.moments`), and
-    minimises the loss without gradients (:func:`scumble.learn.minimize`). One sketch, one increment per record,
-    whatever its class.
-
-    Two classes. For more, or where classes are not separated by a plane, take
-    :class:`~scumble.learn.PrivateKDEClassifier`, which is also more accurate on most tables.
+    Where classes are not separated by planes, take :class:`~scumble.learn.PrivateKDEClassifier`.
 
     The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
     needed.
@@ -44,32 +53,38 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
     Parameters
     ----------
     classes : sequence or None
-        The two class labels, public; the second one is the positive class. `public=("classes",)` declares that those in
-        `y` are public.
+        The class labels, public; of two, the second one is the positive class. `public=("classes",)` declares that
+        those in `y` are public.
+    method : {"auto", "moments", "surrogate"}
+        What to release, and how to learn from it.
     unknown : {"error", "drop"}
         What to do with records of other labels: "error" or "drop".
     kernel : Kernel or None
-        An AngularKernel; None takes power 4.
+        Of the surrogate: an AngularKernel; None takes power 4.
 
     Attributes
     ----------
     classes_, coef_, intercept_ : numpy.ndarray
-        As in scikit-learn, of shapes (2,), (1, columns) and (1,).
+        The labels, and planes in the columns' own units, one per class, or one for two classes. From moments they are
+        those of the records' vectors of equal length, and the classes' shares, `shares_`, are added.
     release_ : Release
-        The release of y [x, 1], not of the columns themselves.
+        The moments; or the release of y [x, 1], not of the columns themselves.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 1, (4000, 3))
     >>> y = (X[:, 0] > X[:, 1]).astype(int)
     >>> model = PrivateLinearClassifier(epsilon=5.0, bounds=(0, 1), classes=[0, 1]).fit(X, y)
-    >>> accuracy = model.score(X, y)                # 0.95 or so: the noise is fresh each time
+    >>> accuracy = model.score(X, y)                # 0.97 or so: the noise is fresh each time
     >>> model.coef_.shape, model.classes_.tolist()
     ((1, 3), [0, 1])
     """
 
-    _learnt = ("classes_", "coef_", "intercept_")
+    _learnt = ("classes_", "coef_", "intercept_", "planes_", "shares_")
     _always_needs_bounds = True
+    _moments = ClassMoments
+    planes_: np.ndarray
+    shares_: np.ndarray
     classes_: np.ndarray
 
     def __init__(
@@ -77,6 +92,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         *,
         classes: Sequence[Any] | None = None,
         unknown: str = "error",
+        method: str = "auto",
         epsilon: float = 1.0,
         delta: float = 0.0,
         rho: float | None = None,
@@ -106,17 +122,38 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         )
         self.classes = classes
         self.unknown = unknown
+        self.method = method
 
     def fit(
         self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateLinearClassifier:
-        """Release one sketch of y [x, 1], then search for the plane. `ledger`, `dataset`, `part`: where to charge."""
+        """Release moments or a sketch, then find the planes. `ledger`, `dataset`, `part`: where to charge."""
+        if self.method not in METHODS:
+            raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
         require_rule_for_unknown(self)
         require_target(self, y)
         account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y)
         self._take_classes(y)
         X, y = labelled(self, X, y)
+        if self._by_moments():
+            self.release_ = release_moments(self, self._spec(), X, np.searchsorted(self.classes_, y), account)  # type: ignore[assignment]
+        else:
+            self._release_signs(X, y, account)
+        self._learn()
+        return self
+
+    def _by_moments(self) -> bool:
+        plain = self.kernel is None and self.rows is None and self.buckets is None
+        return self.method == "moments" or (self.method == "auto" and plain)
+
+    def _spec(self) -> ClassMoments:
+        d = self.n_features_in_
+        pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
+        return ClassMoments(spans(self.bounds_), names(self), pure, anchored(d, ANCHOR), len(self.classes_))
+
+    def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
+        """Release one sketch of y [x, 1]."""
         kernel = self._kernel()
         require_kernel(kernel, (AngularKernel,), "Linear classification")
         sketch = Sketch(
@@ -131,16 +168,14 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         budget = self.price()
         paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
         (self.release_,) = release_disjoint([sketch.update(side[:, None] * self._extended(X))], budget, paid)
-        self._learn()
-        return self
 
     def _take_classes(self, y: np.ndarray | None) -> None:
         self.classes_ = public_classes(self, y)
-        if len(self.classes_) != 2:
+        if len(self.classes_) < 2 or (len(self.classes_) > 2 and not self._by_moments()):
             many = f"{len(self.classes_)} class{'' if len(self.classes_) == 1 else 'es'}"
             raise ParameterError(
-                f"Only binary classification is supported. `classes` must be two classes, got {many}. "
-                "Hint: PrivateKDEClassifier takes more."
+                f"Only binary classification is supported here. `classes` must be two classes, got {many}. "
+                "Hint: method='moments' takes more."
             )
 
     def _default_kernel(self) -> Kernel:
@@ -151,24 +186,45 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         return np.column_stack([2.0 * (X - low) / (high - low) - 1.0, np.ones(len(X))])
 
     def _learn(self) -> None:
+        if isinstance(self.release_, MomentRelease):
+            self.planes_, self.shares_ = class_model(self.release_)
+            spec = self.release_.spec
+            assert isinstance(spec, ClassMoments)
+            planes = self.planes_ if len(self.classes_) > 2 else np.diff(self.planes_, axis=0)
+            self._in_units(np.column_stack([planes[:, :-1], planes[:, -1] * spec.anchor]))
+            return
         start = first_moment(self.release_)
         start /= np.linalg.norm(start) or 1.0
         theta = minimize(self.release_, lambda models: -models, start, spread=0.3, rounds=50)
         theta /= np.linalg.norm(theta) or 1.0
+        self._in_units(theta[None, :])
+
+    def _in_units(self, planes: np.ndarray) -> None:
         low, high = self.bounds_  # type: ignore[misc]
-        slope = 2.0 * theta[:-1] / (high - low)
-        self.coef_ = slope[None, :]
-        self.intercept_ = np.array([theta[-1] - np.sum(theta[:-1]) - np.sum(slope * low)])
+        self.coef_ = 2.0 * planes[:, :-1] / (high - low)
+        self.intercept_ = planes[:, -1] - planes[:, :-1].sum(axis=1) - self.coef_ @ low
 
     def decision_function(self, X: object) -> np.ndarray:
-        """Positive for the second class; |θ| is 1 in units of the bounds."""
+        """Two classes: (n,), positive for the second one. More: (n, classes), the largest for the likeliest."""
         X = self._read(X, clip=True)
+        if isinstance(self.release_, MomentRelease):
+            scores = class_scores(self.release_, self.planes_, self.shares_, X)
+            return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
         return X @ self.coef_[0] + self.intercept_[0]
 
     def predict(self, X: object) -> np.ndarray:
-        """The class on whose side of the plane each record lies."""
-        positive = self.decision_function(X) > 0.0
-        return self.classes_[positive.astype(int)]
+        """The class on whose side of the planes each record lies."""
+        z = self.decision_function(X)
+        return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+
+    def _take_moments(self, release: MomentRelease) -> None:
+        super()._take_moments(release)
+        assert isinstance(release.spec, ClassMoments)
+        if self.classes is None:
+            raise PrivacyError("Pass the `classes` that the release was made with; it holds none.")
+        self._take_classes(None)
+        if len(self.classes_) != release.spec.classes:
+            raise parameter("classes", f"the {release.spec.classes} that the release has", len(self.classes_))
 
     def _take(self, release: Release) -> None:
         require_kernel(release.kernel, (AngularKernel,), "Linear classification")
@@ -181,8 +237,3 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateEstimator):
         self.n_features_in_ = release.dimensions - 1
         self.bounds_ = sides(self.bounds, self.n_features_in_)
         self._take_classes(None)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
