@@ -49,9 +49,9 @@ FEW_LEVELS = 10
 
 ALL_PAIRS_FROM = 3.0
 """Levels an axis, with Gaussian noise."""
-FINE = 16.0
+FINE = 18.0
 """Levels an axis that chosen pairs bear, with Laplace noise."""
-MOST_ROUNDS = 100
+FEWEST_ROUNDS, MOST_ROUNDS = 4, 100
 CHOOSING = Fraction(1, 10)
 """The part of a chosen pair's share that pays for the choice (AIM: McKenna, Mullins, Sheldon & Miklau 2022)."""
 
@@ -150,11 +150,14 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
         singles = SINGLES_SHARE_OF_COARSE_PAIRS
     choice: Choice = "all pairs"
     rounds, levels = pairs, _bearable(count, pairs, 1 - singles, budget)
-    if budget.law == "laplace" and _rounds(count, 1 - singles, budget) < pairs:
-        choice, singles = "adaptive", SINGLES_SHARE_OF_CHOSEN_PAIRS
-        rounds = min(_rounds(count, 1 - singles, budget), pairs, MOST_ROUNDS)
-        levels = _bearable(count, max(rounds, 1), 1 - singles, budget)
-    if rounds == 0 or levels < ALL_PAIRS_FROM:
+    if budget.law == "laplace" and (1 - singles) / _fine(count, budget) < pairs:
+        choice = "adaptive"
+        rounds = min(int((1 - SINGLES_SHARE_OF_CHOSEN_PAIRS) / _fine(count, budget)), pairs, MOST_ROUNDS)
+        if rounds < min(FEWEST_ROUNDS, pairs):
+            return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
+        singles = max(SINGLES_SHARE_OF_CHOSEN_PAIRS, 1 - rounds * _fine(count, budget))
+        levels = _bearable(count, rounds, 1 - singles, budget)
+    if levels < ALL_PAIRS_FROM:
         return Plan(1.0, 0.0, "singles", 0, 0, levels)
     return Plan(singles, 1 - singles, choice, rounds, int(levels), levels)
 
@@ -164,6 +167,6 @@ def _bearable(count: float, views: int, share: float, budget: Noise) -> float:
     return math.sqrt(max(count, 0.0) / budget.deviation_at(share / views))
 
 
-def _rounds(count: float, share: float, budget: Noise) -> int:
-    """How many pairs bear FINE levels an axis, where noise grows with their number."""
-    return int(share * max(count, 0.0) / (budget.deviation_at(1.0) * FINE**2))
+def _fine(count: float, budget: Noise) -> float:
+    """The share with which a pair bears FINE levels an axis: m*² = N/s = FINE², s being the noise at that share."""
+    return budget.deviation_at(1.0) * FINE**2 / max(count, 1e-9)
