@@ -216,15 +216,43 @@ SMOKERS: dict[str, Number | None] = {
     "hispanic": None,
     "gender": None,
 }
+DOCTORS: dict[str, Number | None] = {
+    "visits": Number(0, 20, whole=True),
+    "gender": None,
+    "age": Number(0, 1),
+    "income": Number(0, 2),
+    "illness": Number(0, 10, whole=True),
+    "reduced": Number(0, 14, whole=True),
+    "health": Number(0, 12, whole=True),
+    "private": None,
+    "freepoor": None,
+    "freerepat": None,
+    "nchronic": None,
+    "lchronic": None,
+}
+COMPUTERS: dict[str, Number | None] = {
+    "price": Number(500, 8_000, log=True),
+    "speed": Number(0, 200, whole=True),
+    "hd": Number(10, 5_000, log=True),
+    "ram": Number(1, 64, whole=True),
+    "screen": Number(10, 20, whole=True),
+    "cd": None,
+    "multi": None,
+    "premium": None,
+    "ads": Number(0, 500, whole=True),
+    "trend": Number(1, 40, whole=True),
+}
 UNSEEN: dict[str, tuple[dict[str, Number | None], str]] = {
     "storms": (STORMS, "status"),
     "HealthInsurance": (HEALTH, "insurance"),
     "CPS1988": (CPS, "parttime"),
     "VietNamI": (VIETNAM, "insurance"),
     "flchain": (CHAINS, "death"),
+    "DoctorVisits": (DOCTORS, "private"),
+    "Computers": (COMPUTERS, "premium"),
 }
-"""Tables of the R packages dplyr, AER (twice), Ecdat and survival, as CSV in github.com/vincentarelbundock/Rdatasets.
-On these nothing was chosen: no rule, no constant and no share."""
+"""Tables of the R packages dplyr, AER (three), Ecdat (two) and survival, as CSV in
+github.com/vincentarelbundock/Rdatasets. On these nothing was chosen: no rule, no constant and no share."""
 
 KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
     "adult": (ADULT, "income"),

@@ -18,10 +18,10 @@ deviation s of a cell's noise, a finer table shows noise alone; hence at most m*
 equal shares of all pairs. Rarer levels are pooled (`grouping`).
 
 **Which pairs.** With ε alone the noise of a pair grows with their number, and a few well chosen pairs, each with
-FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that. If that is all of them,
-nothing needs to be chosen; if it is none, single columns have everything. Gaussian noise grows with the square root of
-the number only: there all pairs are best until m* is 3, and below no pair is. The constants were chosen on Adult,
-COMPAS, bank marketing, credit default and synthetic tables.
+FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that, up to two for each
+column. If that is all of them, nothing needs to be chosen; if it is next to none, single columns have everything.
+Gaussian noise grows with the square root of the number only: there all pairs are best until m* is 3, and below no pair
+is. The constants were chosen on Adult, COMPAS, bank marketing, credit default, diamonds, SmokeBan and synthetic tables.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ ALL_PAIRS_FROM = 3.0
 """Levels an axis, with Gaussian noise."""
 FINE = 18.0
 """Levels an axis that chosen pairs bear, with Laplace noise."""
-FEWEST_ROUNDS, MOST_ROUNDS = 4, 100
+FEWEST_ROUNDS, ROUNDS_PER_COLUMN = 4, 2
+"""Fewer pairs are not worth their share; more than two for each column add noise rather than knowledge."""
 CHOOSING = Fraction(1, 10)
 """The part of a chosen pair's share that pays for the choice (AIM: McKenna, Mullins, Sheldon & Miklau 2022)."""
 
@@ -152,10 +153,10 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
     rounds, levels = pairs, _bearable(count, pairs, 1 - singles, budget)
     if budget.law == "laplace" and (1 - singles) / _fine(count, budget) < pairs:
         choice = "adaptive"
-        rounds = min(int((1 - SINGLES_SHARE_OF_CHOSEN_PAIRS) / _fine(count, budget)), pairs, MOST_ROUNDS)
+        singles = SINGLES_SHARE_OF_CHOSEN_PAIRS
+        rounds = min(int((1 - singles) / _fine(count, budget)), pairs, ROUNDS_PER_COLUMN * columns)
         if rounds < min(FEWEST_ROUNDS, pairs):
             return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
-        singles = max(SINGLES_SHARE_OF_CHOSEN_PAIRS, 1 - rounds * _fine(count, budget))
         levels = _bearable(count, rounds, 1 - singles, budget)
     if levels < ALL_PAIRS_FROM:
         return Plan(1.0, 0.0, "singles", 0, 0, levels)
