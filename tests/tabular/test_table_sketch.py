@@ -189,3 +189,13 @@ def test_too_many_columns_or_cells_are_refused() -> None:
     fine = scumble.Schema({f"x{k}": scumble.Number(0, 1, cells=60_000) for k in range(3)})
     with pytest.raises(scumble.ParameterError, match="counters"):
         TableSpec.of(fine, levels=60_000)
+
+
+def test_noise_first_and_shares_are_refused_in_words() -> None:
+    sketch = TableSketch(SCHEMA)
+    for name in ("start_with_noise", "release_share"):
+        assert not hasattr(sketch, name)
+        with pytest.raises(AttributeError, match=r"decided by the first noisy numbers.*Hint: merge"):
+            getattr(sketch, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sketch.nothing  # noqa: B018

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scumble import checks, files
 from scumble.errors import CorruptFileError, parameter
@@ -173,6 +173,15 @@ class TableSketch(Holder):
         sketch = TableSketch.from_spec(spec, **options)
         sketch.secret.fill(container)
         return sketch
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("start_with_noise", "release_share"):
+            raise AttributeError(
+                f"A TableSketch has no `{name}`: which cells of a table are added up, and with how much noise, is "
+                "decided by the first noisy numbers, so its noise can be drawn neither beforehand nor in shares. "
+                "Hint: merge the custodians' sketches and release the sum, or let each release its own."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         state = "closed" if self.secret.closed else "secret"

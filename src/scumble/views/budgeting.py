@@ -18,10 +18,10 @@ deviation s of a cell's noise, a finer table shows noise alone; hence at most m*
 equal shares of all pairs. Rarer levels are pooled (`grouping`).
 
 **Which pairs.** With ε alone the noise of a pair grows with their number, and a few well chosen pairs, each with
-FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that. If that is all of them,
-nothing needs to be chosen; if it is none, single columns have everything. Gaussian noise grows with the square root of
-the number only: there all pairs are best until m* is 3, and below no pair is. The constants were chosen on Adult,
-COMPAS, bank marketing, credit default and synthetic tables.
+FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that, up to two for each
+column. If that is all of them, nothing needs to be chosen; if it is next to none, single columns have everything.
+Gaussian noise grows with the square root of the number only: there all pairs are best until m* is 3, and below no pair
+is. The constants were chosen on Adult, COMPAS, bank marketing, credit default, diamonds, SmokeBan and synthetic tables.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ FEW_LEVELS = 10
 
 ALL_PAIRS_FROM = 3.0
 """Levels an axis, with Gaussian noise."""
-FINE = 16.0
+FINE = 18.0
 """Levels an axis that chosen pairs bear, with Laplace noise."""
-MOST_ROUNDS = 100
+FEWEST_ROUNDS, ROUNDS_PER_COLUMN = 4, 2
+"""Fewer pairs are not worth their share; more than two for each column add noise rather than knowledge."""
 CHOOSING = Fraction(1, 10)
 """The part of a chosen pair's share that pays for the choice (AIM: McKenna, Mullins, Sheldon & Miklau 2022)."""
 
@@ -150,11 +151,14 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
         singles = SINGLES_SHARE_OF_COARSE_PAIRS
     choice: Choice = "all pairs"
     rounds, levels = pairs, _bearable(count, pairs, 1 - singles, budget)
-    if budget.law == "laplace" and _rounds(count, 1 - singles, budget) < pairs:
-        choice, singles = "adaptive", SINGLES_SHARE_OF_CHOSEN_PAIRS
-        rounds = min(_rounds(count, 1 - singles, budget), pairs, MOST_ROUNDS)
-        levels = _bearable(count, max(rounds, 1), 1 - singles, budget)
-    if rounds == 0 or levels < ALL_PAIRS_FROM:
+    if budget.law == "laplace" and (1 - singles) / _fine(count, budget) < pairs:
+        choice = "adaptive"
+        singles = SINGLES_SHARE_OF_CHOSEN_PAIRS
+        rounds = min(int((1 - singles) / _fine(count, budget)), pairs, ROUNDS_PER_COLUMN * columns)
+        if rounds < min(FEWEST_ROUNDS, pairs):
+            return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
+        levels = _bearable(count, rounds, 1 - singles, budget)
+    if levels < ALL_PAIRS_FROM:
         return Plan(1.0, 0.0, "singles", 0, 0, levels)
     return Plan(singles, 1 - singles, choice, rounds, int(levels), levels)
 
@@ -164,6 +168,6 @@ def _bearable(count: float, views: int, share: float, budget: Noise) -> float:
     return math.sqrt(max(count, 0.0) / budget.deviation_at(share / views))
 
 
-def _rounds(count: float, share: float, budget: Noise) -> int:
-    """How many pairs bear FINE levels an axis, where noise grows with their number."""
-    return int(share * max(count, 0.0) / (budget.deviation_at(1.0) * FINE**2))
+def _fine(count: float, budget: Noise) -> float:
+    """The share with which a pair bears FINE levels an axis: m*² = N/s = FINE², s being the noise at that share."""
+    return budget.deviation_at(1.0) * FINE**2 / max(count, 1e-9)

@@ -5,15 +5,15 @@ of the same size and number of conditions err alike, so a law smooths them: squa
 
     log E[error²] = β₀ + β₁ log p + β₂ log² p + β₃ (number of conditions),    p = min(share, 1 − share),
 
-fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.15². Small
+fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.18². Small
 counts err in ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
 
 What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
 groups tell the conditions; no view, nothing. A condition's variance p(1 − p) is that between groups and that within
 them, T = B + W, and the unseen part of two conditions is T₁T₂ − B₁B₂ (T₁T₂ without a view). It may be correlated:
-random conditions of two columns were, with a root mean square of φ = 0.13, on Adult (0.08 to 0.13 on synthetic tables).
-So each pair adds φ² times its unseen part, times the squared share of the other conditions; half of φ where pairs were
-measured, as what they tell comes first.
+random conditions of two columns were, with a root mean square of 0.13 on Adult (0.08 to 0.13 on synthetic tables), and
+of more on tables of bills and payments; φ = 0.16 is taken. So each pair adds φ² times its unseen part, times the
+squared share of the other conditions; half of φ where the pair was measured, as what its groups tell comes first.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Floats = npt.NDArray[np.float64]
 
 QUESTIONS = 200
 MOST_CONDITIONS = 4
-CAUTION = 1.15
+CAUTION = 1.18
 SMALL = 0.003
-UNKNOWN_CORRELATION = 0.13
+UNKNOWN_CORRELATION = 0.16
 SHARED_NOISE = 0.5
 """Correlation of a view's error and the model's, as the same noise is in both."""
 
@@ -146,15 +146,14 @@ class Reading:
 
     def _unseen(self, condition: Condition, *, signed: bool) -> float:
         """The variance for what no view shows of pairs of conditions."""
-        phi = UNKNOWN_CORRELATION / 2 if self._pairs else UNKNOWN_CORRELATION
         variance = 0.0
         for coefficient, product in condition:
             whole = self.model.share([(1.0, product)]) * self.evidence.count
             parts = {j: self._variances(j, np.asarray(weights, float)) for j, weights in product.items()}
             for i, j in itertools.combinations(sorted(product), 2):
-                unseen = parts[i].total * parts[j].total
+                unseen, phi = parts[i].total * parts[j].total, UNKNOWN_CORRELATION
                 if (i, j) in self._pairs:
-                    unseen -= parts[i].between * parts[j].between
+                    unseen, phi = unseen - parts[i].between * parts[j].between, UNKNOWN_CORRELATION / 2
                 if signed:  # a mean may be nothing
                     others = {k: weights for k, weights in product.items() if k not in (i, j)}
                     rest = self.model.share([(1.0, others)]) * self.evidence.count
