@@ -270,6 +270,19 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     assert "cannot tell them from none" in page.locator(".doubt").inner_text()
 
 
+def test_of_a_long_vocabulary_the_most_frequent_words_are_shown(visit: Callable[..., Any], tmp_path: Path) -> None:
+    words = [f"word {number:03}" for number in range(300)]
+    schema = scumble.Schema(word=scumble.Category(words), smoker=scumble.Boolean())
+    table = {"word": [words[number % 30 + 100] for number in range(3000)], "smoker": [True] * 3000}
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(table)
+    scumble.explore(sketch.release(epsilon=10.0), tmp_path / "words.html")
+    page = visit().open((tmp_path / "words.html").as_uri())
+    assert "The 40 most frequent of 302." in panel(page, "word").inner_text()
+    panel(page, "word").get_by_role("button", name="Show all 40").click()
+    shown = panel(page, "word").locator(".word").all_inner_texts()
+    assert len(shown) == 40 and {*words[100:130]} <= {*shown}
+
+
 def test_synthetic_rows_are_downloaded(visit: Callable[..., Any], whole: Shown) -> None:
     seen = visit(accept_downloads=True)
     # Rows are drawn with Math.random, which has a seed here.

@@ -17,6 +17,7 @@ export class Column {
     this.edges = described.edges ? arrays[described.edges] : null;
     this.values = described.values ? arrays[described.values] : null;
     this.levels = levels ?? null;
+    this.frequent = null; // of a long vocabulary, the levels to show
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
   }
 
@@ -28,7 +29,7 @@ export class Column {
   // only what it keeps. `grouped` ones end where groups do: together with others, a column is known by groups alone.
   bins(most, { filter = null, grouped = false } = {}) {
     if (!this.ordered) {
-      const kept = this.#levels().filter((level) => keeps(filter, level));
+      const kept = (this.frequent ?? this.#levels()).filter((level) => keeps(filter, level));
       return kept.map((level) => this.#bin(level, level + 1));
     }
     const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];

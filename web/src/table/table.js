@@ -5,6 +5,8 @@ import { productOf, withFilter } from "./filters.js";
 
 const { Answers, drawn, interval, narrowed, valueAt } = ScumbleTables;
 
+const MOST = 40; // levels of a vocabulary that are shown
+
 export class Table {
   constructor({ description, arrays }) {
     const { title, info, card, columns } = description;
@@ -12,6 +14,15 @@ export class Table {
     const groups = new Map(description.counted.map((j, k) => [j, arrays[description.groups[k]]]));
     this.columns = columns.map((column, j) => new Column(column, arrays, groups.get(j) ?? null));
     this.answers = new Answers(description, arrays);
+    this.columns.forEach((column, j) => {
+      if (!column.ordered && column.size > MOST) column.frequent = this.#frequent(j);
+    });
+  }
+
+  #frequent(j) {
+    const shares = this.answers.table(j, new Map());
+    const falling = Array.from(shares.keys()).sort((a, b) => shares[b] - shares[a]);
+    return falling.slice(0, MOST).sort((a, b) => a - b);
   }
 
   // The places of columns that have a mean.
