@@ -112,7 +112,8 @@ def test_no_output_is_an_input(
         os.symlink(real, other)
     elif way == "hard link":
         os.link(real, other)
-    words = [verb]
+    fixed = [action.choices for action in parser(verb)._actions if not action.option_strings and action.choices]
+    words = [verb, *(list(choices)[-1] for choices in fixed)]
     for name, action in actions.items():
         if name == read:
             value = real

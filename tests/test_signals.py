@@ -309,13 +309,19 @@ OTHERS = {
     ],
     "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv"],
     "schema": ["schema", "q.csv", "--out", "o.toml"],
+    "stream": ["stream", "window", "nights", "--width", "1", "--out", "o.scumble"],
 }
 COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS}
 
 
 @pytest.mark.parametrize("verb", OTHERS)
 def test_the_others(desk: Path, verb: str) -> None:
-    words = [*OTHERS[verb], "--quiet"]
+    nights = str(desk.parent / "nights")  # a folder: the desk has files alone
+    words = [*(nights if word == "nights" else word for word in OTHERS[verb]), "--quiet"]
+    if verb == "stream":
+        made = scumble.Stream(scumble.EuclideanKernel(1.0), 1, periods=3, epsilon=1.0, rows=4, folder=nights)
+        made.close_period()
+        made.close_period()
     if verb == "predict":
         assert quietly([*OTHERS["fit"][:-1], "model.scumble", "--quiet"]) == 0
     assert quietly(words) == 0

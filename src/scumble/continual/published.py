@@ -58,7 +58,7 @@ class StreamRelease:
 
     Parameters
     ----------
-    totals : mapping of int to Release, or path-like
+    totals : mapping, str or path-like
         The releases of the running total by their period, from 1 on; or the folder that they are in.
     """
 

@@ -65,12 +65,12 @@ class Toeplitz(Method):
     ----------
     periods : int
         T, the most periods that there will be.
-    modes : tuple of (str, str) or None
+    modes : tuple or None
         θ and ω of each memory; None for the best.
 
     >>> method = Toeplitz(365)
     >>> root = (method.variances(0).mean() * method.column.squared) ** 0.5
-    >>> round(root, 2)                    # of the running total, beside a single release; daily releases: 13.5
+    >>> float(round(root, 2))              # of the running total, beside a single release; daily releases: 13.5
     2.69
     """
 
