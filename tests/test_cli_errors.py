@@ -110,7 +110,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "a column of names": (
         build("names.csv", "--columns", "age,name"),
         4,
-        r"is 'name' a column of text\? .*--categories",
+        r"what is 'name'\? Text: name it in --categories",
     ),
     "no threads": (build("good.csv", "--threads", "0"), 2, r"--threads: must be"),
     "two sources, one a pipe": (["build", "-", "good.csv", *BUILD], 2, r"cannot be read together with files"),

@@ -110,12 +110,12 @@ def test_roots_are_rounded_up() -> None:
 
 
 def test_a_replaced_signed_number_moves_twice_as_far() -> None:
-    signed = Moves(3, "replace", 1, Reach(10, True))
-    plain = Moves(3, "replace", 1, Reach(10))
+    signed = Moves(3, "replace", 1, reach=Reach(10, True))
+    plain = Moves(3, "replace", 1, reach=Reach(10))
     assert (signed.total, signed.squared) == (60, 1200)
     assert (plain.total, plain.squared) == (60, 600)
-    assert Moves(3, "add-remove", 2, Reach(10, True)).squared == 1200
-    assert Moves(3, "replace", 2) == Moves(3, "replace", 2, Reach()) and Moves(3, "replace", 2).squared == 24
+    assert Moves(3, "add-remove", 2, reach=Reach(10, True)).squared == 1200
+    assert Moves(3, "replace", 2) == Moves(3, "replace", 2, reach=Reach()) and Moves(3, "replace", 2).squared == 24
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

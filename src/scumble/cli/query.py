@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--at", type=values, metavar="A=1,B=5", help="one point, instead of a table of them")
     parser.add_argument(
-        "--out", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default; one point: in words)"
+        "--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default; one point: in words)"
     )
     parser.add_argument("--confidence", type=float, default=0.95, help="of lower and upper (default: 0.95)")
     reading(parser)
@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> None:
 
     if (args.points is None) == (args.at is None):
         raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
-    in_words = args.at is not None and args.out is None and not args.json
-    args.out = args.out or "-"
+    in_words = args.at is not None and args.out == "-" and not args.json
     check_out(args.out, like=tuple(TABLES))
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]

@@ -34,7 +34,8 @@ export function crosstab(table, state) {
 function drawn(table, state) {
   const [i, j] = [state.rows, state.across];
   if (i === j) return h("p", { class: "hint" }, "Choose two different columns.");
-  const [rows, across] = [i, j].map((at) => table.columns[at].bins(PARTS, { filter: state.filters.get(at), grouped: true }));
+  const binsOf = (at) => table.columns[at].bins(PARTS, { filter: state.filters.get(at), grouped: true });
+  const [rows, across] = [binsOf(i), binsOf(j)];
   const shares = state.measure === "row";
   const found = table.cross([i, rows], [j, across], state.filters, shares);
   const sure = found.flat().filter((one) => doubt(one) < NONE);

@@ -13,7 +13,8 @@ export class Ticks {
     this.rows = bins.map((bin, k) => this.#row(bin, k));
     this.list = h("div", { class: "ticks", role: "group", "aria-label": column.title });
     this.more = button("", () => this.#open(!this.opened), { class: "link more" });
-    const note = column.frequent ? h("p", { class: "read" }, `The ${bins.length} most frequent of ${column.size}.`) : null;
+    const told = `The ${bins.length} most frequent of ${column.size}.`;
+    const note = column.frequent ? h("p", { class: "read" }, told) : null;
     this.node = h("div", {}, this.list, bins.length > SHOWN + 1 ? this.more : null, note);
     this.opened = false;
   }
