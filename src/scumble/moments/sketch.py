@@ -40,7 +40,7 @@ class MomentSketch(Holder):
     >>> from scumble.moments.products import LinearMoments
     >>> spec = LinearMoments(((0.0,), (1.0,)), None, True, 1.0, (0.0, 1.0))
     >>> sketch = MomentSketch(spec).update(np.array([[0.2], [0.4]]), np.array([0.1, 0.3]))
-    >>> sketch.count, sketch.release(epsilon=1.0).privacy.epsilon
+    >>> sketch.count, round(sketch.release(epsilon=1.0).privacy.epsilon, 9)
     (2, 1.0)
     """
 

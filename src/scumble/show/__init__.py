@@ -6,11 +6,13 @@ The files::
     plots.py        pictures of releases and plans; the only file that imports matplotlib
     pictures.py     pictures of fitted estimators
     tablecards.py   the privacy card of a table
+    momentcards.py  the privacy card of moments
     tableplots.py   pictures of a table: its columns at a glance
     usefulness.py   the smallest group a release can show, and the sample it is worth
     nist.py         a release held against NIST SP 800-226
     registry.py     a release as an entry of the public registry of deployments
     overtime.py     pictures of a stream over time
+    shapes.py       the shape functions of an additive model
     wording.py      words that all cards have in common
     shown.py        what cards and plots need to know of what they show
 """
