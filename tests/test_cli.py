@@ -301,6 +301,14 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert said(capsys)[1] == ""
 
 
+def test_the_demo_of_a_stream_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("demo --stream --days 9 --out out") == 0
+    told = said(capsys)[0]
+    assert "all 9 days" in told and "this stream" in told
+    assert len(os.listdir("out/trips")) == 9 and os.path.exists("out/trips.png")
+    assert run("demo --stream --days 9 --out out") == 2 and "already" in said(capsys)[1]
+
+
 def test_the_demo_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("demo --people 20000 --out out") == 0
     out, _ = said(capsys)
