@@ -63,7 +63,7 @@ def test_the_seed_repeats_the_draw(rng: np.random.Generator) -> None:
 
 def test_a_bundle_gives_labels_in_proportion(rng: np.random.Generator) -> None:
     X = table(rng, 8000, 2)
-    bundle = Bundle({"left": release(X[:6000] * 0.4), "right": release(0.6 + 0.4 * X[6000:])})
+    bundle = Bundle({"left": release(X[:6000] * 0.4, buckets=30), "right": release(0.6 + 0.4 * X[6000:], buckets=30)})
     Y, labels = sample(bundle, 4000, 3)
     assert abs(np.mean(labels == "left") - 0.75) < 0.04  # 5 standard deviations of 4,000 draws, and the counts' noise
     assert np.median(Y[labels == "left"]) < 0.4 < 0.6 < np.median(Y[labels == "right"])
