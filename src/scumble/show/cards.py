@@ -37,7 +37,10 @@ def facts(found: Shown | ShownByClass | ShownTable) -> dict[str, Any]:
         return out
     release: Any = found
     span = getattr(release, "stream", None)
-    stream = {} if span is None else {"stream": {"identity": span.identity, "first": span.first, "last": span.last}}
+    stream = {}
+    if span is not None:
+        noise = float(np.sqrt(release.counter_variance))
+        stream = {"stream": {"identity": span.identity, "first": span.first, "last": span.last, "noise": noise}}
     return {
         **stream,
         "kind": "release",
@@ -182,6 +185,8 @@ def _is_table(found: Any) -> TypeGuard[ShownTable]:
 def _mechanism(data: dict[str, Any]) -> str:
     scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
     count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
+    if "stream" in data:  # its scales are those of what is published of several periods
+        scale, count = f", standard deviation {data['stream']['noise']:,.4g} on every counter", ""
     law = LAWS.get(data["mechanism"])
     noise = "several releases, merged" if law is None else law.title
     return f"{noise}{scale}{count}; exact, from the system's entropy"
