@@ -332,8 +332,8 @@ SETTINGS = {
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, None])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_intervals_cover_and_are_not_too_wide(name, epsilon):
-    # All queries of one draw share its noise, so coverage is averaged over draws: with six or sixteen draws of, say, five
-    # independent stretches each, 95 % has a standard error of 3 %; two of them are allowed for in each half.
+    # All queries of one draw share its noise, so coverage is averaged over draws: with six or sixteen draws of, say,
+    # five independent stretches each, 95 % has a standard error of 3 %; two of them are allowed for in each half.
     kernel, sample, low, high, n = SETTINGS[name]
     rng = np.random.default_rng(61)
     _, v = laplace(rng, epsilon or 1.0, 1)

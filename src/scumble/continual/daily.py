@@ -42,6 +42,7 @@ class _Machine(Machine):
 
     def close(self, period: int, exact: Integers, publish: Publish) -> None:
         self.arrays["total"] += publish(f"period {period}", self.arrays["noise"], exact)
+        self.arrays["noise"] = np.zeros_like(exact)
 
     def total(self, period: int) -> Integers:
         return self.arrays["total"].copy()

@@ -248,7 +248,9 @@ class _Machine(Machine):
     def close(self, period: int, exact: Integers, publish: Publish) -> None:
         row = self._own[period] * exact + self._written.recall(period)
         self._written.remember(period, exact)
-        self.arrays["total"] += self._reader.read(period, publish(f"period {period}", self.arrays["noise"], row))
+        out = publish(f"period {period}", self.arrays["noise"], row)
+        self.arrays["noise"] = np.zeros_like(exact)
+        self.arrays["total"] += self._reader.read(period, out)
 
     def total(self, period: int) -> Integers:
         found: Integers = np.rint(self.arrays["total"]).astype(np.int64)

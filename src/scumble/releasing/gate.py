@@ -5,10 +5,11 @@ there is one. Then noise is drawn for every counter. Only then are the exact cou
 leaves none of them in a traceback, and a failure after the charge leaves the secret empty. All of it happens with the
 secrets' locks held: no other thread counts, reads or releases meanwhile.
 
-Five ways lead through it: `publish` draws noise and adds it; `begin_with_noise` draws it before the first record,
+Several ways lead through it: `publish` draws noise and adds it; `begin_with_noise` draws it before the first record,
 and `finish` gives it out; `publish_share` adds one custodian's share; rows with noise of their own leave in steps
-(:mod:`scumble.releasing.steps`); and rows that are chosen by noisy facts leave after these
-(:mod:`scumble.releasing.planned`). What comes out is `Published`.
+(:mod:`scumble.releasing.steps`), as a plan says (:mod:`scumble.releasing.adaptive`), or after the noisy facts that they
+are chosen by (:mod:`scumble.releasing.planned`); and the periods of a stream (:mod:`scumble.releasing.periods`). What
+comes out is `Published`.
 """
 
 from __future__ import annotations

@@ -12,11 +12,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scumble.privacy.laws import LAWS
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
 from scumble.show.usefulness import words
-from scumble.show.wording import promise, protected
+from scumble.show.wording import noise_of_law, promise, protected
 
 WIDTH = 100
 
@@ -41,7 +40,10 @@ def facts(found: Shown | ShownByClass | ShownTable | ShownMoments) -> dict[str, 
         return out
     release: Any = found
     span = getattr(release, "stream", None)
-    stream = {} if span is None else {"stream": {"identity": span.identity, "first": span.first, "last": span.last}}
+    stream = {}
+    if span is not None:
+        noise = float(np.sqrt(release.counter_variance))
+        stream = {"stream": {"identity": span.identity, "first": span.first, "last": span.last, "noise": noise}}
     return {
         **stream,
         "kind": "release",
@@ -196,9 +198,9 @@ def _is_table(found: Any) -> TypeGuard[ShownTable]:
 def _mechanism(data: dict[str, Any]) -> str:
     scale = f", scale {data['scale']:,.4g} on every counter" if data["scale"] else ""
     count = f", {data['count_scale']:,.4g} on the count" if data["count_scale"] else ""
-    laws = [LAWS[name] for name in data["mechanism"].split(" or ") if name in LAWS]
-    noise = " or ".join(law.title for law in laws) or "several releases, merged"
-    return f"{noise}{scale}{count}; exact, from the system's entropy"
+    if "stream" in data:  # its scales are those of what is published of several periods
+        scale, count = f", standard deviation {data['stream']['noise']:,.4g} on every counter", ""
+    return f"{noise_of_law(data['mechanism'])}{scale}{count}; exact, from the system's entropy"
 
 
 def _size(data: dict[str, Any]) -> str:

@@ -11,9 +11,8 @@ import math
 from typing import Any, NamedTuple
 
 from scumble._version import __version__
-from scumble.privacy.laws import LAWS
 from scumble.show.usefulness import smallest_group
-from scumble.show.wording import promise, protected
+from scumble.show.wording import noise_of_law, promise, protected
 
 BLANK = "[for the curator to fill in]"
 
@@ -101,8 +100,7 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
 
 def _use(facts: dict[str, Any], noise: float) -> list[Point]:
     level = "Utility and bias"
-    law = LAWS.get(facts["mechanism"])
-    name = "the noise of several releases, merged," if law is None else law.title
+    name = noise_of_law(facts["mechanism"])
     return [
         Point(
             level,

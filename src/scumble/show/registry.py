@@ -12,8 +12,7 @@ import re
 from typing import Any
 
 from scumble._version import __version__
-from scumble.privacy.laws import LAWS
-from scumble.show.wording import promise, protected
+from scumble.show.wording import noise_of_law, promise, protected
 
 FILL = "fill in"
 
@@ -37,7 +36,6 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
     dict
         Nested as the registry's schema wants it.
     """
-    law = LAWS.get(facts["mechanism"])
     parameters = {"epsilon": facts["epsilon"]} | ({"delta": facts["delta"]} if facts["delta"] else {})
     columns = ", ".join(facts["columns"]) if facts["columns"] else f"{facts['dimensions']} columns"
     return {
@@ -87,8 +85,8 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
                 "preprocessing_and_hyperparameter_tuning": Blank(
                     "parameters are public and not read off the data by the software"
                 ),
-                "mechanisms": f"{'several releases, merged' if law is None else law.title}, exact and integer, from "
-                f"the system's entropy; scumble {__version__}",
+                "mechanisms": f"{noise_of_law(facts['mechanism'])}, exact and integer, from the system's entropy; "
+                f"scumble {__version__}",
                 "justification": Blank(""),
             },
             "administrative": {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scumble.privacy.laws import LAWS
+
 
 def promise(epsilon: float, delta: float) -> str:
     """The budget."""
@@ -13,3 +15,9 @@ def protected(neighbors: str, unit: str, people: int) -> str:
     hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
     who = "every record" if unit == "record" else f"every person with up to {people} records"
     return f"{who}: {hidden} (neighbors: {neighbors}; unit: {unit})"
+
+
+def noise_of_law(mechanism: str) -> str:
+    """What the noise is called: of one law, of either of two, or of several releases together."""
+    laws = [LAWS[name] for name in mechanism.split(" or ") if name in LAWS]
+    return " or ".join(law.title for law in laws) or "the noise of several releases, merged"

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import scumble
 from scumble import Bundle, Release
 from scumble.audit.greybox.building import COLUMNS, KERNEL, file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
@@ -95,6 +96,19 @@ def _register() -> None:
             releases.append(stream.release(mu=0.2, delta=1e-5) if k else stream.release(rho=0.02))
         # Periods have no record in common: one claim covers both.
         return [release.to_bytes() for release in releases] + [releases[0].privacy]
+
+    @path("spark.into a Stream", "floats", few=1)
+    def _into(table: Table, folder: Path) -> list[Any]:
+        """Two nights of one file each, all for one budget."""
+        size = {**SIZE, "columns": COLUMNS, "periods": 2, "epsilon": 1.0, "delta": 1e-3}
+        stream = scumble.Stream(KERNEL, **size)
+        stream.save(folder / "stream.secret")
+        out = []
+        for k in range(2):
+            mine = [record for record in table if sum(repr(record["y"]).encode()) % 2 == k]
+            _arrive(spark.into(stream), mine, folder, k)
+            out.append(stream.close_period(k + 1).to_bytes())
+        return [*out, stream.privacy]
 
     @path("spark.Stream.release, all options", "floats", few=1, neighbors="replace", people=2)
     def _charged_stream(table: Table, folder: Path) -> Any:

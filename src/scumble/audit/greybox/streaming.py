@@ -109,14 +109,17 @@ def _charged(table: Table, folder: Path) -> list[Any]:
     return played(stream, table)
 
 
-@path("Stream, points without names", few=2)
+@path("Stream, points without names, some of them in sketches", few=2)
 def _points(table: Table, folder: Path) -> list[Any]:
     kernel = scumble.EuclideanKernel(2.0)
     stream = scumble.Stream(kernel, 2, periods=PERIODS, **SIZE, design="iid", epsilon=1.0, delta=1e-3)
     out = []
     for period in range(PERIODS):
         points = [[record["x"], record["y"]] for record in arrivals(table, period)]
-        stream.update(np.array(points, float).reshape(-1, 2))
+        if period % 2:
+            stream.merge(scumble.Sketch.from_spec(stream.spec).update(np.array(points, float).reshape(-1, 2)))
+        else:
+            stream.update(np.array(points, float).reshape(-1, 2))
         out.append(stream.close_period().to_bytes())
     return [*out, stream.privacy]
 
