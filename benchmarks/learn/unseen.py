@@ -3,7 +3,7 @@
     python -m benchmarks.learn.unseen DATA [--interpret PYTHON] [--diffprivlib PYTHON] [--runs 3] [--out results.json]
 
 DATA is a folder with the CSV files named in `TABLES`, from two public repositories on GitHub: ``jbrownlee/Datasets``
-and ``vincentarelbundock/Rdatasets`` (its folder ``csv``, a file's package before its name: ``ggplot2_diamonds.csv``). The
+and ``vincentarelbundock/Rdatasets`` (folder ``csv``, a file's package before its name: ``ggplot2_diamonds.csv``). The
 interpreters are those of environments with ``interpret-core`` and with ``diffprivlib`` and scikit-learn below 1.6; a
 rival without one is left out.
 
