@@ -3,9 +3,9 @@
     python -m benchmarks.learn.unseen DATA [--interpret PYTHON] [--diffprivlib PYTHON] [--runs 3] [--out results.json]
 
 DATA is a folder with the CSV files named in `TABLES`, from two public repositories on GitHub: ``jbrownlee/Datasets``
-and ``vincentarelbundock/Rdatasets`` (its folder ``csv``, a file's package before its name: ``ggplot2_diamonds.csv``).
-The interpreters are those of environments with ``interpret-core`` and with ``diffprivlib`` and scikit-learn below 1.6;
-a rival without one is left out.
+and ``vincentarelbundock/Rdatasets`` (folder ``csv``, a file's package before its name: ``ggplot2_diamonds.csv``). The
+interpreters are those of environments with ``interpret-core`` and with ``diffprivlib`` and scikit-learn below 1.6; a
+rival without one is left out.
 
 Numbers and words of up to eight levels are taken as columns, words as one column per level; rows with missing cells are
 left out. The columns' least and greatest values count as public bounds, for all methods alike. At most 10,000 records

@@ -35,8 +35,12 @@ def interpret(X: Any, y: Any, Q: Any, epsilon: float, delta: float, classify: bo
 
 def diffprivlib(X: Any, y: Any, Q: Any, epsilon: float, delta: float, classify: bool) -> dict[str, Any]:
     """diffprivlib's models, of pure privacy."""
+    import scipy.optimize
     from diffprivlib import models
 
+    search = scipy.optimize.fmin_l_bfgs_b
+    # Newer SciPy has no such words; diffprivlib still says them.
+    scipy.optimize.fmin_l_bfgs_b = lambda *words, iprint=None, disp=None, **more: search(*words, **more)
     d = X.shape[1]
     box = (np.full(d, -1.0), np.full(d, 1.0))
     if not classify:

@@ -172,11 +172,14 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         self.target_bounds_ = release.spec.target_bounds
 
     def plot(self, **options: Any) -> Any:
-        """The curves with bands of two standard errors of the noise, a matplotlib Figure. Option: `title`."""
+        """The curves with bands of two standard errors of the noise, a matplotlib Figure. Option: `title`.
+
+        With the options `ranges`, `at` or `units`, predictions over one or two columns, as for other estimators.
+        """
         from scumble.show import shapes
 
         check_is_fitted(self)
-        return shapes.draw(self, **options)
+        return super().plot(**options) if set(options) - {"title"} else shapes.draw(self, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

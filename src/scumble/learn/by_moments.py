@@ -54,10 +54,18 @@ def laplace_is_quieter(budget: Budget, size: float) -> bool:
     return bool(np.sqrt(2.0) * size / float(budget.epsilon) < deviation)
 
 
-class LearnsFromMoments(PrivateEstimator):
-    """An estimator whose `fit` releases moments, of the kind `_moments`."""
+class LearnsFromMoments:
+    """What a `PrivateEstimator` whose `fit` releases moments, of the kind `_moments`, has beside it."""
 
     _moments: ClassVar[type[MomentSpec]]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    bounds_: Any
+    release_: Any
+    identity_: str
+
+    def _learn(self) -> None:
+        """What follows from the release."""
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> Self:
@@ -67,7 +75,7 @@ class LearnsFromMoments(PrivateEstimator):
         """
         found = load(release) if isinstance(release, str | os.PathLike) else release
         if not isinstance(found, MomentRelease):
-            return super().from_release(found, **parameters)
+            return super().from_release(found, **parameters)  # type: ignore[misc]
         if not isinstance(found.spec, cls._moments):
             raise DataError(
                 f"{cls.__name__} does not learn from {found.spec.kind} moments. Hint: fit one, and save its release."
@@ -92,5 +100,5 @@ class LearnsFromMoments(PrivateEstimator):
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns, dtype=object)
         self.bounds_ = sides(release.bounds, self.n_features_in_)
-        self.release_ = release  # type: ignore[assignment]
+        self.release_ = release
         self.identity_ = release.identity

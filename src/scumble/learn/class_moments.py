@@ -33,8 +33,7 @@ def class_model(release: MomentRelease) -> tuple[Floats, Floats]:
     beyond = of_classes - shares[:, None] * of_classes.sum(axis=0)
     penalty = CAUTION * release.errors[1] * ONCE[spec.pure] / TWICE[spec.pure] * np.sqrt(q)
     variances = np.full(q, release.errors[2] ** 2)
-    moments = spec.matrix(products)
-    return np.array([solved(moments, one, penalty, variances) for one in beyond]), shares
+    return solved(spec.matrix(products), beyond, penalty, variances), shares
 
 
 def class_scores(release: MomentRelease, planes: Floats, shares: Floats, X: Floats) -> Floats:

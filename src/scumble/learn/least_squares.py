@@ -22,6 +22,8 @@ DOUBT = 1.0
 def solved(covariance: Floats, cross: Floats, penalty: float, variances: Floats) -> Floats:
     """The slopes: (covariance + penalty)⁻¹ cross, shrunk by the guard; `variances` are those of `cross`'s noise.
 
+    `cross` may have a line for each of several targets.
+
     >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.zeros(2))
     array([0.5, 0. ])
     >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.full(2, 2500.0))
@@ -29,11 +31,11 @@ def solved(covariance: Floats, cross: Floats, penalty: float, variances: Floats)
     """
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
     inverse = 1.0 / (np.maximum(values, 0.0) + penalty)
-    along = vectors.T @ cross
-    explained = float(along**2 @ inverse)
+    along = cross @ vectors
+    explained = np.maximum(along**2 @ inverse, 1e-300)
     by_noise = float(inverse @ (vectors**2).T @ variances)
-    keep = max(0.0, 1.0 - DOUBT * by_noise / explained) if explained > 0.0 else 0.0
-    found: Floats = keep * (vectors @ (along * inverse))
+    keep = np.maximum(0.0, 1.0 - DOUBT * by_noise / explained)
+    found: Floats = (keep[..., None] * along * inverse) @ vectors.T
     return found
 
 

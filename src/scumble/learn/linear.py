@@ -137,7 +137,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         self._take_classes(y)
         X, y = labelled(self, X, y)
         if self._by_moments():
-            self.release_ = release_moments(self, self._spec(), X, np.searchsorted(self.classes_, y), account)  # type: ignore[assignment]
+            self.release_ = release_moments(self, self._spec(), X, np.searchsorted(self.classes_, y), account)
         else:
             self._release_signs(X, y, account)
         self._learn()
@@ -182,7 +182,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         return AngularKernel(power=POWER)
 
     def _extended(self, X: np.ndarray) -> np.ndarray:
-        low, high = self.bounds_  # type: ignore[misc]
+        low, high = self.bounds_
         return np.column_stack([2.0 * (X - low) / (high - low) - 1.0, np.ones(len(X))])
 
     def _learn(self) -> None:
@@ -200,7 +200,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         self._in_units(theta[None, :])
 
     def _in_units(self, planes: np.ndarray) -> None:
-        low, high = self.bounds_  # type: ignore[misc]
+        low, high = self.bounds_
         self.coef_ = 2.0 * planes[:, :-1] / (high - low)
         self.intercept_ = planes[:, -1] - planes[:, :-1].sum(axis=1) - self.coef_ @ low
 

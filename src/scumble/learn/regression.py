@@ -169,7 +169,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
         self.clipped_ += int(((y < low) | (y > high)).sum())
         self.release_of_target_ = None
         if self._by_moments(X):
-            self.release_ = release_moments(self, self._spec(), X, y, account)  # type: ignore[assignment]
+            self.release_ = release_moments(self, self._spec(), X, y, account)
         else:
             self._release_signs(X, np.clip(y, low, high), account)
         self._learn()
@@ -238,7 +238,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
 
     def _lifted(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         """z̃, (n, columns + 4): a public function of each record, of length 1."""
-        low, high = self.bounds_  # type: ignore[misc]
+        low, high = self.bounds_
         x = 2.0 * (X - low) / (high - low) - 1.0
         t = 2.0 * (y - self.target_bounds_[0]) / (self.target_bounds_[1] - self.target_bounds_[0]) - 1.0
         a = self._anchor()
@@ -300,7 +300,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
         )
 
     def _in_units(self, theta: np.ndarray) -> None:
-        low, high = self.bounds_  # type: ignore[misc]
+        low, high = self.bounds_
         bottom, top = self.target_bounds_
         half = (top - bottom) / 2.0
         slope = 2.0 * theta[:-1] / (high - low)

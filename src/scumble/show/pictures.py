@@ -32,7 +32,7 @@ def draw(
     """
     if "classes_" in vars(model):
         kind = _classes
-    elif "coef_" in vars(model):
+    elif "coef_" in vars(model) or "shapes_" in vars(model):
         kind = _predictions
     else:
         kind = _density

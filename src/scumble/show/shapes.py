@@ -25,6 +25,8 @@ def draw(model: Any, *, title: str | None = None) -> Any:
         axes.axhline(0.0, color=SECOND, lw=0.5)
         axes.set_title(name, fontsize=9, color=INK)
         plain(axes)
+    for axes in all_axes[::across]:
+        axes.set_ylabel("added to the prediction", fontsize=8, color=INK)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
     told = f"about {max(model.release_.count, 0.0):,.0f} records; {model.privacy_}"
