@@ -315,7 +315,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
         self.target_ = target_of(release, target, type(self).__name__)
         self.coef_, self.intercept_, self.target_bounds_ = least_squares(Levels(release, self.target_))
         self.penalty_ = RIDGE * max(release._answers.total.value, 1.0)
-        self.release_of_target_, self.release_ = None, release  # type: ignore[assignment]
+        self.release_of_target_, self.release_ = None, release
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""
