@@ -19,7 +19,7 @@ from scumble import files
 from scumble.continual import published
 from scumble.continual.published import name_of
 from scumble.machine import places
-from scumble.streams import state, stream
+from scumble.streams import keeping, state, stream
 from test_faults import killed_at
 
 pytestmark = [
@@ -28,7 +28,7 @@ pytestmark = [
 ]
 KERNEL = scumble.EuclideanKernel(1.0)
 SIZE: dict[str, Any] = {"columns": ["x"], "rows": 2, "buckets": 4, "seed": 3, "design": "iid"}
-WATCHED = [stream, state, places, files, published]
+WATCHED = [stream, state, keeping, places, files, published]
 NIGHTS = {"toeplitz": 74, "bridge": 70, "daily": 70}
 """Each is killed once: 200 kills and more, together."""
 

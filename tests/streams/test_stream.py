@@ -196,6 +196,16 @@ def test_files_are_read_as_builds_read_them(tmp_path: Path) -> None:
         unnamed.update(tmp_path / "monday.csv")
 
 
+def test_no_number_is_public_where_records_were_left_out_by_hand() -> None:
+    stream = start(neighbors="replace")
+    stream.update(day(0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scumble.releasing.spending._FILTERED_BY_HAND", ["PersonLimit"])
+        with pytest.raises(PrivacyError, match="PersonLimit"):
+            stream.close_period()
+    assert stream.close_period().noisy_count == 40
+
+
 # ---- the secret file ----
 
 

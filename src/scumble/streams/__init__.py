@@ -5,5 +5,6 @@ What is published, and why it costs one budget, is :mod:`scumble.continual`.
 The files::
 
     stream.py    `Stream`: count, close a period, publish
-    state.py     its secret file: all that a killed stream goes on from
+    state.py     its secret file, for one process at a time
+    keeping.py   what the file says, and what is refused
 """

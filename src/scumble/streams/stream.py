@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from scumble.checks import whole
-from scumble.continual.choosing import Expected, chosen, expected_of, method_of
+from scumble.continual.choosing import Expected, chosen, expected_of
 from scumble.continual.method import Method
 from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
-from scumble.counting.headroom import fits
-from scumble.errors import BudgetError, CorruptFileError, DataError, FileError, ParameterError, PrivacyError, parameter
+from scumble.errors import BudgetError, DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.machine.places import clear_leftovers
 from scumble.privacy.account import Account
@@ -26,21 +23,19 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release, Span
 from scumble.releasing.periods import Nodes, begin
-from scumble.releasing.spending import may_lack_records, require_public_count
+from scumble.releasing.spending import require_public_count
 from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
+from scumble.streams.keeping import MOST_RECORDS, contents, restore
 from scumble.streams.state import State
 from scumble.tables.roles import roles_of
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
-
-MOST_RECORDS = 1 << 38
-"""In one counter, over all periods: what is published is up to 2²⁴ times as large, and must fit into 64 bits."""
 
 
 class Stream:
@@ -322,6 +317,7 @@ class Stream:
             if period is not None and whole("period", period, 1, self._closed + 1) <= self._closed:
                 return self.total(period)
             self._require_period()
+            require_public_count(self.privacy, [self._sketch.secret])
             with self._half_way("close_period"):
                 numbers = self._nodes.exact(self._sketch.secret)
                 self._most += int(self._sketch.secret.counts.max())
@@ -421,27 +417,7 @@ class Stream:
     def _keep(self) -> None:
         if self._state is None:
             return
-        metadata = {
-            "spec": self.spec.to_dict(),
-            "claim": self.privacy.to_dict(),
-            "method": self._method.to_dict(),
-            "identity": self._identity,
-            "closed": self._closed,
-            "most": self._most,
-            "folder": self._folder,
-            "backend": self._backend,
-            "invalid": self._sketch._invalid,
-            "drops": self._sketch.secret.drops or may_lack_records(),
-            "person_column": self._person,
-        }
-        arrays = {f"machine.{name}": array for name, array in self._machine.arrays.items()}
-        arrays["counts"] = self._sketch.secret.counts
-        arrays["batches"] = np.frombuffer(b"".join(sorted(self._batches)), np.uint8).reshape(-1, 16)
-        if self._people is not None:
-            about, people = self._people.contents()
-            metadata["people"] = about
-            arrays |= people
-        self._state.write(metadata, arrays)
+        self._state.write(*contents(self))
 
     @staticmethod
     def load(
@@ -466,7 +442,8 @@ class Stream:
         state = State(path)
         container = state.read()
         try:
-            stream = _restored(container.metadata, container.arrays, folder, engine, threads, person_memory)
+            stream = object.__new__(Stream)
+            restore(stream, container.metadata, container.arrays, folder, person_memory, engine=engine, threads=threads)
         except BaseException:
             state.let_go()
             raise
@@ -527,50 +504,3 @@ def load_stream(path: str | os.PathLike[str], **options: Any) -> Stream:
         `folder`, if the published releases have moved; `engine`, `threads`, `person_memory`.
     """
     return Stream.load(path, **options)
-
-
-def _restored(
-    data: dict[str, Any],
-    arrays: dict[str, np.ndarray],
-    folder: str | os.PathLike[str] | None,
-    engine: str,
-    threads: int | None,
-    memory: int,
-) -> Stream:
-    """What `Stream._keep` wrote; what does not fit together is refused."""
-    try:
-        spec, claim = Spec.from_dict(data["spec"]), PrivacyClaim.from_dict(data["claim"])
-        method, closed = method_of(data["method"]), data["closed"]
-        person, counts, batches = data["person_column"], arrays["counts"], arrays["batches"]
-        where = data["folder"] if folder is None else require_folder(folder)
-        if claim.moves.column != method.column or claim.rows != spec.rows or claim.exact_scale is None:
-            raise TypeError
-        if type(closed) is not int or not 0 <= closed <= method.periods:
-            raise TypeError
-        if type(data["most"]) is not int or not 0 <= data["most"] <= MOST_RECORDS:
-            raise TypeError
-        if counts.shape != spec.counters or counts.dtype != np.int64 or not fits(counts):
-            raise TypeError
-        if batches.ndim != 2 or batches.shape[1] != 16 or batches.dtype != np.uint8:
-            raise TypeError
-        sketch = Sketch.from_spec(spec, invalid=data["invalid"], engine=engine, threads=threads)
-        people = None
-        if person is not None:
-            people = PersonLimit(claim.records_per_person, memory=memory)
-            people.restore(data["people"], arrays)
-        calibration = Calibration(claim.mechanism, claim.scales.counters, claim.scales.count, claim)
-        stream = object.__new__(Stream)
-        stream._begin(sketch, method, calibration, person, people, where, str(data["backend"]))
-        stream._go_on(str(data["identity"]), closed)
-        machine = {name[8:]: array for name, array in arrays.items() if name.startswith("machine.")}
-        stream._machine.restore(machine)
-        stream._most = data["most"]
-        stream._batches = {bytes(row) for row in batches}
-        sketch.secret.counts[:] = counts
-        sketch.secret.touched = True
-        sketch.secret.drops |= data["drops"] is not False
-    except (KeyError, TypeError, ValueError, OverflowError) as problem:
-        if isinstance(problem, FileError | DataError):
-            raise
-        raise CorruptFileError("The file lacks a part of a stream, or its parts do not fit together.") from None
-    return stream
