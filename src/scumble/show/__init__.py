@@ -5,6 +5,8 @@ The files::
     cards.py        the privacy card of a release, a bundle, a model
     plots.py        pictures of releases and plans; the only file that imports matplotlib
     pictures.py     pictures of fitted estimators
+    shapes.py       pictures of additive models: a curve for each column
+    momentcards.py  the privacy card of moments
     tablecards.py   the privacy card of a table
     momentcards.py  the privacy card of moments
     tableplots.py   pictures of a table: its columns at a glance
