@@ -202,6 +202,31 @@ def test_a_small_budget_leaves_pairs_out() -> None:
     assert release.privacy.rows == 10  # the claim was made before anybody knew
 
 
+def test_where_pairs_are_left_out_single_columns_have_the_whole_budget() -> None:
+    """So a release is never noisier than independent columns would be."""
+    release = TableSketch(COLUMNS).update(FRAME).release(epsilon=0.1, n=100)
+    assert len(release.views) == len(release.scales) == 4
+    assert sum(1 / scale for scale in release.scales) == pytest.approx(0.1 * 0.99, rel=1e-4)
+
+
+def test_with_epsilon_alone_few_pairs_are_chosen_and_paid_for() -> None:
+    """Eight coins, of which two fall alike: the chosen pairs have them among them, but for a chance below 1e-9.
+
+    Their distance from what single columns say is about 2,000 and that of others below 500; noise on each has a scale
+    of about 50.
+    """
+    coins = np.random.default_rng(0).random((2000, 8)) < 0.5
+    coins[:, 5] = coins[:, 2]
+    schema = scumble.Schema({f"c{j}": scumble.Boolean() for j in range(8)})
+    sketch = TableSketch(schema).update({f"c{j}": coins[:, j] for j in range(8)})
+    release = sketch.release(epsilon=5.0)
+    chosen = release.views[8:]
+    assert 4 <= len(chosen) == len(set(chosen)) <= 16 and ("c2", "c5") in chosen
+    spent = sum(1 / scale for scale in release.scales)
+    assert 0.9 * 5 * 0.99 < spent < 0.97 * 5 * 0.99  # choosing them has its price, too
+    assert TableRelease.from_bytes(release.to_bytes()).scales == release.scales
+
+
 def test_a_sketch_is_released_once() -> None:
     sketch = TableSketch(COLUMNS).update(FRAME)
     sketch.release(epsilon=1.0)
