@@ -33,7 +33,7 @@ def reading(spread: float = 0.0) -> Any:
 
 def test_a_law_that_holds_is_found_and_raised_a_little() -> None:
     found = law_of(reading(), 0.0, 5)
-    assert found - [raised(np.zeros(1), np.ones(1), np.ones(1)), 0, 0, 0] == pytest.approx(LAW, abs=1e-6)
+    assert found - [raised(np.zeros(1), np.ones(1), np.ones(1)), 0, 0, 0] == pytest.approx(LAW, abs=2e-3)  # the ridge's
     assert (law_of(reading(0.5), 0.0, 5) == law_of(reading(0.5), 0.0, 5)).all()  # the same each time
 
 

@@ -15,7 +15,7 @@ from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence, View
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
-from scumble.views.intervals import Reading, conditions, gamma_regression, mean_square
+from scumble.views.intervals import Reading, conditions, gamma_regression, law_inputs, mean_square
 from scumble.views.rehearsal import rehearse
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
@@ -211,3 +211,13 @@ def test_large_tables_count_the_chance_of_their_records(monkeypatch: pytest.Monk
     condition = [(1.0, {0: [1, 1, 1, 0, 0, 0], 1: [1, 0, 0], 2: [1, 1, 0, 0]})]
     share = reading.model.share(condition)
     assert reading.count(condition).variance > reading.evidence.count * share * (1 - share)
+
+
+def test_a_law_does_not_run_away_where_questions_are_all_alike() -> None:
+    """One column of two levels: shares that hardly differ, and values that differ by chance."""
+    rng = np.random.default_rng(0)
+    features = np.array([law_inputs(0.4 + 1e-4 * share, 1) for share in rng.uniform(size=200)])
+    values = rng.gamma(2.0, 50.0, 200)
+    found = gamma_regression(features, values)
+    for share in (0.5, 0.08, 0.003):
+        assert values.mean() / 10 < np.exp(law_inputs(share, 1) @ found) < 10 * values.mean()

@@ -118,7 +118,7 @@ def plan(
     >>> chosen.rows >= 256 and chosen.relative_error < 0.05
     True
     >>> plan(n=100_000, dimensions=8, error="2%", kernel=EuclideanKernel(1.0)).epsilon
-    0.24
+    0.23
     """
     if kernel is None:
         raise ParameterError(

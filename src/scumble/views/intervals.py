@@ -36,6 +36,8 @@ from scumble.views.rehearsal import Rehearsal, rehearse
 Floats = npt.NDArray[np.float64]
 
 QUESTIONS = 200
+RIDGE = 0.02
+"""Of the law's slopes, beside as many questions."""
 MOST_CONDITIONS = 4
 CAUTION = 1.18
 SMALL = 0.003
@@ -201,13 +203,22 @@ def smoothed(coefficients: Floats, share: float, size: int) -> float:
 
 
 def gamma_regression(features: Floats, values: Floats, steps: int = 50) -> Floats:
-    """β with E[value] = exp(features · β), by Fisher scoring of the gamma likelihood with a little ridge."""
+    """β with E[value] = exp(features · β), by Fisher scoring of the gamma likelihood; the first feature is 1.
+
+    A ridge holds the slopes near nought where the features hardly vary: with one column of few levels, questions of
+    other shares than were seen are answered by the mean, not by a slope that chance has made.
+    """
     values = np.maximum(values, 1e-9 * max(values.mean(), 1e-9))
-    beta = np.asarray(np.linalg.lstsq(features, np.log(values), rcond=None)[0], float)
-    inverse = np.linalg.inv(features.T @ features + 1e-3 * np.eye(features.shape[1]))
+    penalty = np.full(features.shape[1], RIDGE)
+    penalty[0] = 1e-3
+    middle = np.zeros(features.shape[1])
+    middle[0] = np.log(values).mean()
+    inverse = np.linalg.inv(features.T @ features + np.diag(penalty))
+    beta = middle + inverse @ features.T @ (np.log(values) - middle[0])
     for _ in range(steps):
-        beta = beta + inverse @ (features.T @ np.clip(values * np.exp(-features @ beta) - 1, -1, 3))
-    return beta
+        rest = np.clip(values * np.exp(-features @ beta) - 1, -1, 3)
+        beta = beta + inverse @ (features.T @ rest - penalty * (beta - middle))
+    return np.asarray(beta, float)
 
 
 def conditions(condition: Condition) -> int:
