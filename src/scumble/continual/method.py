@@ -114,5 +114,5 @@ def whole_periods(periods: object) -> int:
     """T, if it is one."""
     if isinstance(periods, bool) or not isinstance(periods, int | np.integer) or not 1 <= periods <= MOST_PERIODS:
         must = f"a whole number from 1 to {MOST_PERIODS:,}, the most periods that there will be"
-        raise parameter("periods", must, periods, "declare it generously: ten times as many cost about 20 %.")
+        raise parameter("periods", must, periods, "declare it generously: ten times as many cost about a sixth.")
     return int(periods)

@@ -52,7 +52,7 @@ class Stream:
     dimensions : int or None
         How many columns a record has; may be left out if `columns` is given.
     periods : int
-        The most periods that there will be. Public; declare it generously: ten times as many cost about 20 %.
+        The most periods that there will be. Public; declare it generously: ten times as many cost about a sixth.
     epsilon, delta : float, Fraction, Decimal, str or None
         The privacy budget of all releases together. With δ > 0 the running total is much quieter.
     neighbors : {"add-remove", "replace"}
@@ -479,7 +479,7 @@ class Stream:
         if self._closed >= self.horizon:
             raise BudgetError(
                 f"All {self.horizon:,} periods of this stream have been published. Hint: start a new stream; "
-                "next time declare more periods: ten times as many cost about 20 %."
+                "next time declare more periods: ten times as many cost about a sixth."
             )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
