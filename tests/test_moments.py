@@ -20,6 +20,7 @@ from scumble.moments.products import LENGTH, ClassMoments, LinearMoments
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch
 from scumble.moments.spec import BLOCK
+from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.sensitivity import Moves, Reach
 
@@ -209,3 +210,10 @@ def test_bad_records_and_specs_are_refused() -> None:
     ):
         with pytest.raises(ParameterError):
             MomentSketch(bad)
+
+
+def test_moments_for_laplace_noise_have_no_price_in_rho() -> None:
+    reach = Reach(10, True, "discrete-laplace")
+    with pytest.raises(scumble.ParameterError, match="rho"):
+        Budget.of(rho=0.1).calibrate(3, None, reach)
+    assert Budget.of(epsilon=1.0).calibrate(3, None, reach).law.pure

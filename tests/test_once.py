@@ -113,6 +113,21 @@ def test_a_copy_of_the_file_is_refused(tmp_path: Path) -> None:
     assert scumble.load_secret(tmp_path / "plain-copy.secret").count == 1, "exact counters may be taken elsewhere"
 
 
+def test_a_second_name_of_the_file_is_refused(tmp_path: Path) -> None:
+    """A hard link is the very file. When the release has been made, the other name leads to nothing."""
+    home, other = tmp_path / "half.secret", tmp_path / "other.secret"
+    made = noisy(home)
+    os.link(home, other)
+    with pytest.raises(scumble.SecretFileError, match="second name"):
+        scumble.load_secret(other)
+    with pytest.raises(scumble.SecretFileError, match="second name"):
+        made.release()
+    other.unlink()
+    with open(home, "rb") as before:
+        made.release()
+        assert before.read() == b""
+
+
 def test_a_backup_that_is_put_back_is_refused(tmp_path: Path) -> None:
     """It may get the very number of the file that is gone: many file systems give that out again at once."""
     home, backup = tmp_path / "half.secret", tmp_path / "backup"

@@ -435,6 +435,11 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         problem.errno = error.errno
         raise problem from error
     container = from_bytes(data, expect=expect, source=source)
+    if BOUND in container.metadata and about.st_nlink > 1:
+        raise SecretFileError(
+            f"Cannot read {source}: it has a second name (a hard link), and its noise was drawn before its records: "
+            "what is published under the two would differ by exact numbers. Hint: remove the other name."
+        )
     if container.metadata.pop(BOUND, mark) != mark:
         raise SecretFileError(
             f"Cannot read {source}: it is a copy, and its noise was drawn before its records: what is published from "

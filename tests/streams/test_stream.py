@@ -241,6 +241,76 @@ def test_the_file_is_secret_and_for_one_process(tmp_path: Path) -> None:
         start().save()
 
 
+def test_a_second_name_does_not_go_on_with_the_same_noise(tmp_path: Path) -> None:
+    """A hard link and a moved file are no copies: mark and content are the original's."""
+    path, other = tmp_path / "s.secret", tmp_path / "other.secret"
+    stream = saved(path)
+    os.link(path, other)
+    with pytest.raises(BudgetError, match="second name"):
+        stream.close_period()
+    stream.close()
+    for name in (path, other):
+        with pytest.raises(SecretFileError, match="second name"):
+            scumble.load_stream(name)
+    other.unlink()
+    stream = scumble.load_stream(path)
+    path.rename(other)
+    with pytest.raises(BudgetError, match="moved"):
+        stream.close_period()
+    assert not path.exists()
+    stream.close()
+    assert scumble.load_stream(other).close_period().stream.last == 1, "at its new place it goes on"
+
+
+def test_a_version_that_was_replaced_is_empty_whatever_leads_to_it(tmp_path: Path) -> None:
+    stream = saved(tmp_path / "s.secret")
+    with open(tmp_path / "s.secret", "rb") as before:
+        stream.close_period()
+        assert before.read() == b""
+
+
+def test_another_release_of_a_period_is_not_given_out(tmp_path: Path) -> None:
+    stream = saved(tmp_path / "s.secret", folder=tmp_path / "out")
+    stream.close_period()
+    mine, other = tmp_path / "out" / name_of(1), start(folder=tmp_path / "elsewhere")
+    other.close_period()
+    shutil.copy(tmp_path / "elsewhere" / name_of(1), mine)
+    stream.close()
+    with pytest.raises(BudgetError, match="another release of this period"):
+        scumble.load_stream(tmp_path / "s.secret").close_period(1)
+
+
+def test_a_sketch_is_merged_once_and_goes_nowhere_else(tmp_path: Path) -> None:
+    stream = start()
+    made = scumble.Sketch(KERNEL, **SIZE).update(day(1))
+    made.save(tmp_path / "part.secret")
+    again, third = (scumble.load_secret(tmp_path / "part.secret") for _ in range(2))
+    assert stream.merge(made)
+    with pytest.raises(MergeError, match="already"):
+        stream.merge(again)
+    with pytest.raises(BudgetError, match="released before"):
+        again.release(1.0)
+    with pytest.raises(BudgetError, match="in a stream"):
+        start().merge(third)
+    assert stream._sketch.secret.total == 40
+    stream.save(tmp_path / "s.secret")
+    stream.close()
+    with pytest.raises(MergeError, match="already"):
+        scumble.load_stream(tmp_path / "s.secret").merge(again)
+    released = scumble.Sketch(KERNEL, **SIZE).update(day(2))
+    released.save(tmp_path / "released.secret")
+    kept = scumble.load_secret(tmp_path / "released.secret")
+    released.release(1.0)
+    with pytest.raises(BudgetError, match="released before"):
+        start().merge(kept)
+
+
+def test_rows_that_are_left_open_are_those_of_the_budget() -> None:
+    open_rows = {name: value for name, value in SIZE.items() if name not in ("rows", "buckets", "design")}
+    stream = scumble.Stream(KERNEL, periods=8, **open_rows, **MONEY)
+    assert not stream._sketch.planned, "or every period would publish as many as could ever pay"
+
+
 def test_a_stream_is_not_copied_and_shows_no_numbers(tmp_path: Path) -> None:
     stream = saved(tmp_path / "s.secret")
     for copying in (copy.copy, copy.deepcopy, pickle.dumps):

@@ -250,10 +250,16 @@ def lock(descriptor: int) -> bool | None:
 
 
 class Owned:
-    """A file that this process alone goes on from: its lock passes from each version of it to the next."""
+    """A file that this process alone goes on from: its lock passes from each version of it to the next.
 
-    def __init__(self, path: str) -> None:
+    Of a file that is the `only` one no version may live on under another name: two of them would go on with one noise.
+    So one that has a second name (a hard link), or is not where it was, is not written; and the version before is
+    emptied, whatever else leads to it.
+    """
+
+    def __init__(self, path: str, *, only: bool = False) -> None:
         self.path = path
+        self._only = only
         self._lock = -1
 
     def take(self) -> bool:
@@ -273,8 +279,10 @@ class Owned:
 
     def write(self, data: bytes | Callable[[str], bytes]) -> bool:
         """The next version, for its owner's eyes only; False, and nothing changed, if another process has put a file
-        there."""
+        there, or if an `only` one was moved or linked."""
         if os.path.lexists(self.path) and not self._mine():
+            return False
+        if self._only and self._lock >= 0 and (not self._mine() or os.fstat(self._lock).st_nlink != 1):
             return False
         with Unbroken():
             place = Place(self.path, secret=True)
@@ -284,6 +292,8 @@ class Owned:
             except BaseException:
                 place.close()
                 raise
+            if self._only and self._lock >= 0:
+                os.ftruncate(self._lock, 0)
             self.let_go()
             self._lock = place.give_lock()
         return True

@@ -144,6 +144,9 @@ def calibrate(
     mechanism = reach.mechanism or mechanism
     moves, parts = Moves(touched, neighbors, people, column, reach), _shares(shares, touched)
     if rho is not None:
+        if mechanism not in (None, GAUSSIAN.name):
+            hint = "give epsilon, or moments for Gaussian noise."
+            raise parameter("rho", "left out where noise must be Laplace's", rho, hint)
         law: Law = GAUSSIAN
         concentrated = Fraction(_positive("rho", rho, "typical are 0.001 to 1."))
         scales = require_scales(GAUSSIAN.scales_of_rho(moves, concentrated, share, parts), rho, "rho")

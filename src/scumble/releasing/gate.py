@@ -172,7 +172,7 @@ def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
     again gives the same release.
     """
     assert secret.noise is not None
-    file = places.Owned(home)
+    file = places.Owned(home, only=True)
     if not os.path.exists(home):
         raise BudgetError(
             f"The file {home!r}, in which this sketch is kept, is gone; another process may have released it. "

@@ -130,6 +130,20 @@ def _add_up(before: Key | None, now: Key | None) -> bool:
     return before[:2] == now[:2] and (before[2] == now[2] or None in (before[2], now[2]))
 
 
+def spend_in_stream(secret: Spender) -> None:
+    """Records go into a stream, which was charged when it began: refuse those that were released, and let them out
+    nowhere else."""
+    with _SPENDING:
+        secret.require_open("merge")
+        if any(_SPENT.get(one) for one in secret.lineage):
+            raise BudgetError(
+                "Cannot merge: records of this sketch were released before, or are in a stream. "
+                "Hint: a stream takes sketches that go nowhere else."
+            )
+        for one in secret.lineage:
+            _SPENT.setdefault(one, []).append(None)
+
+
 def spend(secrets: Sequence[Spender], claim: PrivacyClaim, where: Account | Prepaid | None, verb: str) -> str:
     """Charge a release of these secrets; gives its identity. Afterwards they are closed to all others.
 

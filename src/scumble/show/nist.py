@@ -77,9 +77,11 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
     unit = protected(facts["neighbors"], facts["unit"], facts["records_per_person"])
     warning = (
         " RECORD LEVEL: this protects rows, not people. Who has several rows in the table is protected less: for m "
-        "rows the bound is m times ε. If rows are not people, build with a person column and records per person."
+        "rows the bound is m times ε, and δ grows faster. If rows are not people, build with a person column and "
+        "records per person."
         if facts["unit"] == "record"
-        else " A person's further records were not counted."
+        else " Further records of a person were left out by a person column, or there are none by the curator's own "
+        f"word: {BLANK}."
     )
     return [
         Point(
@@ -105,7 +107,7 @@ def _use(facts: dict[str, Any], noise: float) -> list[Point]:
         Point(
             level,
             "Algorithm",
-            f"integer counters, each record adding one to one counter of every row or view, with {name} once. "
+            f"integer counters to which each record adds a bounded whole number in every row, with {name} once. "
             "The noise is integer, exact in law, and drawn from the operating system's entropy.",
         ),
         Point(

@@ -42,6 +42,7 @@ def contents(stream: Stream) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "invalid": stream._sketch._invalid,
         "drops": stream._sketch.secret.drops or may_lack_records(),
         "person_column": stream._person,
+        "merged": sorted(stream._merged),
     }
     arrays = {f"machine.{name}": array for name, array in stream._machine.arrays.items()}
     arrays["counts"] = stream._sketch.secret.counts
@@ -89,6 +90,9 @@ def restore(
         stream._machine.restore(machine)
         stream._most = data["most"]
         stream._batches = {bytes(row) for row in batches}
+        if not isinstance(data["merged"], list):
+            raise TypeError
+        stream._merged = {str(one) for one in data["merged"]}
         sketch.secret.counts[:] = counts
         sketch.secret.touched = True
         sketch.secret.drops |= data["drops"] is not False

@@ -9,7 +9,8 @@ and the next one's noise is drawn, and *before* the closed one's release is give
   seen.
 
 Two processes that went on from one file would publish two things with one noise, and their difference is exact. So the
-file is locked while a stream is open, and bound to its place on the disk: a copy is refused.
+file is locked while a stream is open, and bound to its place on the disk: a copy is refused, a second name too, and
+every version is emptied when the next one has taken its name.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class State:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = places.home_of(path)
-        self._file = places.Owned(self.path)
+        self._file = places.Owned(self.path, only=True)
 
     def begin(self) -> None:
         """Claim a place where no file is yet."""
@@ -62,7 +63,10 @@ class State:
         """The next version, whole or not at all."""
         data = files.bytes_of("stream", {"note": NOTE, **metadata}, arrays, bound=True)
         if not self._file.write(data):
-            raise self._taken()
+            raise BudgetError(
+                f"The stream's file {self.path!r} was moved, has a second name (a hard link), or another process has "
+                "put a file there; its noise is used once. Hint: put it back where it was, with one name."
+            )
 
     def _taken(self) -> BudgetError:
         return BudgetError(

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
+from scumble import files
 from scumble.checks import whole
 from scumble.continual.choosing import Expected, chosen, expected_of
 from scumble.continual.method import Method
 from scumble.continual.published import StreamRelease, name_of, release_of, require_folder
-from scumble.errors import BudgetError, DataError, ParameterError, PrivacyError, parameter
+from scumble.errors import BudgetError, DataError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.machine.places import clear_leftovers
 from scumble.privacy.account import Account
@@ -23,7 +26,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release, Span
 from scumble.releasing.periods import Nodes, begin
-from scumble.releasing.spending import require_public_count
+from scumble.releasing.spending import require_public_count, spend_in_stream
 from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
@@ -113,6 +116,7 @@ class Stream:
     ) -> None:
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         sketch = Sketch(kernel, dimensions, **size)
+        sketch._decide(budget)  # rows that were left open: every period has the same
         if person_column is not None and (sketch.columns is None or person_column in sketch.columns):
             raise ParameterError("`person_column` goes with `columns`, and is none of them. Hint: name the columns.")
         people = None if person_column is None else PersonLimit(records_per_person, memory=person_memory)
@@ -144,6 +148,7 @@ class Stream:
         self._folder, self._backend = folder, backend
         self._kept: dict[int, Release] = {}
         self._batches: set[bytes] = set()
+        self._merged: set[str] = set()  # the lineages of sketches that were merged into it
         self._most = 0  # no counter has more records from the closed periods
         self._state: State | None = None
         self._broken = ""
@@ -263,6 +268,10 @@ class Stream:
             sketch.secret.require_exact()
             self.spec.require_equal(sketch.spec)
             require_public_count(self.privacy, [sketch.secret])
+            if self._merged & sketch.secret.lineage:
+                raise MergeError("Cannot merge: this stream has records of that sketch already.")
+            spend_in_stream(sketch.secret)
+            self._merged |= sketch.secret.lineage
             self._sketch.secret.drops |= sketch.secret.drops
             self._add(sketch)
             if name is not None:
@@ -345,6 +354,11 @@ class Stream:
             clear_leftovers(path)
             if not os.path.lexists(path):
                 release.save(path)
+            elif not np.array_equal(files.read(path, expect="release").arrays["counts"], release.counts):
+                raise BudgetError(
+                    f"The file {path!r} holds another release of this period, and the difference of the two would tell "
+                    "exact numbers. Hint: this stream is a copy of the one that published it; use that one."
+                )
         return release
 
     def published(self) -> StreamRelease:

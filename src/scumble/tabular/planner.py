@@ -154,7 +154,8 @@ class Planner:
 
 def alone(budget: Budget, rows: int) -> Noise:
     """The budget as one view alone would have it, with noise of the law that so many rows get."""
-    calibration = replace(budget, count_share=0).calibrate(rows)
+    law = budget.calibrate(rows).law  # as the release will take it, count and all
+    calibration = replace(budget, count_share=0).calibrate(rows, mechanism=law.name)
     scale = float(calibration.counter_scale)
     if calibration.law.pure:
         return Noise("laplace", scale / rows)
