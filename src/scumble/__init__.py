@@ -49,7 +49,7 @@ _HOMES = {
     "scumble.privacy.claim": ("PrivacyClaim",),
     "scumble.privacy.ledger": ("Ledger",),
     "scumble.loading": ("load", "load_secret", "merge"),
-    "scumble.relational": ("sql",),
+    "scumble.relational": ("register", "sql"),
     "scumble.release": ("Release",),
     "scumble.releasing.share": ("Share", "combine", "load_share"),
     "scumble.schema": ("Boolean", "Category", "Date", "Number", "Schema"),

@@ -33,6 +33,7 @@ from scumble.planning import Plan as Plan
 from scumble.planning import plan as plan
 from scumble.privacy.claim import PrivacyClaim as PrivacyClaim
 from scumble.privacy.ledger import Ledger as Ledger
+from scumble.relational import register as register
 from scumble.relational import sql as sql
 from scumble.release import Release as Release
 from scumble.releasing.share import Share as Share

@@ -16,8 +16,10 @@ The files::
     aggregates.py    counts, sums, means and quantiles
     formulas.py      what is computed of aggregates, with intervals that hold
     having.py        which groups are shown
+    functions.py     released files as functions of DuckDB
 """
 
 from scumble.relational.asking import sql
+from scumble.relational.functions import register
 
-__all__ = ["sql"]
+__all__ = ["register", "sql"]
