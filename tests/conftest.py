@@ -12,7 +12,6 @@ import pytest
 import scumble
 from entropy import noise_named, rate_of
 from scumble.counting import cpu
-from scumble.kernels import Kernel, ProductKernel
 from scumble.releasing import spending
 from windows import NOT_ON_WINDOWS, reason
 
@@ -22,13 +21,6 @@ collect_ignore = [entry for entry in NOT_ON_WINDOWS if "::" not in entry] if os.
 
 def pytest_report_header() -> list[str]:
     return [f"left out on Windows: {entry}: {why}" for entry, why in NOT_ON_WINDOWS.items()] if os.name == "nt" else []
-
-
-KERNELS = sorted(
-    (kind for kind in Kernel.registry.values() if kind is not ProductKernel and kind.__module__.startswith("scumble.")),
-    key=lambda kind: kind.name,
-)
-"""Every kernel the library has, discovered: a new one is tested by existing."""
 
 
 cpu.PATIENCE = 0  # the quick loops are tested from the first record on, whoever has compiled them before

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 import scumble
-from conftest import KERNELS
+from discovered import KERNELS
 from scumble.audit import Law, Samples, audit, broken_bound, collect, promises_of, sensitivity_finding
 from scumble.audit.bounds import excess, lower, upper
 from scumble.audit.mechanisms import TableMaker, audit_kernel, audit_mechanism, exact_counters, neighbouring_tables

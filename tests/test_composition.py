@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import scumble
-from conftest import KERNELS
+from discovered import KERNELS
 from scumble.audit import broken_bound
 from scumble.bundle import Bundle
 from scumble.counting import Hasher, cpu, reference

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from conftest import KERNELS
+from discovered import KERNELS
 from rates import normal
 from scumble.counting import Hasher, cpu, reference
 from scumble.design import DESIGNS, Design

@@ -578,7 +578,7 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
 
 def ready() -> bool:
     """Whether the loops are compiled: in this process, or in another that left them on the disk."""
-    return bool(_walk.ready)
+    return bool(getattr(_walk, "ready", True))  # as a plain function it needs no compiling
 
 
 def count(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scumble.bundle import Bundle, Label
-from scumble.errors import DataError, parameter
+from scumble.errors import DataError, ParameterError, parameter
 from scumble.explore import points
 from scumble.explore import ranges as ranging
 from scumble.explore.payload import Content, drawable
@@ -327,6 +327,11 @@ def _shown(found: object) -> Release | Bundle:
         return found
     releases = vars(found).get("releases_") if hasattr(found, "privacy_") else None
     release = releases[0] if releases else getattr(found, "release_", None)
-    if not isinstance(release, (Release, Bundle)):
+    if release is not None and not isinstance(release, (Release, Bundle)):
+        raise ParameterError(
+            f"{type(found).__name__} was learnt from {type(release).__name__}, which has no density to explore. "
+            "Hint: the model's plot() draws it, and the release of a table has a page of its own."
+        )
+    if release is None:
         raise parameter("found", "a Release, a Bundle or a fitted estimator", type(found).__name__)
     return release

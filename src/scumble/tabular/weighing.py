@@ -23,6 +23,8 @@ from scumble.tabular.questions import Where, question
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
+    from scumble.tabular.rows import Format
+
 Floats = npt.NDArray[np.float64]
 SWEEPS = 50
 CLOSE = 1e-9
@@ -40,7 +42,9 @@ class Weighing:
         @property
         def _answers(self) -> Answers: ...
 
-        def sample_arrow(self, n: int, random_state: Any = None, *, where: Where = None) -> Any: ...
+        def sample(
+            self, n: int, random_state: Any = None, *, where: Where = None, format: Format = "pandas"
+        ) -> Any: ...
 
     def weights(self, rows: Any, *, where: Where = None) -> Floats:
         """How many records each of some synthetic rows stands for.
@@ -121,7 +125,7 @@ class Weighing:
             raise ParameterError("A relation needs DuckDB. Hint: pip install 'scumble[duckdb]'.") from None
         if not isinstance(weight, str) or not weight or weight.lower() in {name.lower() for name in self.schema}:
             raise parameter("weight", "a name that no column has", weight)
-        drawn = self.sample_arrow(checks.whole("rows", rows), random_state, where=where)
+        drawn = self.sample(checks.whole("rows", rows), random_state, where=where, format="arrow")
         drawn = drawn.append_column(weight, [self.weights(drawn, where=where)])
         return (duckdb if connection is None else connection).from_arrow(drawn)
 

@@ -16,10 +16,9 @@ export class Answers {
     this.parts = parts.map(({ count, weights, stacks, shapes, law, views }) => {
       const columns = stacks.map((name, k) => new Column(arrays[name], levels[k], arrays[shapes[k]]));
       const known = views.map((view) => ({ ...view, counts: arrays[view.counts] }));
-      const paired = views.some((view) => view.columns.length === 2);
       const model = new Mixture(arrays[weights], columns);
       return {
-        reading: new Reading(model, new Views(known, levels), count, law, paired),
+        reading: new Reading(model, new Views(known, levels), count, law),
         whole: { value: count[0], variance: count[1], unseen: 0 },
       };
     });

@@ -6,15 +6,14 @@ import { combined } from "./estimates.js";
 import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
-const UNKNOWN_CORRELATION = 0.13;
+const UNKNOWN_CORRELATION = 0.16;
 const SHARED_NOISE = 0.5;
 
 export class Reading {
   #variances = new Map();
 
-  constructor(model, views, [count, ofCount], law, paired) {
+  constructor(model, views, [count, ofCount], law) {
     Object.assign(this, { model, views, count, ofCount, law });
-    this.phi = paired ? UNKNOWN_CORRELATION / 2 : UNKNOWN_CORRELATION;
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
 
@@ -46,10 +45,11 @@ export class Reading {
     for (const [at, i] of columns.entries()) {
       for (const j of columns.slice(at + 1)) {
         const [one, two] = [this.#parts(i, product.get(i)), this.#parts(j, product.get(j))];
-        let unseen = one.total * two.total;
-        if (this.views.has(i, j)) unseen -= one.between * two.between;
+        const measured = this.views.has(i, j);
+        const unseen = one.total * two.total - (measured ? one.between * two.between : 0);
+        const phi = measured ? UNKNOWN_CORRELATION / 2 : UNKNOWN_CORRELATION;
         const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
-        variance += (coefficient * this.phi * rest * this.count) ** 2 * unseen;
+        variance += (coefficient * phi * rest * this.count) ** 2 * unseen;
       }
     }
     return variance;
