@@ -165,7 +165,7 @@ def number(value: float) -> str:
 
 def test_moving_through_time_and_over_the_map(visit: Callable[..., Any], two: Shown) -> None:
     stream, found = two.exhibit.stream, two.open(visit)
-    found.get_by_label("Running total").check(force=True)
+    found.get_by_role("radio", name="Running total").check(force=True)
     before = picture(found), said(found)
     slider = found.get_by_role("slider")
     slider.focus()
@@ -183,7 +183,7 @@ def test_moving_through_time_and_over_the_map(visit: Callable[..., Any], two: Sh
     assert (here["x"], here["y"]) == pytest.approx((45, 12), abs=1.9)
     place = [[here["x"], here["y"]]]
     for label, width in (("Running total", None), ("Last 7 periods", 7), ("Single periods", 1)):
-        found.get_by_label(label).check(force=True)
+        found.get_by_role("radio", name=label).check(force=True)
         first = 1 if width is None else 17 - width + 1
         release = stream.window(first=first, last=17)
         (value,), ((low,), (high,)) = release.kernel_sum(place), release.interval(place)

@@ -101,7 +101,7 @@ class StreamExhibit:
     def places(self) -> list[np.ndarray]:
         """Where the stream is asked, along each column."""
         sizes = CURVE if len(self.names) == 1 else MAP
-        return [_spread(*column["range"], n) for column, n in zip(self.columns, sizes, strict=True)]
+        return [_spread(column["range"], n) for column, n in zip(self.columns, sizes, strict=True)]
 
     def points(self) -> np.ndarray:
         """All of these points, the first column changing fastest."""
@@ -174,7 +174,7 @@ def _names(release: Release) -> list[str]:
     return names
 
 
-def _spread(low: float, high: float, n: int) -> np.ndarray:
+def _spread(ends: tuple[float, float], n: int) -> np.ndarray:
     """The middles of `n` equal parts; a file may state bounds whose difference is beyond all numbers."""
     share = (np.arange(n) + 0.5) / n
-    return low * (1.0 - share) + high * share
+    return ends[0] * (1.0 - share) + ends[1] * share

@@ -74,7 +74,7 @@ function slider(story, state) {
     oninput: () => state.set({ at: Number(input.value) }),
   });
   const told = h("output", { for: "period" });
-  const node = h("div", { class: "period" }, h("label", { for: "period", class: "name" }, "Time"), input, told);
+  const node = h("div", { class: "period" }, h("label", { for: "period", class: "name" }, "Time"), told, input);
   const draw = () => {
     const text = spanText(story.span(state));
     input.value = state.at;

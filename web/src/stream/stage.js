@@ -26,7 +26,7 @@ export function large(story, state) {
   const draw = () => {
     const choice = story.choices[state.choice];
     const span = spanText(story.span(state));
-    const title = span[0].toUpperCase() + span.slice(1);
+    const title = node.clientWidth < 440 ? "" : span[0].toUpperCase() + span.slice(1); // there is the slider's word
     const label = `${story.y ? "A map" : "A curve"} of records, ${span}.`;
     const options = { width: sizeOf(node), palette: paletteOf(state), title, label };
     const chart = (story.y ? map : curve)(story, story.picture(state), choice, options);
