@@ -306,6 +306,7 @@ def test_the_demo_of_a_stream_tells_its_story(capsys: pytest.CaptureFixture[str]
     told = said(capsys)[0]
     assert "all 9 days" in told and "this stream" in told
     assert len(os.listdir("out/trips")) == 9 and os.path.exists("out/trips.png")
+    assert os.path.getsize("out/trips.html") > 100_000
     assert run("demo --stream --days 9 --out out") == 2 and "already" in said(capsys)[1]
 
 

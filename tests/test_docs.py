@@ -106,6 +106,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scumble.build("people.parquet", schema=schema, epsilon=1.0).save("town.scumble")
         for name in ("north", "south", "monday", "tuesday"):
             scumble.build("people.csv", kernel, ["age", "income"], rows=16, buckets=64).save(f"{name}.scumble")
+        stream = scumble.Stream(
+            scumble.EuclideanKernel(3.0), columns=["east", "north"], periods=3, epsilon=1.0, rows=8, folder="visits"
+        )
+        for _ in range(3):
+            stream.update({"east": rng.normal(20, 3, 500), "north": rng.normal(15, 3, 500)})
+            stream.close_period()
         for name in ("part1", "part2"):
             sketch = scumble.Sketch(kernel, columns=["age", "income"], rows=16, buckets=64)
             sketch.update(frame.select("age", "income")).save(f"{name}.secret")

@@ -1,4 +1,4 @@
-// Builds the page into the package: scripts and styles of both pages, the frame, the licences of what is bundled, and the digest of
+// Builds the page into the package: scripts and styles of all pages, the frame, the licences of what is bundled, and the digest of
 // the sources, by which a test can tell whether the package holds what the sources say.
 
 import { createHash } from "node:crypto";
@@ -31,11 +31,14 @@ const tableEngine = await build({
 });
 const page = await build({ ...common, entryPoints: ["src/page/main.js"], outfile: `${OUT}/page.js` });
 const table = await build({ ...common, entryPoints: ["src/table/main.js"], outfile: `${OUT}/table.js` });
+const stream = await build({ ...common, entryPoints: ["src/stream/main.js"], outfile: `${OUT}/stream.js` });
 for (const name of ["page.html", "page.css"]) copyFileSync(`src/page/${name}`, `${OUT}/${name}`);
-const style = ["src/page/page.css", "src/table/table.css"].map((name) => readFileSync(name, "utf8")).join("");
-writeFileSync(`${OUT}/table.css`, style);
+for (const name of ["table", "stream"]) {
+  const style = ["src/page/page.css", `src/${name}/${name}.css`].map((path) => readFileSync(path, "utf8")).join("");
+  writeFileSync(`${OUT}/${name}.css`, style);
+}
 
-const inputs = [engine, tableEngine, page, table].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const inputs = [engine, tableEngine, page, table, stream].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 const packages = [...new Set(inputs.map((path) => /^node_modules\/([^/]+)\//.exec(path)?.[1]).filter(Boolean))].sort();
 const licences = packages.map((name) => {
   const { version } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));

@@ -15,7 +15,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli import arguments as shared
 
     parser.add_argument(
-        "release", help="a released file: of densities, of a table, a bundle of classes, or a model from scumble fit"
+        "release",
+        help="a released file: of densities, of a table, a bundle of classes, or a model from scumble fit; "
+        "or the folder of a stream",
     )
     parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that opens with a double-click")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
     exhibit = exhibit_of(
         read(args.release),
-        args.title or os.path.basename(args.release),
+        args.title or os.path.basename(os.path.normpath(args.release)),
         ranges=args.range,
         values=args.values,
         units=units,

@@ -81,6 +81,7 @@ def tell(folder: str, days: int = DAYS) -> None:
         cells = "".join(f"{v:>12,.0f}{e:>9,.0f}{t:>9,.0f}" for v, e, t in zip(value, error, exact, strict=True))
         _say(f"   {title:<20}{cells}")
     _picture(folder, published, places)
+    _page(folder, published)
     _say(f"\nDone in {time.monotonic() - began:.0f} s. Try next:")
     _say(f"   scumble stream window {out} --width 7 --out week.scumble")
     _say("   scumble stream start --help")
@@ -104,6 +105,15 @@ def _picture(folder: str, published: Any, places: np.ndarray) -> None:
     width = min(28, published.periods)
     save(published.plot(places, width=width, labels=list(CENTRES)), path)
     _say(f"\n5. A picture: {path}, trips near three towns in the last {width} days, night after night, with intervals.")
+
+
+def _page(folder: str, published: Any) -> None:
+    import scumble
+
+    path = os.path.join(folder, "trips.html")
+    ranges = {name: (BOUNDS[0][j], BOUNDS[1][j]) for j, name in enumerate(("east", "north"))}
+    scumble.explore(published, path, title="A year of trips", ranges=ranges, units={"east": "km", "north": "km"})
+    _say(f"\n6. A page: {path}. Open it, move through time, and click where you want to know more.")
 
 
 def _say(text: str) -> None:

@@ -9,6 +9,7 @@ The files::
     tableexhibit.py   what is shown of a table
     tablepayload.py   what a table's page computes with
     tablelaw.py       how far a table's page may be off
+    streamexhibit.py  what is shown of a stream, over time
     points.py         points as JSON brings them
     pages.py          the page, put together as one file
     server.py         the page and the API over HTTP
@@ -35,9 +36,10 @@ from scumble.explore.exhibit import Exhibit
 from scumble.explore.opening import exhibit_of, explore, read
 from scumble.explore.pages import export, page
 from scumble.explore.server import Server
+from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
-__all__ = ["Exhibit", "Server", "TableExhibit", "exhibit_of", "explore", "export", "page", "read"]
+__all__ = ["Exhibit", "Server", "StreamExhibit", "TableExhibit", "exhibit_of", "explore", "export", "page", "read"]
 
 
 class _Room(ModuleType):

@@ -7,6 +7,7 @@ from typing import Any
 from scumble._version import __version__
 from scumble.explore import points
 from scumble.explore.exhibit import Exhibit
+from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
 _TYPES: dict[str, dict[str, Any]] = {
@@ -18,9 +19,13 @@ _TYPES: dict[str, dict[str, Any]] = {
 _CONFIDENCE: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 
 
-def description(exhibit: Exhibit | TableExhibit) -> dict[str, Any]:
+def description(exhibit: Exhibit | TableExhibit | StreamExhibit) -> dict[str, Any]:
     """What can be asked of this exhibit, with its own columns and classes."""
-    asked = _of_a_table(exhibit) if isinstance(exhibit, TableExhibit) else _of_points(exhibit)
+    asked: dict[str, Any] = {}
+    if isinstance(exhibit, TableExhibit):
+        asked = _of_a_table(exhibit)
+    elif isinstance(exhibit, Exhibit):
+        asked = _of_points(exhibit)
     info = {"get": _operation("info", "The facts on the privacy card.", {"type": "object"})}
     return {
         "openapi": "3.1.0",

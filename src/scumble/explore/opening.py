@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scumble import files
+from scumble.continual.published import StreamRelease
 from scumble.errors import CorruptFileError, ParameterError
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.pages import export
 from scumble.explore.server import Server
+from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 from scumble.loading import release_in
 from scumble.tabular.release import TableRelease
@@ -20,7 +22,9 @@ LEARN = "Hint: pip install 'scumble[learn]'."
 
 
 def read(path: str | os.PathLike[str]) -> Any:
-    """A release, a bundle, a table or a fitted model, by what the file holds."""
+    """A release, a bundle, a table or a fitted model, by what the file holds; of a stream's folder, the stream."""
+    if os.path.isdir(path):
+        return StreamRelease(path)
     container = files.read(path, expect=("release", "bundle", "table", "model"))
     if container.kind == "model":
         try:
@@ -43,9 +47,13 @@ def exhibit_of(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[str]] | None = None,
     units: Mapping[str, str] | None = None,
-) -> Exhibit | TableExhibit:
-    """What is shown of a release, a bundle, a table or a fitted model. A table's schema says what to draw."""
+) -> Exhibit | TableExhibit | StreamExhibit:
+    """What is shown of a release, a bundle, a table, a stream or a model. A table's schema says what to draw."""
     named = {} if title is None else {"title": title}
+    if isinstance(found, StreamRelease):
+        if values:
+            raise ParameterError("`values` are for categories: a stream's page has none. Hint: leave them out.")
+        return StreamExhibit(found, **named, ranges=ranges, units=units)
     if not isinstance(found, TableRelease):
         return Exhibit(found, **named, ranges=ranges, values=values, units=units)
     for name, given in (("ranges", ranges), ("values", values)):
@@ -67,8 +75,8 @@ def explore(
 
     Parameters
     ----------
-    found : Release, Bundle, TableRelease or PrivateEstimator
-        What to show.
+    found : Release, Bundle, TableRelease, StreamRelease or PrivateEstimator
+        What to show. Of a stream, one or two columns of numbers, over time.
     path : path-like, optional
         Write the page to this file, which needs nothing else. Without it the page is served on this machine alone and
         opens in the browser, until Ctrl-C.

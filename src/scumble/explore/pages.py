@@ -21,7 +21,10 @@ class Shown(Protocol):
     """What a page is made of."""
 
     title: str
-    parts: tuple[str, str, str, str]
+
+    @property
+    def parts(self) -> tuple[str, str, str | None, str]:
+        """Frame, style, engine (if it computes) and script."""
 
     def content(self) -> tuple[dict[str, Any], str]:
         """JSON, and the arrays as base64."""
@@ -34,7 +37,7 @@ def part(name: str) -> str:
 
 def page(exhibit: Shown) -> str:
     """The whole page."""
-    frame, style, engine, script = (part(name) for name in exhibit.parts)
+    frame, style, engine, script = ("" if name is None else part(name) for name in exhibit.parts)
     description, arrays = exhibit.content()
     slots = {
         "policy": policy(style, engine, script),

@@ -59,6 +59,8 @@ def _stored(values: np.ndarray) -> tuple[str, np.ndarray]:
         return "u4", values.astype("<u8").view("<u4")
     if values.dtype == np.uint16:
         return "u2", values.astype("<u2")
+    if values.dtype == np.float32:
+        return "f4", values.astype("<f4")
     if values.dtype.kind == "i":
         most = max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0))))
         kind = "i2" if most < 2**15 else "i4" if most < 2**31 else "f8"

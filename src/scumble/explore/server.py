@@ -24,6 +24,7 @@ from scumble.errors import ParameterError, ScumbleError
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.openapi import description
 from scumble.explore.pages import page
+from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -56,7 +57,7 @@ class Server(ThreadingHTTPServer):
 
     Parameters
     ----------
-    exhibit : Exhibit or TableExhibit
+    exhibit : Exhibit, TableExhibit or StreamExhibit
         What is shown.
     host, port : str or int
         Where to listen; port 0 takes a free one.
@@ -70,7 +71,11 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(
-        self, exhibit: Exhibit | TableExhibit, host: str = "127.0.0.1", port: int = 0, names: Iterable[str] = ()
+        self,
+        exhibit: Exhibit | TableExhibit | StreamExhibit,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        names: Iterable[str] = (),
     ) -> None:
         self.exhibit = exhibit
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)

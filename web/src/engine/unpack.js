@@ -1,6 +1,6 @@
 // What Python wrote into the page, read back: its description, and the arrays that it names.
 
-const KINDS = { i2: Int16Array, i4: Int32Array, f8: Float64Array, u2: Uint16Array, u4: Uint32Array };
+const KINDS = { i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array, u2: Uint16Array, u4: Uint32Array };
 
 export function unpack(text, base64) {
   const description = JSON.parse(text);

@@ -1,12 +1,12 @@
 // The pictures: a curve with its band, categories with their bars, maps with contours, classes.
 
 import { contours } from "d3-contour";
-import { color } from "d3-color";
 import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { max, median } from "d3-array";
 import { Chart } from "./chart.js";
+import { packed, picture, ramp } from "./raster.js";
 import { winner } from "./winner.js";
 import { percent, tick } from "./words.js";
 
@@ -195,47 +195,6 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
 
 const heightOf = (width, share) => Math.round(Math.max(300, Math.min(560, 60 + width * share)));
 const round = (v) => Number(v.toPrecision(2));
-
-// One small square a point, as an image in the picture: y grows upwards.
-function picture(chart, x, y, colour) {
-  const [nx, ny] = [x.values.length, y.values.length];
-  const canvas = document.createElement("canvas");
-  canvas.width = nx;
-  canvas.height = ny;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(nx, ny);
-  for (let j = 0; j < ny; j++) {
-    for (let i = 0; i < nx; i++) {
-      const shade = colour(j * nx + i);
-      const at = 4 * ((y.numeric ? ny - 1 - j : j) * nx + i);
-      image.data[at] = shade >> 16;
-      image.data[at + 1] = (shade >> 8) & 255;
-      image.data[at + 2] = shade & 255;
-      image.data[at + 3] = 255;
-    }
-  }
-  context.putImageData(image, 0, 0);
-  chart.back
-    .append("image")
-    .attr("x", chart.left)
-    .attr("y", chart.top)
-    .attr("width", chart.width - chart.left - chart.right)
-    .attr("height", chart.height - chart.top - chart.bottom)
-    .attr("preserveAspectRatio", "none")
-    .attr("image-rendering", nx * ny < 900 ? "pixelated" : "auto")
-    .attr("href", canvas.toDataURL());
-}
-
-// A scale of colours as a quick look-up: from 0 to 1, to 24 bits.
-function ramp(colour) {
-  const table = Int32Array.from({ length: 257 }, (_, k) => packed(colour(k / 256)));
-  return (t) => table[t >= 1 ? 256 : t > 0 ? Math.round(256 * t) : 0];
-}
-
-function packed(text) {
-  const { r, g, b } = color(text).rgb();
-  return (Math.round(r) << 16) | (Math.round(g) << 8) | Math.round(b);
-}
 
 function outlines(chart, x, y, values, levels) {
   if (!x.numeric || !y.numeric || !levels.length) return;

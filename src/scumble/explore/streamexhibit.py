@@ -1,0 +1,180 @@
+"""What a stream has published, as a page over time: maps or curves of every period, and a line at any point.
+
+The page only draws. Python asks the stream's own releases at a grid of points, for a number of periods: the running
+total, windows, and single periods. So any kernel can be shown, and the page's numbers are Python's, as 32-bit floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scumble.continual.published import StreamRelease
+from scumble.errors import ParameterError, parameter
+from scumble.explore import ranges as ranging
+from scumble.explore.exhibit import Questions, finite
+from scumble.explore.payload import Arrays
+from scumble.release import Release
+from scumble.show import cards
+
+MOST_PERIODS = 60
+"""More are thinned out, evenly: a page of a year stays small and is made in seconds."""
+WINDOWS = (28, 7)
+CURVE, MAP = (120,), (32, 24)
+"""Points along each column."""
+
+
+class StreamExhibit:
+    """What is shown of a stream of one or two columns of numbers.
+
+    Parameters
+    ----------
+    stream : StreamRelease
+        What to show.
+    title : str
+        What to call it.
+    ranges, units : mapping or None
+        For columns by name: what to draw, the units.
+
+    Examples
+    --------
+    >>> import numpy as np, scumble
+    >>> stream = scumble.Stream(scumble.EuclideanKernel(5.0), columns=["age"], periods=3, epsilon=1.0, rows=8)
+    >>> for year in range(3):
+    ...     _ = stream.update(np.full((100, 1), 30.0 + year))
+    ...     _ = stream.close_period()
+    >>> StreamExhibit(stream.published(), "Ages", ranges={"age": (0, 100)}).shown_periods
+    [1, 2, 3]
+    """
+
+    parts = ("page.html", "stream.css", None, "stream.js")
+    """The built files that make its page; nothing is computed there, so there is no engine."""
+
+    def __init__(
+        self,
+        stream: StreamRelease,
+        title: str = "A private stream",
+        *,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
+        self.title, self.stream = title, stream
+        self._total = stream.total()
+        self.names = _names(self._total)
+        self._ranges, self._units = dict(ranges or {}), dict(units or {})
+        for what, given in (("ranges", self._ranges), ("units", self._units)):
+            unknown = [name for name in given if name not in self.names]
+            if unknown:
+                raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
+        for name, (low, high) in self._ranges.items():
+            if not (np.isfinite([low, high]).all() and low < high):
+                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
+
+    # ---- what is shown ----
+
+    @property
+    def shown_periods(self) -> list[int]:
+        """The last period of each picture: all of them, or so many, evenly spread."""
+        last = self.stream.periods
+        spread: list[int] = np.unique(np.rint(np.linspace(1, last, min(last, MOST_PERIODS))).astype(int)).tolist()
+        return spread
+
+    @property
+    def widths(self) -> list[int | None]:
+        """What can be chosen: the running total (None), windows of so many periods, and single periods."""
+        return [None, *(width for width in WINDOWS if width < self.stream.periods), 1]
+
+    @cached_property
+    def columns(self) -> list[dict[str, Any]]:
+        """The columns, with what to draw of each."""
+        missing = any(name not in self._ranges for name in self.names)
+        found = ranging.find(self._total, [None] * len(self.names)) if missing else [None] * len(self.names)
+        return [
+            {"name": name, "role": "number", "range": self._ranges.get(name, spread), "unit": self._units.get(name, "")}
+            for name, spread in zip(self.names, found, strict=True)
+        ]
+
+    @cached_property
+    def places(self) -> list[np.ndarray]:
+        """Where the stream is asked, along each column."""
+        sizes = CURVE if len(self.names) == 1 else MAP
+        return [_spread(column["range"], n) for column, n in zip(self.columns, sizes, strict=True)]
+
+    def points(self) -> np.ndarray:
+        """All of these points, the first column changing fastest."""
+        axes = np.meshgrid(*self.places[::-1], indexing="ij")
+        return np.column_stack([axis.ravel() for axis in axes[::-1]])
+
+    def release(self, width: int | None, last: int) -> Release:
+        """The release behind one picture; early windows begin with the first period."""
+        return self.stream.total(last) if width is None else self.stream.window(min(width, last), last=last)
+
+    # ---- for the page ----
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """The facts on the privacy card."""
+        facts = {**cards.facts(self._total), "kind": "stream"}
+        own = {"title": self.title, "periods": self.stream.periods, "horizon": self.stream.horizon}
+        told: dict[str, Any] = finite({**facts, **own})
+        return told
+
+    def card(self) -> list[tuple[str, str]]:
+        """The privacy card, line by line."""
+        return cards.lines(self._total)
+
+    @property
+    def questions(self) -> Questions:
+        """None: programs ask the stream's releases themselves."""
+        return {}
+
+    def content(self) -> tuple[dict[str, Any], str]:
+        """All that the page needs: JSON, and the arrays, compressed, as base64."""
+        arrays, asked = Arrays(), self.points()
+        told = ("epsilon", "delta", "count", "count_standard_error", "meaning", "periods", "horizon")
+        return {
+            "title": self.title,
+            "card": self.card(),
+            "info": {name: self.info[name] for name in told},
+            "columns": self.columns,
+            "places": [place.tolist() for place in self.places],
+            "ends": self.shown_periods,
+            "choices": [self._choice(width, asked, arrays) for width in self.widths],
+            "arrays": arrays.index,
+        }, arrays.to_compressed()
+
+    def _choice(self, width: int | None, asked: np.ndarray, arrays: Arrays) -> dict[str, Any]:
+        """Kernel sums and half their 95 % intervals, period by period; and the records in all, likewise."""
+        sums, halves, counts = [], [], []
+        for last in self.shown_periods:
+            release = self.release(width, last)
+            low, high = release.interval(asked)
+            sums.append((low + high) / 2.0)
+            halves.append((high - low) / 2.0)
+            counts.append([release.count, 1.96 * release.count_standard_error])
+        return {
+            "width": width,
+            "sums": arrays.add(np.array(sums, np.float32).ravel()),
+            "halves": arrays.add(np.array(halves, np.float32).ravel()),
+            "counts": finite(np.array(counts).tolist()),
+        }
+
+
+def _names(release: Release) -> list[str]:
+    names, kinds = ranging.column_names(release), ranging.roles(release)
+    if len(names) not in (1, 2) or any(kind != "number" for kind in kinds) or not release.kernel.numeric:
+        raise ParameterError(
+            f"The page of a stream shows one or two columns of numbers, this stream has {', '.join(names)} "
+            f"({', '.join(kinds)}). Hint: `series` gives numbers over time at any points, and `plot` draws them; "
+            "`window` makes a release, which `scumble explore` shows."
+        )
+    return names
+
+
+def _spread(ends: tuple[float, float], n: int) -> np.ndarray:
+    """The middles of `n` equal parts; a file may state bounds whose difference is beyond all numbers."""
+    share = (np.arange(n) + 0.5) / n
+    return ends[0] * (1.0 - share) + ends[1] * share

@@ -1,0 +1,113 @@
+// A map or a curve of one picture, the same small, and a line over time. What the noise drowns is faded.
+
+import { interpolateRgb } from "d3-interpolate";
+import { scaleLinear } from "d3-scale";
+import { area, line } from "d3-shape";
+import { Chart } from "../page/chart.js";
+import { picture, ramp, raster } from "../page/raster.js";
+import { tick } from "../page/words.js";
+import { s } from "../table/svg.js";
+
+const PALE = 0.28; // of a colour that is drowned
+const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + width * share)));
+
+const answers = (label, low, high) => ({
+  label,
+  tickFormat: tick,
+  scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
+});
+
+function colourOf({ sums, halves }, most, palette) {
+  const clear = ramp(palette.density);
+  const pale = ramp((t) => interpolateRgb(palette.paper, palette.density(t))(PALE));
+  return (i) => (sums[i] > halves[i] ? clear : pale)(sums[i] / most);
+}
+
+export function map(story, shown, { most }, { width, palette, title, label }) {
+  const { x, y } = story;
+  const chart = new Chart({ width, height: heightOf(width, 0.66), x, y, title, palette, label });
+  picture(chart, x, y, colourOf(shown, most, palette));
+  return chart.axes().colours(palette.density, [
+    [0, "0"],
+    [0.5, tick(Number((most / 2).toPrecision(2)))],
+    [1, tick(Number(most.toPrecision(2)))],
+  ]);
+}
+
+export function curve(story, { sums, halves }, { high }, { width, palette, title, label }) {
+  const { x } = story;
+  const y = answers("records near", 0, high);
+  const chart = new Chart({ width, height: heightOf(width, 0.5), x, y, title, palette, label }).grid();
+  const found = Array.from(sums, (value, i) => ({ value, low: value - halves[i], high: value + halves[i] }));
+  strokes(chart, found, (i) => x.place(chart.scaleX, x.values[i]));
+  return chart.axes();
+}
+
+export function overTime(story, found, { width, palette, title, label }) {
+  const ends = story.ends;
+  const x = {
+    label: "period",
+    numeric: true,
+    tickFormat: (v) => (Number.isInteger(v) ? tick(v) : ""),
+    scale: (pixels) => scaleLinear([ends[0], Math.max(ends.at(-1), ends[0] + 1)], pixels),
+    place: (scale, value) => scale(value),
+    invert: (scale, pixel) => scale.invert(pixel),
+  };
+  const low = Math.min(0, ...found.map((one) => one.low));
+  const y = answers("records near", low, Math.max(...found.map((one) => one.high), 1e-9));
+  const chart = new Chart({ width, height: heightOf(width, 0.36), x, y, title, palette, label }).grid();
+  strokes(chart, found, (at) => chart.scaleX(ends[at]));
+  return chart.axes();
+}
+
+// A band and a line; where the interval reaches down to zero, the line is faint.
+function strokes({ body, scaleY, palette }, found, place) {
+  const bottom = scaleY.domain()[0];
+  const y = (value) => scaleY(Math.max(value, bottom));
+  const band = area()
+    .x((_, i) => place(i))
+    .y0(({ low }) => y(low))
+    .y1(({ high }) => y(high));
+  const path = line()
+    .x((_, i) => place(i))
+    .y(({ value }) => y(value));
+  body.append("path").attr("class", "band").attr("fill", palette.line).attr("opacity", 0.2).attr("d", band(found));
+  const stroke = (drawn, opacity) =>
+    body
+      .append("path")
+      .attr("fill", "none")
+      .attr("stroke", palette.line)
+      .attr("stroke-width", 2)
+      .attr("stroke-linecap", "round")
+      .attr("opacity", opacity)
+      .attr("d", drawn(found));
+  stroke(path, 0.35);
+  stroke(
+    path.defined(({ low }) => low > 0),
+    1,
+  );
+}
+
+// A picture as large as a stamp, on the same scale.
+export function small(story, shown, choice, palette) {
+  if (story.y) return raster(story.x, story.y, colourOf(shown, choice.most, palette));
+  const [wide, tall] = [120, 80];
+  const x = scaleLinear([0, shown.sums.length - 1], [0, wide]);
+  const y = scaleLinear([0, choice.high], [tall - 1, 2]);
+  const found = Array.from(shown.sums, (value, i) => [value, shown.halves[i]]);
+  const at = (value) => y(Math.max(0, value));
+  const place = (_, i) => x(i);
+  const band = area()
+    .x(place)
+    .y0(([v, half]) => at(v - half))
+    .y1(([v, half]) => at(v + half));
+  const path = line()
+    .x(place)
+    .y(([v]) => at(v));
+  return s(
+    "svg",
+    { viewBox: `0 0 ${wide} ${tall}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    s("path", { d: band(found), fill: palette.line, opacity: 0.2 }),
+    s("path", { d: path(found), fill: "none", stroke: palette.line, "stroke-width": 1.5 }),
+  );
+}

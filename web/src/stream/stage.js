@@ -1,0 +1,130 @@
+// The chosen picture, large; the line over time at the chosen point; and small pictures of a dozen periods.
+
+import { button, h, tableOf } from "../page/dom.js";
+import { paletteOf } from "../page/palette.js";
+import { curve, map, overTime, small } from "./pictures.js";
+import { answerText, countText, nameOf, placeText, records, spanText } from "./telling.js";
+
+const PANELS = 12;
+const HELP = "Click, or use the arrow keys, to choose a point; with Shift in larger steps.";
+
+// A box that its picture fills; `draw` is called again when its width changes.
+export function box(attributes, draw) {
+  const node = h("div", attributes);
+  let width = 0;
+  new ResizeObserver(() => {
+    if (Math.abs(node.clientWidth - width) < 8) return;
+    width = node.clientWidth;
+    draw();
+  }).observe(node);
+  return node;
+}
+
+const sizeOf = (node) => Math.max(260, node.clientWidth);
+
+export function large(story, state) {
+  const draw = () => {
+    const choice = story.choices[state.choice];
+    const span = spanText(story.span(state));
+    const title = node.clientWidth < 440 ? "" : span[0].toUpperCase() + span.slice(1); // there is the slider's word
+    const label = `${story.y ? "A map" : "A curve"} of records, ${span}.`;
+    const options = { width: sizeOf(node), palette: paletteOf(state), title, label };
+    const chart = (story.y ? map : curve)(story, story.picture(state), choice, options);
+    const { x, y } = story.values(state.here);
+    chart.point(x, y);
+    chart.node.addEventListener("click", (event) => {
+      const place = chart.under(event);
+      if (place) state.set({ here: story.nearest(place) });
+    });
+    node.replaceChildren(h("figure", {}, chart.node));
+  };
+  const node = box(
+    {
+      class: "large",
+      tabindex: "0",
+      role: "application",
+      "aria-roledescription": "picture",
+      "aria-label": `Records near each point. ${HELP}`,
+      onkeydown: (event) => {
+        const by = event.shiftKey ? 5 : 1;
+        const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
+        if (!moves[event.key]) return;
+        state.set({ here: story.moved(state.here, moves[event.key]) });
+        event.preventDefault();
+      },
+    },
+    () => draw(),
+  );
+  return { node, draw };
+}
+
+export function line(story, state) {
+  const draw = () => {
+    const title = nameOf(story.choices[state.choice]);
+    const label = `${title} near ${placeText(story, state.here)}, over time, with 95 % intervals.`;
+    const options = { width: sizeOf(node), palette: paletteOf(state), title, label };
+    const chart = overTime(story, story.line(state), options);
+    chart.point(story.ends[state.at], null);
+    chart.node.addEventListener("click", (event) => {
+      const place = chart.under(event);
+      if (place) state.set({ at: nearestEnd(story, place.x) });
+    });
+    node.replaceChildren(h("figure", {}, chart.node));
+  };
+  const node = box({ class: "line" }, () => draw());
+  return { node, draw };
+}
+
+function nearestEnd({ ends }, period) {
+  return ends.reduce((best, end, at) => (Math.abs(end - period) < Math.abs(ends[best] - period) ? at : best), 0);
+}
+
+// The current numbers in words.
+export function words(story, state) {
+  const node = h("div", { class: "words", role: "status", "aria-live": "polite" });
+  const draw = () => {
+    const { span, value, interval, doubt } = answerText(story, state);
+    node.replaceChildren(
+      h("p", { class: "now" }, `${span}: `, h("strong", {}, value), `, ${interval} (95 %). `, doubt),
+      h("p", { class: "hint" }, `Here: ${placeText(story, state.here)}. ${countText(story, state)}`),
+    );
+  };
+  return { node, draw };
+}
+
+export function multiples(story, state) {
+  const many = Math.min(PANELS, story.ends.length);
+  const chosen = Array.from({ length: many }, (_, k) =>
+    Math.round((k * (story.ends.length - 1)) / Math.max(1, many - 1)),
+  );
+  const node = h("div", { class: "multiples" });
+  const panels = chosen.map((at) => button("", () => state.set({ at }), { class: "panel" }));
+  node.append(...panels);
+  const mark = () => panels.forEach((panel, k) => panel.setAttribute("aria-pressed", chosen[k] === state.at));
+  const draw = () => {
+    const palette = paletteOf(state);
+    panels.forEach((panel, k) => {
+      const one = { choice: state.choice, at: chosen[k] };
+      const picture = small(story, story.picture(one), story.choices[state.choice], palette);
+      panel.replaceChildren(picture, h("span", {}, spanText(story.span(one))));
+    });
+    mark();
+  };
+  return { node, draw, mark };
+}
+
+// The line once more, as a table.
+export function table(story, state) {
+  const summary = h("summary", {}, "The same in numbers");
+  const node = h("details", { class: "numbers", ontoggle: () => draw() }, summary);
+  const draw = () => {
+    if (!node.open) return;
+    const rows = story.line(state).map(({ value, low, high }, at) => {
+      const { first, last } = story.span({ choice: state.choice, at });
+      return [first === last ? String(last) : `${first} to ${last}`, records(value), records(low), records(high)];
+    });
+    const caption = `Records near ${placeText(story, state.here)}`;
+    node.replaceChildren(summary, tableOf(caption, ["Periods", "Records near", "From", "To"], rows));
+  };
+  return { node, draw };
+}

@@ -1,0 +1,91 @@
+// What Python asked the stream: for each choice and period the kernel sums on a grid, with half their 95 % intervals.
+
+import { Axis } from "../page/axes.js";
+
+export class Story {
+  constructor({ description, arrays }) {
+    const { title, info, card, columns, places, ends, choices } = description;
+    Object.assign(this, { title, info, card, ends });
+    [this.x, this.y = null] = columns.map((column, j) => axisOf(column, j, places[j]));
+    this.size = places.reduce((size, place) => size * place.length, 1);
+    this.choices = choices.map((choice) => this.#choice(choice, arrays));
+  }
+
+  // `most`, the end of its scale of colours, is the greatest number that stands out of the noise in any period.
+  #choice({ width, sums, halves, counts }, arrays) {
+    const choice = { width, sums: arrays[sums], halves: arrays[halves], counts };
+    let [most, high] = [0, 0];
+    choice.sums.forEach((sum, i) => {
+      if (sum > choice.halves[i]) most = Math.max(most, sum);
+      if (Number.isFinite(choice.halves[i])) high = Math.max(high, sum + choice.halves[i]);
+    });
+    return Object.assign(choice, { most: most || high || 1, high: high || 1 });
+  }
+
+  // All points of one picture.
+  picture({ choice, at }) {
+    const part = (name) => this.choices[choice][name].subarray(at * this.size, (at + 1) * this.size);
+    return { sums: part("sums"), halves: part("halves") };
+  }
+
+  // One point in one period.
+  answer(choice, at, here) {
+    const { sums, halves } = this.choices[choice];
+    const [value, half] = [sums[at * this.size + here], halves[at * this.size + here]];
+    return { value, low: value - half, high: value + half };
+  }
+
+  // One point over time.
+  line({ choice, here }) {
+    return this.ends.map((_, at) => this.answer(choice, at, here));
+  }
+
+  // Which periods a picture is of.
+  span({ choice, at }) {
+    const { width } = this.choices[choice];
+    const last = this.ends[at];
+    return { first: width === null ? 1 : Math.max(1, last - width + 1), last };
+  }
+
+  // The point where the last running total is greatest: something is there to be seen.
+  busiest() {
+    const { sums } = this.picture({ choice: 0, at: this.ends.length - 1 });
+    return sums.reduce((best, sum, i) => (sum > sums[best] ? i : best), 0);
+  }
+
+  // A point's number, of its places along the columns; and back.
+  number([i, j]) {
+    return j * this.x.values.length + i;
+  }
+
+  place(here) {
+    const wide = this.x.values.length;
+    return [here % wide, Math.floor(here / wide)];
+  }
+
+  values(here) {
+    const [i, j] = this.place(here);
+    return { x: this.x.values[i], y: this.y && this.y.values[j] };
+  }
+
+  nearest({ x, y }) {
+    return this.number([cell(this.x, x), this.y ? cell(this.y, y) : 0]);
+  }
+
+  // A keyboard's step from a point.
+  moved(here, [dx, dy]) {
+    const [i, j] = this.place(here);
+    const kept = (k, axis) => Math.min(Math.max(k, 0), (axis?.values.length ?? 1) - 1);
+    return this.number([kept(i + dx, this.x), kept(j + dy, this.y)]);
+  }
+}
+
+function axisOf(column, index, values) {
+  const axis = new Axis(column, index, column.range, [], 1, true);
+  return Object.assign(axis, { values: Float64Array.from(values) });
+}
+
+function cell({ range: [low, high], values }, value) {
+  const k = Math.floor(((value - low) / (high - low)) * values.length);
+  return Math.min(Math.max(k, 0), values.length - 1);
+}
