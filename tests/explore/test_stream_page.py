@@ -225,6 +225,7 @@ def test_a_curve_with_its_band(visit: Callable[..., Any], one: Shown) -> None:
     assert picture(found) != before
     assert "60 of 70 periods" in found.locator("main").inner_text()
     found.locator("summary").first.click()
+    found.locator(".numbers tbody tr").first.wait_for()  # the table is made when it is opened
     assert found.locator(".numbers tbody tr").count() == 60
 
 
