@@ -19,8 +19,9 @@ import scumble
 from discovered import KERNELS
 from scumble.audit import Law, Samples, audit, broken_bound, collect, promises_of, sensitivity_finding
 from scumble.audit.bounds import excess, lower, upper
-from scumble.audit.mechanisms import TableMaker, audit_kernel, audit_mechanism, exact_counters, neighbouring_tables
+from scumble.audit.mechanisms import audit_kernel, audit_mechanism, exact_counters, neighbouring_tables
 from scumble.audit.mutants import CHANGES, Mutant, audit_mutant, example_tables
+from scumble.audit.tables import TableMaker
 from scumble.cli import main
 from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel, Kernel

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.machine import places
+from scumble.machine.owned import Owned
 from scumble.privacy import calibrate
 from scumble.releasing import secret, spending
 
@@ -280,7 +280,7 @@ def test_shares_that_another_process_has_added_up_since_they_were_read(tmp_path:
     with pytest.raises(scumble.MergeError, match="bare share"):
         early[0].from_sum(sum(part.payload for part in early), arrived=3)
     assert early[2]._sum is None and scumble.load_share(paths[2])._sum is None, "a refusal leaves the others free"
-    other = places.Owned(str(paths[0]))
+    other = Owned(str(paths[0]))
     assert other.take()
     with pytest.raises(scumble.MergeError, match="Another process is"):
         scumble.combine(early[:2])
@@ -345,7 +345,7 @@ def test_a_period_of_a_stream_is_released_by_one_process(tmp_path: Path, monkeyp
     assert abs(one.release(50.0).count - 100) < 9, "and not 1100"
     monkeypatch.setattr(spending, "_SPENT", {})
     assert abs(one.release(50.0).count) < 9
-    other = places.Owned(str(tmp_path / "state.secret"))
+    other = Owned(str(tmp_path / "state.secret"))
     assert other.take()
     for act in (lambda: one(np.zeros((1, 1)), 2), lambda: two.release(1.0)):
         with pytest.raises(scumble.BudgetError, match="Another process"):
@@ -569,7 +569,7 @@ def test_a_share_is_in_one_file_and_in_one_hand(tmp_path: Path) -> None:
     one.save(home)
     with pytest.raises(scumble.PrivacyError, match="a second file could go into a second sum"):
         one.save(tmp_path / "b.share")
-    elsewhere = places.Owned(str(home))
+    elsewhere = Owned(str(home))
     assert elsewhere.take()
     try:
         with pytest.raises(scumble.MergeError, match="Another process"):
@@ -591,13 +591,13 @@ def test_noise_that_came_first_is_written_by_whoever_holds_the_file(
 ) -> None:
     home = tmp_path / "half.secret"
     made = noisy(home)
-    elsewhere = places.Owned(str(home))
+    elsewhere = Owned(str(home))
     assert elsewhere.take()
     try:
         with pytest.raises(scumble.BudgetError, match="Another process is using the file"):
             made.save(home)
     finally:
         elsewhere.let_go()
-    monkeypatch.setattr(places.Owned, "write", lambda self, data: False)
+    monkeypatch.setattr(Owned, "write", lambda self, data: False)
     with pytest.raises(scumble.BudgetError, match="Another process is using the file"):
         made.save(home)

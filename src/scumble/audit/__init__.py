@@ -22,6 +22,7 @@ The layers::
 What is audited, and how it is told::
 
     mechanisms.py     the release path of a real sketch, with any kernel
+    tables.py         synthetic tables for it, and their neighbours
     samples.py        many releases of one table, side by side
     replay.py         record and play back: is what is published a function of its noisy outputs?
     greybox/          every path that ends in a release, on neighbouring tables

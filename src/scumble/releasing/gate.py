@@ -24,7 +24,7 @@ import numpy as np
 
 from scumble import files
 from scumble.errors import BudgetError, MergeError, PrivacyError
-from scumble.machine import places
+from scumble.machine.owned import Owned
 from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -172,7 +172,7 @@ def keep_noise(secret: Secret, home: str, *, finished: bool = False) -> None:
     again gives the same release.
     """
     assert secret.noise is not None
-    file = places.Owned(home, only=True)
+    file = Owned(home, only=True)
     if not os.path.exists(home):
         raise BudgetError(
             f"The file {home!r}, in which this sketch is kept, is gone; another process may have released it. "

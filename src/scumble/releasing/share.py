@@ -15,6 +15,7 @@ from scumble import files
 from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, PrivacyError, parameter
 from scumble.machine import places
+from scumble.machine.owned import Owned
 from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.splitting import enough, variances
@@ -117,7 +118,7 @@ class Share:
                 )
             yield
             return
-        file = places.Owned(self._path)
+        file = Owned(self._path)
         if not file.take():
             raise MergeError(f"Another process is adding up the share {self._path!r}. Hint: wait for it.")
         try:

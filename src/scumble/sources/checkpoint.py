@@ -23,6 +23,7 @@ from scumble import files
 from scumble.errors import BudgetError, CorruptFileError, DataError, ParameterError, parameter
 from scumble.loading import sketch_in
 from scumble.machine import places
+from scumble.machine.owned import Owned
 from scumble.releasing.pledges import require_free
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
@@ -64,7 +65,7 @@ class Checkpoint:
         self._source, self._parameters, self._every = source, parameters, every
         self._last = time.monotonic()
         self._position: Position = (0, 0)
-        self._file = places.Owned(self.path)
+        self._file = Owned(self.path)
         self._shared = shared
 
     def _taken_by_another(self) -> BudgetError:

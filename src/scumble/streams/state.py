@@ -23,6 +23,7 @@ import numpy as np
 from scumble import files
 from scumble.errors import BudgetError, PrivacyError
 from scumble.machine import places
+from scumble.machine.owned import Owned
 
 NOTE = "SECRET: exact counters and noise. Keep this file as safe as the records themselves; never copy it."
 
@@ -38,7 +39,7 @@ class State:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = places.home_of(path)
-        self._file = places.Owned(self.path, only=True)
+        self._file = Owned(self.path, only=True)
 
     def begin(self) -> None:
         """Claim a place where no file is yet."""

@@ -13,7 +13,7 @@ import scumble
 from scumble import Bundle, EuclideanKernel, HammingKernel, PersonLimit, Release, Share, Sketch
 from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, SIZE, add, path, promise_of
-from scumble.audit.mechanisms import TableMaker
+from scumble.audit.tables import TableMaker
 from scumble.counting import ENGINES
 from scumble.counting.gpu import driver_present
 from scumble.design import DESIGNS
@@ -102,7 +102,7 @@ def gpu_is_there() -> bool:
 
 
 def _add_kernels() -> None:
-    """Every kernel that there is, on tables of what it reads (:class:`scumble.audit.mechanisms.TableMaker`)."""
+    """Every kernel that there is, on tables of what it reads (:class:`scumble.audit.tables.TableMaker`)."""
     for kind in Kernel.registry.values():
         if kind is ProductKernel or not kind.__module__.startswith("scumble."):
             continue

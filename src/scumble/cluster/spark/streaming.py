@@ -27,7 +27,7 @@ from scumble.cluster.spark import engine
 from scumble.cluster.spark.counting import count
 from scumble.errors import BudgetError, DataError, ParameterError
 from scumble.kernels import Kernel
-from scumble.machine import places
+from scumble.machine.owned import Owned
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
@@ -177,7 +177,7 @@ class Stream:
     def _alone(self) -> Iterator[None]:
         """The file alone knows what is counted and not yet released: from reading it to writing it, for us alone."""
         with self._lock:
-            taken, until = places.Owned(self._path), time.monotonic() + PATIENCE
+            taken, until = Owned(self._path), time.monotonic() + PATIENCE
             while not taken.take():
                 if time.monotonic() > until:
                     raise BudgetError(

@@ -1,0 +1,74 @@
+"""A file that one process goes on from: whoever has its lock, and nobody else, writes the next version of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from scumble.machine.interrupts import Unbroken
+from scumble.machine.places import Place, lock
+
+
+class Owned:
+    """A file that this process alone goes on from: its lock passes from each version of it to the next.
+
+    Of a file that is the `only` one no version may live on under another name: two of them would go on with one noise.
+    So one that has a second name (a hard link), or is not where it was, is not written; and the version before is
+    emptied, whatever else leads to it.
+    """
+
+    def __init__(self, path: str, *, only: bool = False) -> None:
+        self.path = path
+        self._only = only
+        self._lock = -1
+
+    def take(self) -> bool:
+        """Lock the file, if there is one; False if another has it."""
+        while self._lock < 0:
+            try:
+                descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+            except OSError:
+                return True  # none, or none that could be written to: whoever reads it will say so
+            if lock(descriptor) is False:
+                os.close(descriptor)
+                return False
+            self._lock = descriptor
+            if not self._mine():
+                self.let_go()  # it is another file by now: look again
+        return True
+
+    def write(self, data: bytes | Callable[[str], bytes]) -> bool:
+        """The next version, for its owner's eyes only; False, and nothing changed, if another process has put a file
+        there, or if an `only` one was moved or linked."""
+        if os.path.lexists(self.path) and not self._mine():
+            return False
+        if self._only and self._lock >= 0 and (not self._mine() or os.fstat(self._lock).st_nlink != 1):
+            return False
+        with Unbroken():
+            place = Place(self.path, secret=True)
+            try:
+                place.fill(data(place.mark) if callable(data) else data)
+                place.take_name()
+            except BaseException:
+                place.close()
+                raise
+            if self._only and self._lock >= 0:
+                os.ftruncate(self._lock, 0)
+            self.let_go()
+            self._lock = place.give_lock()
+        return True
+
+    def _mine(self) -> bool:
+        try:
+            return self._lock >= 0 and os.path.samestat(os.fstat(self._lock), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def let_go(self) -> None:
+        """Others may go on from it."""
+        descriptor, self._lock = self._lock, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.let_go()
