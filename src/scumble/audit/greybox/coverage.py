@@ -79,30 +79,32 @@ class Seen:
     def __init__(self) -> None:
         self.functions: set[tuple[str, str]] = set()
         self.options: set[tuple[str, str, str]] = set()
-        self._asked = {_code(function): function for function in [*doors().values(), *_inner_doors()]}
+        self._known: dict[int, CodeType] = {}
+        self._asked = {id(_code(function)): function for function in [*doors().values(), *_inner_doors()]}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Take note of every function of the library that is called meanwhile."""
-        before = sys.getprofile()
-        threading.setprofile(self._note)  # sources are read ahead by a thread of their own
-        sys.setprofile(self._note)
+        before = sys.gettrace()
+        threading.settrace(self._note)  # sources are read ahead by a thread of their own
+        sys.settrace(self._note)
         try:
             yield
         finally:
-            sys.setprofile(before)
-            threading.setprofile(None)
+            sys.settrace(before)
+            threading.settrace(None)
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
-        if event != "call":
-            return
+        """Asked once for each call; nothing is given back, so the lines within are run at full speed."""
         code = frame.f_code
-        if code in self._asked:
-            for name, option in inspect.signature(self._asked[code]).parameters.items():
+        if id(code) in self._asked:
+            for name, option in inspect.signature(self._asked[id(code)]).parameters.items():
                 if option.default is not option.empty and not _equal(frame.f_locals.get(name), option.default):
                     self.options.add((*_key(code), name))
-        if code.co_filename.startswith(str(ROOT)):
-            self.functions.add(_key(code))
+        if id(code) not in self._known:  # to hash a code object itself takes long
+            self._known[id(code)] = code
+            if code.co_filename.startswith(str(ROOT)):
+                self.functions.add(_key(code))
 
 
 def holes(seen: Seen) -> list[str]:
