@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scumble.learn.targets import public_target_bounds, require_target
 from scumble.moments.hats import MOST_KNOTS, PARTS, HatMoments, enough_knots
 from scumble.moments.release import MomentRelease
 from scumble.privacy.account import Account
+from scumble.schema import Schema
 
 
 class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimator):
@@ -88,6 +90,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -100,6 +104,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -121,9 +127,12 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         self._learn()
         return self
 
+    def _indicators(self) -> bool:
+        return False  # each column has a curve, and a category's levels are its knots, or lie between them
+
     def _spec(self, records: int) -> HatMoments:
         """What is summed up: decided by public facts alone."""
-        d = self.n_features_in_
+        d = self._width
         rows = d * (d + 1) // 2 + 1
         pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
         spec = HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)

@@ -8,7 +8,7 @@ How an estimator is written
     does three things in this order::
 
         account = Account.of(ledger, dataset, part)
-        X = self._begin(X)                          # validate, find the public bounds, clip; sets `bounds_`, `clipped_`
+        X = self._begin(X)                          # as numbers, within the public bounds; sets `bounds_`, `clipped_`
         self.release_ = self._release(X, account)   # the only contact with the data
         self._learn()                               # from `release_` and `bounds_` alone; sets names ending in `_`
         return self
@@ -24,7 +24,7 @@ How an estimator is written
     no release paid for.
 
 The parameters that all have in common, in order: `epsilon, delta, rho, mu, neighbors, kernel, rows, buckets, bounds,
-public, records_per_person, random_state`.
+schema, categories, public, records_per_person, random_state`.
 
 Two rules hold everywhere. Nothing is read from the data unless a release pays for it or the caller declares it public:
 where a fact is missing, `PrivacyError` says what to pass. And `random_state` is the public seed of the hash functions;
@@ -33,15 +33,16 @@ no seed reaches the noise, so two fits never agree exactly.
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from scumble import checks
-from scumble.errors import DataError, ParameterError, PrivacyError, parameter
+from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
 from scumble.loading import load
 from scumble.planning import DEFAULT_RECORDS, plan_within
@@ -51,6 +52,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid
+from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
 from scumble.spec import Spec
 from scumble.tabular.release import TableRelease
@@ -69,10 +71,12 @@ try:
 except ImportError as problem:  # pragma: no cover
     raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
 
+from scumble.learn.columns import FACTS, Bounds, KnowsColumns
 from scumble.learn.levels import Levels, table_of
-from scumble.learn.reading import records, target, target_numbers
+from scumble.learn.reading import target, target_numbers
 
 __all__ = [
+    "FACTS",
     "BaseEstimator",
     "ClassifierMixin",
     "ClusterMixin",
@@ -86,20 +90,15 @@ __all__ = [
     "default_kernel",
 ]
 
-FACTS = ("bounds", "classes", "count", "target_bounds")
-"""What `public` may declare: that these facts about the table are already public and may be read from it."""
-
 BESIDE_COUNTERS = 1 << 20
 """Bytes of a model's file for everything but its counters."""
-
-Bounds = tuple[np.ndarray, np.ndarray]
 
 
 class RepeatedReleaseWarning(UserWarning):
     """An estimator or a clone of it was fitted again: each fit is a release, and the same people's budgets add up."""
 
 
-class PrivateEstimator(BaseEstimator):
+class PrivateEstimator(KnowsColumns, BaseEstimator):
     """The base of all estimators. See the module's documentation for how to write one.
 
     Parameters
@@ -115,8 +114,16 @@ class PrivateEstimator(BaseEstimator):
         What near means. None makes a Euclidean kernel from the public bounds.
     rows, buckets : int or None
         The sketch's size. None lets the plan choose, including a grid where it is better.
-    bounds : pair of float, pair of array-like or None
-        (low, high), public, each a number or one per column. Values outside are clipped.
+    bounds : pair of float, pair of array-like, mapping or None
+        (low, high), public, each a number or one per column. Values outside are clipped. For tables with names, also
+        a mapping from names to pairs: then these columns are read, and those of `categories`.
+    schema : Schema, str, PathLike or None
+        Instead of bounds, what each column of a table can hold: numbers, dates, booleans, categories, missing cells
+        (:class:`scumble.Schema`, or the path of its file). Public. Tables then come as they are; columns are found by
+        name, in any order, and those that the schema does not name are left alone.
+    categories : mapping or None
+        A schema in short, beside `bounds`: lists of words by the names of their columns, public. Words that are not
+        listed, and missing cells, are levels of their own. All other columns are numbers.
     public : sequence of str
         Facts that are already public and may be read from the data: "bounds", "count", ("classes", "target_bounds").
     records_per_person : int
@@ -127,13 +134,9 @@ class PrivateEstimator(BaseEstimator):
 
     _learnt: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that `save` writes."""
-    _always_needs_bounds: ClassVar[bool] = False
-    """Whether a kernel of the caller's own is not enough."""
     _plans_later: ClassVar[bool] = False
     """Whether rows that are left open are chosen at the release (:mod:`scumble.planning.later`)."""
 
-    n_features_in_: int
-    bounds_: Bounds | None
     clipped_: int
     """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
     before_charge: Callable[[int], object] | None = None
@@ -154,6 +157,8 @@ class PrivateEstimator(BaseEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -167,6 +172,8 @@ class PrivateEstimator(BaseEstimator):
         self.rows = rows
         self.buckets = buckets
         self.bounds = bounds
+        self.schema = schema
+        self.categories = categories
         self.public = public
         self.records_per_person = records_per_person
         self.random_state = random_state
@@ -179,18 +186,11 @@ class PrivateEstimator(BaseEstimator):
         A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
         """
         self._warn_of_repeats()
-        X = records(self, X, reset=True)
-        if y is not None:
-            y = target(y, len(X))
-            if numeric:
-                y = target_numbers(y)
-        self.bounds_ = self._public_bounds(X)
-        self.clipped_ = 0
-        if self.bounds_ is not None:
-            inside = np.clip(X, *self.bounds_)
-            self.clipped_ = int(np.any(inside != X, axis=1).sum())
-            X = inside
-        return X if y is None else (X, y)
+        X, self.clipped_ = self._enter(X)
+        if y is None:
+            return X
+        y = target(y, len(X))
+        return X, target_numbers(y) if numeric else y
 
     def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
         """One release of the records, for the whole budget."""
@@ -212,7 +212,8 @@ class PrivateEstimator(BaseEstimator):
         `counters` is how many there will be, at most: before the charge, whoever will write the model is told its size.
         """
         if self.before_charge is not None:
-            self.before_charge(8 * counters + BESIDE_COUNTERS)
+            schema = 0 if self.schema_ is None else len(json.dumps(self.schema_.to_dict()))
+            self.before_charge(8 * counters + BESIDE_COUNTERS + 8 * schema)
         paid = Prepaid(claims, account)
         self.identity_ = paid.identity
         return paid
@@ -221,7 +222,7 @@ class PrivateEstimator(BaseEstimator):
         self, kernel: Kernel, X: np.ndarray, budget: Budget, *, seed: int | None = None, **options: Any
     ) -> Sketch:
         """An empty sketch for these columns, as large as the plan finds best for this budget."""
-        d = self.n_features_in_
+        d = self._width
         names = self._names()
         bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
@@ -255,29 +256,6 @@ class PrivateEstimator(BaseEstimator):
 
     # ---- public facts ----
 
-    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
-        """The bounds that were given, or those of the data if the caller declared them public."""
-        public = self._public()
-        if self.bounds is not None:
-            return checks.sides(self.bounds, X.shape[1])
-        if "bounds" in public:
-            low, high = X.min(axis=0), X.max(axis=0)
-            # A constant column needs some width; it tells the kernel nothing either way.
-            return low, np.where(high > low, high, low + np.maximum(np.abs(low), 1.0))
-        if self.kernel is None or self._always_needs_bounds:
-            raise PrivacyError(
-                f"{type(self).__name__} needs the columns' public bounds, and reading them off the data would leak. "
-                "Hint: pass bounds=(low, high), each a number or one per column, from what is known without the data; "
-                "if the data's own bounds are public already, say public=('bounds',)."
-            )
-        return None
-
-    def _public(self) -> tuple[str, ...]:
-        words = (self.public,) if isinstance(self.public, str) else tuple(self.public)
-        if not all(word in FACTS for word in words):
-            raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
-        return words
-
     def _public_count(self, X: np.ndarray) -> int:
         """Roughly how many records: their number only where it is public."""
         known = self.neighbors == "replace" or "count" in self._public()
@@ -301,10 +279,6 @@ class PrivateEstimator(BaseEstimator):
         hint = "it is the hash seed, which is published with the release."
         return checks.whole("random_state", self.random_state, 0, must="a whole number or None", hint=hint)
 
-    def _names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
     # ---- answering ----
 
     def _read(self, X: object, *, clip: bool = False) -> np.ndarray:
@@ -313,8 +287,7 @@ class PrivateEstimator(BaseEstimator):
         levels = self._levels()
         if levels is not None:
             return levels.read(X)
-        X = records(self, X, reset=False)
-        return np.clip(X, *self.bounds_) if clip and self.bounds_ is not None else X
+        return self._matrix(X, clip=clip)
 
     # ---- from a release, to and from files ----
 
@@ -380,20 +353,13 @@ class PrivateEstimator(BaseEstimator):
 
     def _take(self, release: Release) -> None:
         """What `_begin` learns from the data, from a release."""
-        self.n_features_in_ = release.dimensions
-        if release.columns is not None:
-            self.feature_names_in_ = np.array(release.columns, dtype=object)
-        if self.bounds is not None:
-            self.bounds_ = checks.sides(self.bounds, release.dimensions)
-        elif release.bounds is not None:
-            self.bounds_ = checks.sides(release.bounds, release.dimensions)
-        elif self._always_needs_bounds:
+        given = release.bounds if self.bounds is None else self.bounds
+        self._take_columns(release.dimensions, release.columns, given)
+        if self.bounds_ is None and self._always_needs_bounds:
             raise ParameterError(
                 f"{type(self).__name__} needs public bounds, and a release of hashed rows has none. "
                 "Hint: pass bounds=(low, high)."
             )
-        else:
-            self.bounds_ = None
 
     @property
     def privacy_(self) -> PrivacyClaim:
@@ -422,7 +388,7 @@ class PrivateEstimator(BaseEstimator):
         from scumble.show import pictures
 
         check_is_fitted(self)
-        if self._levels() is not None:
+        if self._levels() is not None or self.schema_ is not None:
             raise ParameterError("There is no picture of a model of a table. Hint: release.plot() draws its columns.")
         return pictures.draw(self, **options)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from scumble.checks import sides
 from scumble.errors import DataError
 from scumble.learn.base import PrivateEstimator
 from scumble.loading import load
@@ -58,8 +58,7 @@ class LearnsFromMoments:
     """What a `PrivateEstimator` whose `fit` releases moments, of the kind `_moments`, has beside it."""
 
     _moments: ClassVar[type[MomentSpec]]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
+    _take_columns: Callable[[int, Any, Any], None]
     bounds_: Any
     release_: Any
     identity_: str
@@ -96,9 +95,6 @@ class LearnsFromMoments:
 
     def _take_moments(self, release: MomentRelease) -> None:
         """What `_begin` learns from the data, from a release."""
-        self.n_features_in_ = release.spec.dimensions
-        if release.columns is not None:
-            self.feature_names_in_ = np.array(release.columns, dtype=object)
-        self.bounds_ = sides(release.bounds, self.n_features_in_)
+        self._take_columns(release.spec.dimensions, release.columns, release.bounds)
         self.release_ = release
         self.identity_ = release.identity

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, prod
@@ -28,6 +28,7 @@ from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction, float_up
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid
+from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
 from scumble.spec import Spec
 from scumble.tabular.release import TableRelease
@@ -144,6 +145,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -156,6 +159,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -236,6 +241,9 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
                 "PrivateKDEClassifier works with neighbors='add-remove' only: a replaced record may change its "
                 "class, and the classes' exact counts would be published. Hint: ε under add-remove is 2ε under replace."
             )
+
+    def _indicators(self) -> bool:
+        return self.rule != "ferns"  # they cut columns into steps
 
     def _labelled(self, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Records whose labels are in the public list; sets `classes_`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from scumble.checks import whole
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator
-from scumble.learn.reading import records
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.reading.likeness import alike
+from scumble.schema import Schema
 from scumble.sketch import Sketch
 
 METHODS = ("under-represented", "diverse")
@@ -77,6 +78,8 @@ class DiversitySampler(PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -91,6 +94,8 @@ class DiversitySampler(PrivateEstimator):
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -153,14 +158,12 @@ class DiversitySampler(PrivateEstimator):
         """
         self._check()
         fresh = "_stream" not in vars(self)
-        X = records(self, batch, reset=fresh and "release_" not in vars(self))
+        known = not fresh or "release_" in vars(self)
+        X = self._matrix(batch, clip=True) if known else self._enter(batch)[0]
         if fresh:
-            self.bounds_ = self._public_bounds(X)
             budget = Budget(1.0, neighbors=self.neighbors)
             self._stream: Sketch = self._sketch(self._kernel(), X, budget)
             self._draws = np.random.default_rng(self._seed())
-        if self.bounds_ is not None:
-            X = np.clip(X, *self.bounds_)
         f = np.maximum(self._stream.update(X).kernel_sum(X), 1.0)
         return self._draws.uniform(size=len(X)) < self.tau / f
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from math import gamma, inf, lgamma, log, pi
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from scumble.errors import ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel, ManhattanKernel
-from scumble.learn.base import DensityMixin, PrivateEstimator, default_kernel, release_of
+from scumble.learn.base import DensityMixin, PrivateEstimator, check_is_fitted, default_kernel, release_of
 from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
 from scumble.privacy.account import Account
@@ -18,6 +19,7 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.reading.answers import Answers
 from scumble.release import Release
+from scumble.schema import Schema
 from scumble.sketch import release_disjoint
 
 
@@ -89,6 +91,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -103,6 +107,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -159,7 +165,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     def _require_integral(self, kernel: Kernel) -> None:
         if self.normalize:
-            integral(kernel, self.n_features_in_, self._names())
+            integral(kernel, self._width, self._names())
 
     def _claim(self) -> PrivacyClaim:
         return overlapping(release.privacy for release in vars(self).get("releases_", [self.release_]))
@@ -197,10 +203,12 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         lower, upper = (np.maximum(side, 0.0) / scale for side in self._answers(release).interval(X, confidence))
         return lower, upper
 
-    def sample(self, n_samples: int = 1, random_state: int | None = None) -> np.ndarray:
-        """Synthetic records; see :func:`scumble.learn.sample`."""
-        self._read(np.zeros((1, getattr(self, "n_features_in_", 1))))
-        return sample(self.release_, n_samples, random_state, bounds=self.bounds_)
+    def sample(self, n_samples: int = 1, random_state: int | None = None) -> Any:
+        """Synthetic records; see :func:`scumble.learn.sample`. Of a table with a schema, a pandas frame."""
+        check_is_fitted(self)
+        drawn = sample(self.release_, n_samples, random_state, bounds=self.bounds_)
+        coded = self._coding()
+        return drawn if coded is None else coded.table(drawn)
 
     def _answers(self, release: Release) -> Answers:
         """What answers queries to a release: itself, or its refined version, made once."""

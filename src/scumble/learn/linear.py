@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scumble.checks import sides
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
 from scumble.learn.base import ClassifierMixin, PrivateEstimator, require_kernel
@@ -20,6 +20,7 @@ from scumble.moments.products import ClassMoments, anchored
 from scumble.moments.release import MomentRelease
 from scumble.privacy.account import Account
 from scumble.release import Release
+from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
 
 METHODS = ("auto", "moments", "surrogate")
@@ -102,6 +103,8 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -116,6 +119,8 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -148,7 +153,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         return self.method == "moments" or (self.method == "auto" and plain)
 
     def _spec(self) -> ClassMoments:
-        d = self.n_features_in_
+        d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
         return ClassMoments(spans(self.bounds_), names(self), pure, anchored(d, ANCHOR), len(self.classes_))
 
@@ -158,7 +163,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         require_kernel(kernel, (AngularKernel,), "Linear classification")
         sketch = Sketch(
             kernel,
-            self.n_features_in_ + 1,
+            self._width + 1,
             rows=self.rows or (GAUSSIAN_ROWS if not self.price().pure else LAPLACE_ROWS),
             buckets=self.buckets or 2**kernel.power,
             seed=self._seed(),
@@ -232,8 +237,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
             raise DataError(
                 "This release has too few columns for a linear classifier: it needs one more than the table."
             )
-        if self.bounds is None:
+        if self.bounds is None and self.schema is None:
             raise PrivacyError("Pass the `bounds` and `classes` that the release was made with; it holds neither.")
-        self.n_features_in_ = release.dimensions - 1
-        self.bounds_ = sides(self.bounds, self.n_features_in_)
+        self._take_columns(release.dimensions - 1, None, self.bounds)
         self._take_classes(None)

@@ -8,6 +8,7 @@ are written as an object with one key, their kind::
     {"@tuple": [...]}           a tuple
     {"@float": "nan"}           a number that is not finite
     {"@kernel": {...}}          a kernel
+    {"@schema": {...}}          a schema
     {"@release": {...}}         a release: its metadata, and the name of its counters
     {"@moments": {...}}         a release of moments, likewise
     {"@bundle": {...}}          several releases, one per class
@@ -33,6 +34,7 @@ from scumble.learn.estimators import HOMES
 from scumble.learn.saving import ALWAYS, Estimator, contents
 from scumble.moments.release import MomentRelease
 from scumble.release import Release
+from scumble.schema import Schema
 from scumble.spec import CHEAP, TIMES
 from scumble.tabular.release import TableRelease
 
@@ -84,12 +86,27 @@ def _require_whole(model: Estimator) -> None:
     if sum(spec.numbers for spec in specs) > 4 * CHEAP + TIMES * sum(prod(spec.counters) for spec in specs):
         raise ValueError("more hash functions than it can have use for")
     widths = [spec.dimensions for spec in specs]
-    if type(held["n_features_in_"]) is not int or not 1 <= held["n_features_in_"] <= max(widths):
+    wide = _width(model)
+    if type(wide) is not int or not 1 <= wide <= max(widths):
         raise ValueError("columns")
     if type(held.get("identity_", "")) is not str:
         raise ValueError("identity")
     if held["bounds_"] is not None:
-        model.bounds_ = sides(held["bounds_"], held["n_features_in_"])
+        model.bounds_ = sides(held["bounds_"], wide)
+
+
+def _width(model: Estimator) -> int:
+    """How many numbers a record has; what the file says of a table's columns must be what its schema says."""
+    if model.schema_ is None:
+        return model.n_features_in_
+    if not isinstance(model.schema_, Schema) or model.n_features_in_ != len(model.schema_):
+        raise ValueError("schema")
+    if vars(model)["feature_names_in_"].tolist() != list(model.schema_):
+        raise ValueError("names")
+    coded = model._coding()
+    if any((one != other).any() for one, other in zip(sides(model.bounds_, coded.width), coded.bounds, strict=True)):
+        raise ValueError("bounds")
+    return int(coded.width)
 
 
 def _require_table(model: Estimator) -> None:
@@ -109,13 +126,13 @@ def _require_answers(model: Estimator) -> None:
     """One answer of each kind. Whoever can write a file can put anything into it: better refused now than later."""
     try:
         middle = np.zeros(model.n_features_in_) if model.bounds_ is None else np.mean(model.bounds_, axis=0)
-        levels = model._levels()
+        table = model._levels() or model._coding()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of columns without names
             for rows in (2, 3):  # what fits one number of records only is no answer
                 for name in _ANSWERS:
                     if hasattr(model, name):
-                        asked = np.tile(middle, (rows, 1)) if levels is None else levels.example(rows)
+                        asked = np.tile(middle, (rows, 1)) if table is None else table.example(rows)
                         getattr(model, name)(asked)
             model.privacy_.to_dict()
             contents(model)
@@ -157,6 +174,8 @@ def _decode(value: object, container: files.Container) -> Any:
         return tuple(_decode(item, container) for item in content)
     if kind == "@float":
         return float(content)
+    if kind == "@schema":
+        return Schema.from_dict(content)
     if kind == "@kernel":
         return Kernel.from_dict(content)
     if kind == "@release":

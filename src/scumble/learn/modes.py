@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scumble.errors import DataError, parameter
+from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import Kernel
-from scumble.learn.base import PrivateEstimator, default_kernel
+from scumble.learn.base import PrivateEstimator, check_is_fitted, default_kernel
 from scumble.learn.sampling import Sampler
 from scumble.privacy.account import Account
 from scumble.reading.likeness import alike, reach
+from scumble.schema import Schema
 
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
@@ -57,6 +59,9 @@ class PrivateModes(PrivateEstimator):
     ----------
     modes_ : numpy.ndarray
         (m, columns), the highest first.
+    records_ : pandas.DataFrame
+        The same, where there is a `schema`: records of the table. `modes_` are then their numbers
+        (:mod:`scumble.learn.frames`).
     densities_ : numpy.ndarray
         (m,), the mean kernel value over all records there.
     intervals_ : numpy.ndarray
@@ -91,6 +96,8 @@ class PrivateModes(PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -105,6 +112,8 @@ class PrivateModes(PrivateEstimator):
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -161,11 +170,25 @@ class PrivateModes(PrivateEstimator):
             points = self._climb(points, width, rng)
         else:
             points = release.spec.layout.heaviest(release, self._thinned(points), self.bounds_)
-        self.modes_ = self._significant(points)
+        self.modes_ = self._significant(self._of_records(points))
         total = max(release.count, 1.0)
         self.densities_ = release.density(self.modes_) if len(self.modes_) else np.empty(0)
         sides = release.interval(self.modes_) if len(self.modes_) else (np.empty(0), np.empty(0))
         self.intervals_ = np.clip(np.column_stack(sides) / total, 0.0, 1.0)
+
+    def _of_records(self, points: np.ndarray) -> np.ndarray:
+        """The nearest points at which a record can be: between the levels of a category there is none."""
+        coded = self._coding()
+        return points if coded is None else np.unique(coded.read(coded.table(points))[0], axis=0)
+
+    @property
+    def records_(self) -> Any:
+        """The modes of a table with a schema as records of it: a pandas frame, the densest first."""
+        check_is_fitted(self)
+        coded = self._coding()
+        if coded is None:
+            raise ParameterError("This model has no schema. Hint: `modes_` are the points.")
+        return coded.table(self.modes_)
 
     def _sums(self, points: np.ndarray) -> np.ndarray:
         return self.release_.kernel_sum(points)

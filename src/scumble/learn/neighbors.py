@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.reading.likeness import alike
 from scumble.release import Release
+from scumble.schema import Schema
 from scumble.sketch import Sketch
 
 SHARPNESS = 4
@@ -93,6 +95,8 @@ class PrivateNeighbors(PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -107,6 +111,8 @@ class PrivateNeighbors(PrivateEstimator):
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -247,7 +253,7 @@ class PrivateNeighbors(PrivateEstimator):
         return found, distances
 
     def _distance_scale(self) -> np.ndarray:
-        kernel, d = self.release_.kernel, self.n_features_in_
+        kernel, d = self.release_.kernel, self._width
         return kernel._scales(self._names(), range(d)) if len(kernel.factors) == 1 else np.ones(d)
 
 

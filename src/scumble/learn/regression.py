@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from scumble.checks import sides
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
 from scumble.learn.base import PrivateEstimator, RegressorMixin, require_kernel
@@ -25,6 +25,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.release import Release
+from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
 from scumble.tabular.release import TableRelease
 
@@ -135,6 +136,8 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
+        schema: Schema | str | os.PathLike[str] | None = None,
+        categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,
         random_state: int | None = None,
@@ -149,6 +152,8 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
             rows=rows,
             buckets=buckets,
             bounds=bounds,
+            schema=schema,
+            categories=categories,
             public=public,
             records_per_person=records_per_person,
             random_state=random_state,
@@ -181,28 +186,28 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
             return self.method == "moments"
         if not (self.kernel is None and self.rows is None and self.buckets is None):
             return False
-        spec, q = self._spec(), self.n_features_in_ + 2
+        spec, q = self._spec(), self._width + 2
         made = self.price().calibrate(spec.rows, spec.shares, spec.reach)
         noise = np.sqrt(made.law.variance(made.row_scales[-1])) / spec.step
         # A vector of length 1 in L1 has a square of 1/q or more, on which the signs' errors are measured.
         return bool(noise * (q / 2.0 if spec.pure else 1.0) < self._error_of_signs(self._public_count(X)))
 
     def _spec(self) -> LinearMoments:
-        d = self.n_features_in_
+        d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 2))
         anchor = anchored(d, ANCHORS[pure])
         return LinearMoments(spans(self.bounds_), names(self), pure, anchor, self.target_bounds_)
 
     def _error_of_signs(self, records: int) -> float:
         """The standard error of a product of columns that the sketch of signs has among so many records."""
-        q, m = self.n_features_in_ + 4, FoldedKernel(projections=4).projections
+        q, m = self._width + 4, FoldedKernel(projections=4).projections
         rows, pairs = self._rows(), m * (m - 1) / 2
         noise = 2.0 ** (m - 1) * self.price().calibrate(rows).counter_variance
         size = q * kappa(q) ** 2  # 2/π, nearly
         return float(np.sqrt((noise + (records / 2.0) ** 2) / (2.0 * rows * pairs)) / size)
 
     def _rows(self) -> int:
-        many = GAUSSIAN_ROWS if self.n_features_in_ <= 40 else WIDE_ROWS
+        many = GAUSSIAN_ROWS if self._width <= 40 else WIDE_ROWS
         return self.rows or (LAPLACE_ROWS if self.price().pure else many)
 
     def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
@@ -215,7 +220,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
         rows = self._rows()
         sketch = Sketch(
             kernel,
-            self.n_features_in_ + 4,
+            self._width + 4,
             rows=rows,
             buckets=self.buckets or kernel.radix,
             seed=self._seed(),
@@ -247,7 +252,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
 
     def _anchor(self) -> float:
         """a, the length of the constant beside the columns: among many of them 1 would drown."""
-        return float(np.sqrt(max(ANCHOR[self.price().pure] * self.n_features_in_, 1.0)))
+        return float(np.sqrt(max(ANCHOR[self.price().pure] * self._width, 1.0)))
 
     def _learn(self) -> None:
         if isinstance(self.release_, MomentRelease):
@@ -255,7 +260,7 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
             self._in_units(theta)
             return
         moments, error = second_moments(self.release_)
-        q = self.n_features_in_
+        q = self._width
         self.penalty_ = CAUTION[self.price().pure] * error * np.sqrt(q)
         unit = np.append(np.ones(q), np.full(2, 1.0 / self._anchor()))
         moments = moments[: q + 2, : q + 2] * np.outer(unit, unit)
@@ -339,11 +344,10 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
         require_kernel(release.kernel, (FoldedKernel,), "Regression")
         if release.dimensions < 5:
             raise DataError("This release has too few columns for a regression: it needs four more than the table had.")
-        if self.bounds is None:
+        if self.bounds is None and self.schema is None:
             raise PrivacyError("Pass the `bounds` and `target_bounds` that the release was made with; it holds none.")
         self.release_of_target_ = None
-        self.n_features_in_ = release.dimensions - 4
-        self.bounds_ = sides(self.bounds, self.n_features_in_)
+        self._take_columns(release.dimensions - 4, None, self.bounds)
         self.target_bounds_ = public_target_bounds(self, None)
 
 

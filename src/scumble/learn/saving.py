@@ -13,9 +13,10 @@ from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 from scumble.moments.release import MomentRelease
 from scumble.release import Release
+from scumble.schema import Schema
 from scumble.tabular.release import TableRelease
 
-ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_")
+ALWAYS = ("bounds_", "n_features_in_", "feature_names_in_", "identity_", "schema_")
 """Fitted attributes that every model's file holds, beside the estimator's own."""
 
 
@@ -24,10 +25,14 @@ class Estimator(Protocol):
 
     _learnt: ClassVar[tuple[str, ...]]
     bounds_: Any
+    schema_: Any
     n_features_in_: int
 
     def _levels(self) -> Any:
         """How records are read, where the release is that of a table."""
+
+    def _coding(self) -> Any:
+        """How the records of a table become numbers, where there is a schema."""
 
     @property
     def privacy_(self) -> Any:
@@ -52,9 +57,12 @@ def contents(model: Estimator) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays: dict[str, np.ndarray] = {}
     held = ("release_", "releases_", *ALWAYS, *model._learnt)
     learnt = {name: vars(model)[name] for name in dict.fromkeys(held) if name in vars(model)}
+    parameters = model.get_params(deep=False)
+    if model.schema_ is not None:  # in its one form: never the path of a file
+        parameters |= {"schema": model.schema_, "categories": None, "bounds": None}
     metadata = {
         "estimator": type(model).__name__,
-        "parameters": encode(model.get_params(deep=False), arrays),
+        "parameters": encode(parameters, arrays),
         "learnt": encode(learnt, arrays),
     }
     return metadata, arrays
@@ -80,6 +88,8 @@ def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
         if all(isinstance(key, str) and not key.startswith("@") for key in value):
             return {key: encode(item, arrays) for key, item in value.items()}
         return {"@pairs": [[encode(key, arrays), encode(item, arrays)] for key, item in value.items()]}
+    if isinstance(value, Schema):
+        return {"@schema": value.to_dict()}
     if isinstance(value, Kernel):
         return {"@kernel": value.to_dict()}
     if isinstance(value, Release):

@@ -108,6 +108,22 @@ class Column(ABC):
     def _codes(self, column: cells.Column, label: str) -> np.ndarray:
         """The codes as int32, `UNREADABLE` for what is missing."""
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest of its numbers."""
+        return 0.0, float(max(self.line[1] - 1, 1))
+
+    def numbers(self, values: object, label: str = "The column") -> np.ndarray:
+        """Each cell as a number on the column's own line, float64; NaN where it has none, and beyond `limits` outside.
+
+        Like its level, it is a function of the cell and of the column alone.
+        """
+        return self._numbers(one_column(values, "values"), label)
+
+    def _numbers(self, column: cells.Column, label: str) -> np.ndarray:
+        codes = self._codes(column, label)
+        return np.where(codes < 0, np.nan, codes)
+
     def decode(self, codes: object, generator: np.random.Generator) -> pa.Array:
         """A value drawn for each level, of the type that the table has; null for missing cells."""
         codes = np.asarray(codes)
@@ -119,6 +135,11 @@ class Column(ABC):
     @abstractmethod
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         """The values of levels on the line."""
+
+    def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:
+        """The cells that such `numbers` stand for, the nearest there are; null where they are `gone`."""
+        codes = np.clip(np.rint(numbers), 0, self.line[1] - 1).astype(np.int64)
+        return self._draw(codes, gone, np.random.default_rng(0))  # a word is drawn from one
 
     def places(self, values: pa.ChunkedArray) -> np.ndarray:
         """Where the values that `decode` has drawn stand on the line; of missing ones, anywhere."""

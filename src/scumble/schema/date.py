@@ -185,8 +185,23 @@ class Date(Column):
         codes[ticks == clock.NO_TIME] = UNREADABLE
         return codes
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        first, end = self.cuts.line
+        return float(first), float(end - 1)
+
+    def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
+        """Ticks of the clock since 1970."""
+        ticks = clock.ticks_of(column, label, self.step)
+        return np.where(ticks == clock.NO_TIME, np.nan, ticks)
+
+    def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:
+        return self._held(np.clip(np.rint(numbers), *self.limits).astype(np.int64), gone)
+
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
-        ticks = self.cuts.at(codes, generator.random(len(codes)))
+        return self._held(self.cuts.at(codes, generator.random(len(codes))), gone)
+
+    def _held(self, ticks: np.ndarray, gone: np.ndarray) -> pa.Array:
         if self.resolution == "day":
             return pa.array(ticks.astype(np.int32), pa.int32(), mask=gone).cast(pa.date32())
         zone = "UTC" if any(bound.endswith("Z") for bound in self._bounds) else None

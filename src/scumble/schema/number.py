@@ -214,9 +214,44 @@ class Number(Column):
         codes[~np.isfinite(values)] = UNREADABLE
         return codes
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        if self.scale == "log":
+            return 0.0, float(self.cuts.size)
+        return float(self.low or 0), float(self.high or 0)
+
+    def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
+        """Themselves; on a logarithmic scale their place among the cells, straight within each."""
+        values = _values(column, label)
+        values = np.where(np.isfinite(values), values, np.nan)
+        if self.whole:
+            values = np.floor(values)
+        return self._places_among_cells(values) if self.scale == "log" else values
+
+    def _places_among_cells(self, values: np.ndarray) -> np.ndarray:
+        """No logarithm is taken of a record: those of two machines may differ in the last bit."""
+        assert self.low is not None and self.high is not None
+        edges = self.cuts.values(np.array(self.cuts.edges))
+        inside = np.clip(np.nan_to_num(values), self.low, self.high)
+        cell = self.spread.find(line.place(inside)).astype(np.int64)
+        width = np.diff(edges)[cell]
+        one_value = width < LEAST  # the cell of zero
+        found = cell + np.where(one_value, 0.0, (inside - edges[cell]) / np.where(one_value, 1.0, width))
+        found = np.where(values < self.low, -1.0, np.where(values > self.high, self.cuts.size + 1.0, found))
+        return np.where(np.isnan(values), np.nan, found)
+
+    def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:
+        if self.scale == "log":
+            edges = self.cuts.values(np.array(self.cuts.edges))
+            numbers = np.interp(numbers, np.arange(len(edges)), edges)
+        found = np.clip(numbers, self.low, self.high)
+        return self._held(np.rint(found).astype(np.int64) if self.whole else found, gone)
+
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
-        drawn = self.cuts.at(codes, generator.random(len(codes)))
-        return pa.array(drawn, pa.int64() if self.whole else pa.float64(), mask=gone)
+        return self._held(self.cuts.at(codes, generator.random(len(codes))), gone)
+
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        return pa.array(values, pa.int64() if self.whole else pa.float64(), mask=gone)
 
     def places(self, values: pa.ChunkedArray) -> np.ndarray:
         found = np.nan_to_num(values.to_numpy().astype(np.float64))

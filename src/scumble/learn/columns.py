@@ -1,0 +1,166 @@
+"""What an estimator knows of its columns: how many, their names, their public bounds or schema.
+
+All of it is public, and is settled before anything is released. Records come as numbers, within bounds, or as tables
+of any kind, within a schema (:mod:`scumble.learn.frames`); every estimator reads both through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from scumble import checks
+from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.learn.frames import Coding, coding, names_of, schema_of, short_schema
+from scumble.learn.reading import BadCells, records
+from scumble.schema import Schema
+from scumble.tables import Table
+
+FACTS = ("bounds", "classes", "count", "target_bounds")
+"""What `public` may declare: that these facts about the table are already public and may be read from it."""
+
+Bounds = tuple[np.ndarray, np.ndarray]
+
+
+class KnowsColumns:
+    """What a `PrivateEstimator` has to do with columns."""
+
+    _always_needs_bounds: ClassVar[bool] = False
+    """Whether a kernel of the caller's own is not enough."""
+
+    kernel: Any
+    bounds: Any
+    schema: Any
+    categories: Any
+    public: Sequence[str]
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    bounds_: Bounds | None
+    """Of the numbers that records become: with a schema, one pair for each of `Coding.names`."""
+    schema_: Schema | None = None
+    """What the columns of a table can hold; None where records are numbers."""
+
+    # ---- records ----
+
+    def _enter(self, X: object) -> tuple[np.ndarray, int]:
+        """The first records: they settle what the columns are. As numbers, and how many were outside the bounds."""
+        schema = self._public_schema(X)
+        vars(self).pop("schema_", None)
+        if schema is not None:
+            self._know(schema)
+            return self._coding().read(X)  # type: ignore[union-attr]
+        found = records(self, X, reset=True)
+        self.bounds_ = self._public_bounds(found)
+        if self.bounds_ is None:
+            return found, 0
+        inside = np.clip(found, *self.bounds_)
+        return inside, int(np.any(inside != found, axis=1).sum())
+
+    def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
+        """Other records, as numbers. `clip` moves them into the public bounds, where those of a schema are already."""
+        coded = self._coding()
+        if coded is not None:
+            return coded.read(X)[0]
+        found = records(self, X, reset=False)
+        return np.clip(found, *self.bounds_) if clip and self.bounds_ is not None else found
+
+    def _coding(self) -> Coding | None:
+        """How the records of a table become numbers."""
+        return None if self.schema_ is None else coding(self.schema_, self._indicators())
+
+    def _indicators(self) -> bool:
+        """Whether each level of a category is a column of its own."""
+        return True
+
+    @property
+    def _width(self) -> int:
+        """How many numbers a record has."""
+        coded = self._coding()
+        return self.n_features_in_ if coded is None else coded.width
+
+    def _names(self) -> list[str] | None:
+        """What these are called."""
+        coded = self._coding()
+        if coded is not None:
+            return list(coded.names)
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    # ---- public facts ----
+
+    def _know(self, schema: Schema) -> None:
+        self.schema_ = schema
+        self.n_features_in_ = len(schema)
+        self.feature_names_in_ = np.array(schema.names, dtype=object)
+        self.bounds_ = coding(schema, self._indicators()).bounds
+
+    def _take_columns(self, width: int, columns: Any, bounds: Any) -> None:
+        """What the columns are, from a release: so many numbers, of these names and bounds, if it has any."""
+        schema = self._public_schema(None)
+        vars(self).pop("schema_", None)
+        if schema is not None:
+            self._know(schema)
+            self._coding().require(width, columns)  # type: ignore[union-attr]
+            return
+        self.n_features_in_ = width
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        self.bounds_ = None if bounds is None else checks.sides(bounds, width)
+
+    def _public_schema(self, X: object) -> Schema | None:
+        """The schema that was given, whole or in short; `X` is the table, None if there is only a release."""
+        if self.schema is not None:
+            if self.bounds is not None or self.categories is not None:
+                raise ParameterError(
+                    "`schema` says what every column can hold. Hint: leave out `bounds` and `categories`."
+                )
+            return schema_of(self.schema)
+        if isinstance(self.bounds, Mapping):
+            return short_schema(self.categories, self.bounds, None)
+        if self.categories is None:
+            return None
+        if X is None:
+            raise ParameterError(
+                "A release does not tell which columns `categories` stand among. "
+                "Hint: pass schema=, or bounds={name: (low, high), ...} beside them."
+            )
+        names = names_of(X)
+        if names is None or not isinstance(self.categories, Mapping):
+            return short_schema(self.categories, self.bounds, names)  # which says what is wrong
+        plain = [name for name in names if name not in self.categories]
+        bounds = self._bounds_of(X, plain) if plain else None
+        return short_schema(self.categories, bounds, names)
+
+    def _bounds_of(self, X: object, plain: list[str]) -> Bounds:
+        """The bounds of those columns of a table that are numbers."""
+        values = Table.of(X, columns=plain).numeric(range(len(plain)))
+        if not np.isfinite(values).all():
+            raise BadCells(~np.isfinite(values), plain)
+        return self._public_bounds(values) or self._refuse_bounds()
+
+    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
+        """The bounds that were given, or those of the data if the caller declared them public."""
+        public = self._public()
+        if self.bounds is not None:
+            return checks.sides(self.bounds, X.shape[1])
+        if "bounds" in public:
+            low, high = X.min(axis=0), X.max(axis=0)
+            # A constant column needs some width; it tells the kernel nothing either way.
+            return low, np.where(high > low, high, low + np.maximum(np.abs(low), 1.0))
+        return self._refuse_bounds() if self.kernel is None or self._always_needs_bounds else None
+
+    def _refuse_bounds(self) -> Bounds:
+        raise PrivacyError(
+            f"{type(self).__name__} needs the columns' public bounds, and reading them off the data would leak. "
+            "Hint: pass bounds=(low, high), each a number or one per column, from what is known without the data, or "
+            "schema=; if the data's own bounds are public already, say public=('bounds',)."
+        )
+
+    def _public(self) -> tuple[str, ...]:
+        words = (self.public,) if isinstance(self.public, str) else tuple(self.public)
+        if not all(word in FACTS for word in words):
+            raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
+        return words

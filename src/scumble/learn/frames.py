@@ -1,0 +1,250 @@
+"""Tables as people keep them, as rows of numbers within public bounds: what every estimator can learn from.
+
+A public schema says what each column can hold (:mod:`scumble.schema`). A record's numbers are a function of its own
+cells and of the schema:
+
+*Numbers, dates and booleans* are places on their own line: the number itself, ticks of a clock, 0 or 1; of a number on
+a logarithmic scale, its place among cells of equal ratio. What is outside the bounds is moved to them.
+
+*Categories* have levels: the words of the vocabulary, one for all others, one for missing cells. There are two forms.
+As *indicators*, for planes and distances, each level is a column of its own, 1 for the records that have it and 0 for
+the rest. Its bounds are −1 and 1, so 0 is their middle: to a vector of moments, in units of the bounds, a category adds
+a single 1 however many levels it has, and any two levels are equally far apart, 1/√2 of a number's width. As *codes*,
+for what cuts columns into steps or draws a curve along them, the levels of a column are the numbers 0, 1, 2, … in
+their public order. (Ferns on Adult at ε = 1 had an AUC of 0.887 with codes and of 0.810 with indicators, of which
+there are 125: hardly any four of them, drawn at random, say much.)
+
+*Missing* cells of a column with ``missing=True`` are told apart: with indicators the number is the middle of its bounds
+and a column of its own says that it is missing, with codes it stands a quarter of the width below the lowest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.checks import sides
+from scumble.errors import DataError, ParameterError, parameter
+from scumble.schema import Category, Number, Schema
+from scumble.schema.column import MISSING, Column
+from scumble.tables import Table, invalid_message
+from scumble.tables.containers import take_apart
+from scumble.tabular import rows
+
+Floats = npt.NDArray[np.float64]
+
+BELOW = 0.25
+"""How far below its bounds a missing number stands among codes, in their widths."""
+_HINT = "Hint: correct them, or declare the column with missing=True (a category also with other=True)."
+
+
+class Coding:
+    """The numbers of a table's records.
+
+    Parameters
+    ----------
+    schema : Schema
+        What the columns can hold.
+    indicators : bool
+        Whether each level of a category is a column of its own.
+    """
+
+    def __init__(self, schema: Schema, *, indicators: bool) -> None:
+        for name, column in schema.items():
+            if getattr(column, "outside", "clip") == "drop":
+                raise ParameterError(
+                    f"Column {name!r} has outside='drop', and an estimator leaves no record out. "
+                    "Hint: declare it with outside='clip', or leave such records out beforehand."
+                )
+        self.schema = schema
+        self.parts = [_part(name, column, indicators) for name, column in schema.items()]
+        self.names = tuple(name for part in self.parts for name in part.names)
+        self.width = len(self.names)
+        if len({*self.names}) < self.width:
+            raise ParameterError("Two levels of the schema have the same name. Hint: rename a column with '=' in it.")
+        low, high = zip(*(bounds for part in self.parts for bounds in part.bounds), strict=True)
+        self.bounds = np.array(low), np.array(high)
+
+    def read(self, X: object) -> tuple[Floats, int]:
+        """The records' numbers, (n, width), and how many records had values outside the bounds.
+
+        Columns are found by name, in any order; a table without names must have exactly these.
+        """
+        table = Table.of(X, columns=list(self.schema), dimensions=len(self.schema))
+        if not table.rows:
+            raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")
+        bad = np.zeros((table.rows, len(self.parts)), bool)
+        outside = np.zeros(table.rows, bool)
+        found = np.empty((table.rows, self.width))
+        first = 0
+        for j, part in enumerate(self.parts):
+            block = found[:, first : first + len(part.names)]
+            block[:], bad[:, j], beyond = part.read(table.column(j), table.label(j))
+            outside |= beyond
+            first += len(part.names)
+        if bad.any():
+            raise DataError(invalid_message(bad, self.schema.names, hint=_HINT))
+        return found, int(outside.sum())
+
+    def table(self, numbers: Floats) -> Any:
+        """The records that such numbers stand for, each column's nearest cell: a pandas frame."""
+        import pyarrow as pa
+
+        cells, first = [], 0
+        for part in self.parts:
+            cells.append(part.cells(numbers[:, first : first + len(part.names)]))
+            first += len(part.names)
+        return rows.held(pa.table(cells, names=list(self.schema)), self.schema, "pandas")
+
+    def example(self, records: int) -> Any:
+        """Some records that can be read."""
+        return self.schema.decode(np.zeros((records, len(self.schema)), np.int64), np.random.default_rng(0))
+
+    def require(self, width: int, names: tuple[str, ...] | None) -> None:
+        """Refuse a release of other columns."""
+        if width != self.width or (names is not None and tuple(names) != self.names):
+            raise DataError(
+                f"This release has {width} columns of numbers that the schema does not make: it makes {self.width}. "
+                "Hint: pass the schema that the release was made with."
+            )
+
+
+@lru_cache(maxsize=16)
+def coding(schema: Schema, indicators: bool) -> Coding:
+    """The numbers of a table's records, made once."""
+    return Coding(schema, indicators=indicators)
+
+
+# ---- one column ----
+
+
+def _part(name: str, column: Column, indicators: bool) -> _Line | _Levels:
+    if isinstance(column, Category) or (column.kind == "boolean" and not indicators):
+        return _Levels(name, column, indicators)
+    return _Line(name, column, indicators)
+
+
+class _Line:
+    """A number, a date, or a boolean among indicators: a place between two bounds."""
+
+    def __init__(self, name: str, column: Column, indicators: bool) -> None:
+        self.column, self.beside = column, column.missing and indicators
+        low, high = column.limits
+        self.gone = low + (high - low) / 2.0 if indicators else low - BELOW * (high - low)
+        self.names = (name, f"{name}={MISSING}") if self.beside else (name,)
+        self.bounds = [(self.gone if column.missing and not indicators else low, high)]
+        if self.beside:
+            self.bounds.append((-1.0, 1.0))
+
+    def read(self, cells: Any, label: str) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The numbers, which cells have none, and which were outside."""
+        values = self.column.numbers(cells, label)
+        gone = np.isnan(values)
+        inside = np.clip(values, *self.column.limits)
+        beyond = (inside != values) & ~gone
+        inside = np.where(gone, self.gone, inside)
+        found = np.column_stack([inside, gone]) if self.beside else inside[:, None]
+        return found, gone & (not self.column.missing), beyond
+
+    def cells(self, numbers: Floats) -> Any:
+        """The nearest cells."""
+        values = numbers[:, 0]
+        gone = numbers[:, 1] > 0.5 if self.beside else values < self.column.limits[0] - (BELOW / 2.0) * self._wide
+        return self.column.cells_at(values, gone & self.column.missing)
+
+    @property
+    def _wide(self) -> float:
+        low, high = self.column.limits
+        return high - low
+
+
+class _Levels:
+    """A category, or a boolean among codes: one of several levels."""
+
+    def __init__(self, name: str, column: Column, indicators: bool) -> None:
+        self.column, self.indicators = column, indicators
+        if indicators:
+            self.names = tuple(f"{name}={level}" for level in column.levels)
+            self.bounds = [(-1.0, 1.0)] * column.size
+        else:
+            self.names = (name,)
+            self.bounds = [(0.0, float(max(column.size - 1, 1)))]
+
+    def read(self, cells: Any, label: str) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The numbers, which cells have none, and which were outside: no word is."""
+        codes, valid = self.column.encode(cells, label)
+        if self.indicators:
+            found = (codes[:, None] == np.arange(self.column.size)).astype(np.float64)
+        else:
+            found = codes[:, None].astype(np.float64)
+        return found, ~valid, np.zeros(len(codes), bool)
+
+    def cells(self, numbers: Floats) -> Any:
+        """The nearest cells."""
+        codes = numbers.argmax(axis=1) if self.indicators else np.clip(np.rint(numbers[:, 0]), 0, self.column.size - 1)
+        gone = (codes == self.column.size - 1) & self.column.missing
+        return self.column.cells_at(codes.astype(np.float64), gone)
+
+
+# ---- the schema of an estimator ----
+
+
+def schema_of(given: object) -> Schema:
+    """A schema, or the one in a file."""
+    if isinstance(given, str | os.PathLike):
+        return Schema.load(given)
+    if not isinstance(given, Schema):
+        raise parameter("schema", "a scumble.Schema or the path of its file", type(given).__name__)
+    return given
+
+
+def short_schema(categories: Any, bounds: Any, names: tuple[str, ...] | None) -> Schema:
+    """A schema in short: the words of some columns, and the bounds of the others.
+
+    Parameters
+    ----------
+    categories : mapping or None
+        Lists of words by the names of their columns.
+    bounds : mapping or pair
+        Pairs (low, high) by the names of columns; or one pair, each side a number or one for each column of the table
+        that is no category.
+    names : tuple of str or None
+        The table's columns, if bounds are a pair.
+
+    >>> short_schema({"town": ["Ulm", "Bonn"]}, (0, 99), ("age", "town"))
+    Schema(age=Number(0.0, 99.0), town=Category(['Ulm', 'Bonn']))
+    """
+    if categories is not None and not isinstance(categories, Mapping):
+        raise parameter("categories", "a mapping from names to lists of words", type(categories).__name__)
+    words = {name: Category(values) for name, values in (categories or {}).items()}
+    if isinstance(bounds, Mapping):
+        both = next((name for name in words if name in bounds), None)
+        if both is not None:
+            raise ParameterError(f"The column {both!r} is in `categories` and in `bounds`. Hint: a category has none.")
+        return Schema({**{name: _number(*sides(pair, 1)) for name, pair in bounds.items()}, **words})
+    if names is None:
+        raise ParameterError(
+            "`categories` are known by their names, and this table has none. "
+            "Hint: pass a frame, or schema= with the columns in the table's order."
+        )
+    for name in words:
+        if name not in names:
+            raise DataError(f"There is no column {name!r}, which `categories` has. The table has {', '.join(names)}.")
+    plain = [name for name in names if name not in words]
+    low, high = sides(bounds, len(plain)) if plain else (np.empty(0), np.empty(0))
+    numbers = {name: _number(low[j : j + 1], high[j : j + 1]) for j, name in enumerate(plain)}
+    return Schema({name: words[name] if name in words else numbers[name] for name in names})
+
+
+def _number(low: Floats, high: Floats) -> Number:
+    return Number(float(low[0]), float(high[0]))
+
+
+def names_of(X: object) -> tuple[str, ...] | None:
+    """The names of a table's columns, if it has any."""
+    return take_apart(X).names
