@@ -259,7 +259,7 @@ class PrivateEstimator(BaseEstimator):
         """The bounds that were given, or those of the data if the caller declared them public."""
         public = self._public()
         if self.bounds is not None:
-            return checks.sides(self.bounds, X.shape[1])
+            return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
         if "bounds" in public:
             low, high = X.min(axis=0), X.max(axis=0)
             # A constant column needs some width; it tells the kernel nothing either way.
@@ -384,7 +384,7 @@ class PrivateEstimator(BaseEstimator):
         if release.columns is not None:
             self.feature_names_in_ = np.array(release.columns, dtype=object)
         if self.bounds is not None:
-            self.bounds_ = checks.sides(self.bounds, release.dimensions)
+            self.bounds_ = checks.sides(checks.by_column(self.bounds, self._names()), release.dimensions)
         elif release.bounds is not None:
             self.bounds_ = checks.sides(release.bounds, release.dimensions)
         elif self._always_needs_bounds:
