@@ -156,7 +156,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: invalid float value"),
     "unknown verb": (["bild"], 2, r"no verb 'bild'. Did you mean 'build'\?"),
     "unknown kernel": (build("good.csv", "--kernel", "gauss"), 2, r"no kernel 'gauss'"),
-    "bounds without a column": (build("good.csv", "--bounds", "age=0:9"), 2, r"--bounds lacks 'income'"),
+    "bounds without a column": (build("good.csv", "--bounds", "age=0:9"), 2, r"`bounds` lacks 'income'"),
     "no folder to write to": (build("good.csv", "--out", "nix/o.scumble"), 4, r"no folder 'nix'"),
     "classes not public": (build("good.csv", "--columns", "age", "--label", "income"), 3, r"`classes` must list all"),
     "secret on a pipe": (["sketch", "good.csv", "--bandwidth", "1", "--out", "-"], 3, r"mode 0600 only"),

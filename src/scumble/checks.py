@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from scumble.errors import parameter
+from scumble.errors import ParameterError, parameter
 
 Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
+Ranges = Mapping[str, tuple[float, float]]
+"""Bounds by the names of their columns: {"age": (0, 100)}."""
 
 
 def whole(
@@ -43,9 +46,41 @@ def sides(bounds: Any, dimensions: int) -> Sides:
         low, high = bounds
         both = [np.array(np.broadcast_to(np.asarray(side, float), (dimensions,))) for side in (low, high)]
     except (TypeError, ValueError):
-        raise parameter("bounds", f"a pair (low, high), each a number or {dimensions} numbers", bounds) from None
+        must = f"a pair (low, high), each a number or {dimensions} numbers, or a pair by column, {{'age': (0, 100)}}"
+        raise parameter("bounds", must, bounds) from None
     with np.errstate(over="ignore", invalid="ignore"):
         good = np.isfinite(both[1] - both[0]) & (both[0] < both[1])
     if not good.all():
         raise parameter("bounds", "finite, with low below high in every column", bounds)
     return both[0], both[1]
+
+
+def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str] | None = None) -> Any:
+    """Bounds as a pair (low, high), if they are given by the names of columns; others as they are.
+
+    Every column of `numbers` (None: every column) must have them. What is no number needs none, and gets 0 to 1.
+
+    >>> by_column({"income": (0, 200_000), "age": (0, 100)}, ["age", "income"])
+    ([0.0, 0.0], [100.0, 200000.0])
+    """
+    if not isinstance(bounds, Mapping):
+        return bounds
+    if columns is None:
+        raise parameter("bounds", "a pair (low, high) where columns have no names", sorted(map(str, bounds)))
+    for name in bounds:
+        if name not in columns:
+            raise ParameterError(f"`bounds` names {name!r}, which is none of the columns {', '.join(columns)}.")
+    for name in columns if numbers is None else numbers:
+        if name not in bounds:
+            raise ParameterError(
+                f"`bounds` lacks {name!r}. Hint: bound every column of numbers, {name}=LOW:HIGH "
+                f"({{{name!r}: (low, high)}}); name columns of text in --categories, or give them a Hamming kernel."
+            )
+    try:
+        pairs = [tuple(map(float, bounds.get(name, (0.0, 1.0)))) for name in columns]
+        low, high = ([pair[side] for pair in pairs if len(pair) == 2] for side in (0, 1))
+    except (TypeError, ValueError):
+        low = high = []
+    if len(low) < len(columns):
+        raise parameter("bounds", "a pair (low, high) for each column, such as {'age': (0, 100)}", dict(bounds))
+    return low, high

@@ -29,6 +29,7 @@ from scumble.releasing.secret import Secret, require_unreleased
 from scumble.releasing.share import Share
 from scumble.releasing.spending import Prepaid
 from scumble.spec import Spec
+from scumble.tables.roles import in_order
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -56,8 +57,9 @@ class Sketch(Holder, Answers):
         The public seed of the hash functions; sketches merge only if their seeds are equal.
     design : {"auto", "iid", "sobol", "orthogonal", "grid"}
         "iid", "sobol", "orthogonal" rows, or "grid" (needs `bounds`); "auto" lets the plan choose.
-    bounds : pair of float, pair of array-like or None
-        (low, high), public, each a number or one per column. Only the grid needs them.
+    bounds : pair of float, pair of array-like, mapping or None
+        (low, high), public, each a number or one per column; or a pair by column, ``{"age": (0, 100)}``. Only the grid
+        needs them.
     invalid : {"error", "drop"}
         What to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
     engine : {"auto", "cpu", "gpu", "reference"}
@@ -85,7 +87,7 @@ class Sketch(Holder, Answers):
         buckets: int | Sequence[int] | None = None,
         seed: int = 0,
         design: str = "auto",
-        bounds: Bounds = None,
+        bounds: Bounds | checks.Ranges = None,
         invalid: str = "error",
         engine: str = "auto",
         threads: int | None = None,
@@ -114,7 +116,7 @@ class Sketch(Holder, Answers):
             rows=None if rows is None else checks.whole("rows", rows),
             buckets=_buckets(buckets),
             design=design,
-            bounds=bounds,
+            bounds=in_order(bounds, kernel, names),
         )
         self._start(Spec(kernel, int(dimensions), names, seed=int(seed), **chosen), invalid, engine, threads, planned)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -105,6 +104,13 @@ def scale(text: str) -> float | dict[str, float]:
         raise argparse.ArgumentTypeError("must be a number, or look like age=10,income=20000") from None
 
 
+def bounds(text: str) -> dict[str, tuple[float, float]] | tuple[float, float]:
+    """0:100 for all columns, or age=0:100,income=0:200000"""
+    if "=" in text or ":" not in text:
+        return ranges(text)
+    return ranges(f"all={text}")["all"]
+
+
 def ranges(text: str) -> dict[str, tuple[float, float]]:
     """age=0:100,income=0:200000"""
     found = {}
@@ -192,7 +198,9 @@ def size(parser: Parser) -> None:
         default="auto",
         help="who chooses the rows: the plan (auto), or you; grid needs --bounds",
     )
-    group.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds, for the grid")
+    group.add_argument(
+        "--bounds", type=bounds, metavar="A=0:100", help="public bounds, for the grid; 0:100 for all columns"
+    )
     group.add_argument("--n", type=Whole(1, 10**15), help="roughly how many records, if that is public: for the plan")
     group.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
 
@@ -285,20 +293,3 @@ def promised(args: argparse.Namespace, why: str) -> dict[str, Any]:
         raise ParameterError(f"Give the budget in one currency, not in --{' and --'.join(given)}.")
     money = {given[0]: currencies[given[0]], "delta": args.delta}
     return {**money, "neighbors": args.neighbors, "records_per_person": args.records_per_person}
-
-
-def bounds_for(given: dict[str, tuple[float, float]] | None, columns: list[str], numeric: Callable[[str], bool]) -> Any:
-    """(low, high) with a number for each column."""
-    if not given:
-        return None
-    unknown = [name for name in given if name not in columns]
-    if unknown:
-        raise ParameterError(f"--bounds names {unknown[0]!r}, which is none of the columns {', '.join(columns)}.")
-    missing = [name for name in columns if name not in given and numeric(name)]
-    if missing:
-        raise ParameterError(
-            f"--bounds lacks {missing[0]!r}. Hint: bound every column of numbers, such as {missing[0]}=LOW:HIGH; name "
-            "columns of text in --categories."
-        )
-    sides = [given.get(name, (0.0, 1.0)) for name in columns]
-    return [low for low, _ in sides], [high for _, high in sides]

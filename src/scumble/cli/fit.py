@@ -15,7 +15,7 @@ scumble fit people.csv --task classify --columns age --target mode --classes bik
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import SEED, Whole, budget, ledger, name, names, ranges, reading
+    from scumble.cli.arguments import SEED, Whole, bounds, budget, ledger, name, names, reading
     from scumble.learn.estimators import TASKS
 
     parser.add_argument("table", help="the private table; '-' for standard input")
@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
     parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
-    parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="public bounds of every column")
+    parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="public bounds of every column")
     parser.add_argument("--classes", type=names, metavar="X,Y", help="all classes, public")
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
     parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
@@ -47,7 +47,8 @@ def span(text: str) -> tuple[float, float]:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble import learn
-    from scumble.cli.arguments import bounds_for, require
+    from scumble.checks import by_column
+    from scumble.cli.arguments import require
     from scumble.cli.output import check_out, say
     from scumble.learn import saving
     from scumble.learn.estimators import TASKS
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
         "records_per_person": args.records_per_person,
         "rows": args.rows,
         "random_state": args.seed,
-        "bounds": bounds_for(args.bounds, columns, lambda _: True),
+        "bounds": by_column(args.bounds, columns),
     }
     if regresses:
         options["target_bounds"] = args.target_bounds

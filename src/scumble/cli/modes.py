@@ -13,10 +13,10 @@ NOTHING_PRIVATE = "reads a released file"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import Whole, json_flag, ranges
+    from scumble.cli.arguments import Whole, bounds, json_flag
 
     parser.add_argument("release", help="a released file; '-' for standard input")
-    parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="where to look; a grid knows its own")
+    parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="where to look; a grid knows its own")
     parser.add_argument("--class", dest="label", metavar="NAME", help="of a bundle: the class to look at")
     parser.add_argument("--method", default="climb", help="climb (default), or lp: linear programs over the hash cells")
     parser.add_argument("--starts", type=Whole(1, 10**6), default=100, help="where to start from (default: 100 places)")
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     import pyarrow as pa
 
-    from scumble.cli.arguments import bounds_for
+    from scumble.checks import by_column
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, say
     from scumble.learn import PrivateModes
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     names = column_names(release)
     model = PrivateModes.from_release(
         release,
-        bounds=bounds_for(args.bounds, names, lambda _: True),
+        bounds=by_column(args.bounds, names),
         method=args.method,
         starts=args.starts,
         significance=args.significance,

@@ -37,13 +37,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.arguments import bounds_for, promised, require
+    from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import check_out, human_bytes, print_json, say
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
     from scumble.planning.wanted import by_epsilon
-    from scumble.tables.roles import roles_of
 
     require(args, n="roughly how many records there are (a public guess)")
     if args.error is None:
@@ -56,14 +55,13 @@ def run(args: argparse.Namespace) -> None:
     require_dimensions(len(args.columns) if args.columns else args.dimensions)
     columns = args.columns or [f"column{j}" for j in range(args.dimensions)]
     kernel = kernel_from(args, columns)
-    roles = roles_of(kernel, columns) if args.columns or args.bounds else {}
     settings: dict[str, Any] = {
         "n": args.n,
         "dimensions": len(columns),
         **budget,
         "kernel": kernel,
         "density": args.density,
-        "bounds": bounds_for(args.bounds, columns, lambda name: roles[name] == "number"),
+        "bounds": args.bounds,
         "columns": columns,
         "design": args.design,
         "rows": args.rows,

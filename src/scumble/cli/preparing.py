@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from scumble.cli.arguments import bounds_for, promised
+from scumble.cli.arguments import promised
 from scumble.cli.kernels import kernel_from
 from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
@@ -37,14 +37,13 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         columns = source.columns(args.columns or None, besides=(label, args.person_column))
         source.require(columns)
         kernel = kernel_from(args, columns)
-        roles = roles_of(kernel, columns)
         return make(
             kernel,
             columns,
             rows=args.rows,
             buckets=args.buckets,
             design=args.design,
-            bounds=bounds_for(args.bounds, columns, lambda name: roles[name] == "number"),
+            bounds=args.bounds,
             target=args.target,
             levels=args.levels,
             **_running(args),

@@ -15,11 +15,11 @@ NOTHING_PRIVATE = "reads a released file"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import SEED, Whole, json_flag, ranges
+    from scumble.cli.arguments import SEED, Whole, bounds, json_flag
 
     parser.add_argument("release", help="a released file, or one with a release per class; '-' for standard input")
     parser.add_argument("--n", type=Whole(1, 10**9), default=1000, help="how many records (default: 1000)")
-    parser.add_argument("--bounds", type=ranges, metavar="A=0:100", help="draw within these; a grid knows its own")
+    parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="draw within these; a grid knows its own")
     parser.add_argument("--seed", type=SEED, help="of the draw (default: a fresh one)")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
     parser.add_argument("--where", metavar="CONDITION", help="of a table: records that meet this condition")
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow as pa
 
     from scumble.bundle import Bundle
-    from scumble.cli.arguments import bounds_for
+    from scumble.checks import by_column
     from scumble.cli.modes import column_names, free
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import ParameterError
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
         which = "--where" if args.where is not None else "--report"
         raise ParameterError(f"{which} goes with the release of a table. Hint: scumble build --schema makes one.")
     names = column_names(found.spec)
-    drawn = sample(found, args.n, args.seed, bounds=bounds_for(args.bounds, names, lambda _: True))
+    drawn = sample(found, args.n, args.seed, bounds=by_column(args.bounds, names))
     X = drawn[0] if isinstance(found, Bundle) else drawn
     columns = [pa.array(column) for column in X.T]
     if isinstance(found, Bundle):

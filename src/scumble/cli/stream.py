@@ -89,12 +89,11 @@ def _plan(args: argparse.Namespace) -> None:
 
 
 def _start(args: argparse.Namespace) -> None:
-    from scumble.cli.arguments import bounds_for, promised, require
+    from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import print_json, say, secret_out
     from scumble.streams.state import State
     from scumble.streams.stream import Stream
-    from scumble.tables.roles import roles_of
 
     asked = promised(args, "the budget of all releases together; 1 is a good start")
     require(
@@ -106,7 +105,6 @@ def _start(args: argparse.Namespace) -> None:
     secret_out(args.stream)
     State(args.stream).begin()
     kernel = kernel_from(args, args.columns)
-    roles = roles_of(kernel, args.columns)
     stream = Stream(
         kernel,
         columns=args.columns,
@@ -116,7 +114,7 @@ def _start(args: argparse.Namespace) -> None:
         buckets=args.buckets,
         seed=args.seed,
         design=args.design,
-        bounds=bounds_for(args.bounds, args.columns, lambda name: roles[name] == "number"),
+        bounds=args.bounds,
         invalid=args.invalid,
         person_column=args.person_column,
         folder=args.folder,

@@ -108,7 +108,7 @@ class KnowsColumns:
         self.n_features_in_ = width
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
-        self.bounds_ = None if bounds is None else checks.sides(bounds, width)
+        self.bounds_ = None if bounds is None else checks.sides(checks.by_column(bounds, self._names()), width)
 
     def _public_schema(self, X: object) -> Schema | None:
         """The schema that was given, whole or in short; `X` is the table, None if there is only a release."""
@@ -118,10 +118,10 @@ class KnowsColumns:
                     "`schema` says what every column can hold. Hint: leave out `bounds` and `categories`."
                 )
             return schema_of(self.schema)
-        if isinstance(self.bounds, Mapping):
-            return short_schema(self.categories, self.bounds, None)
         if self.categories is None:
             return None
+        if isinstance(self.bounds, Mapping):
+            return short_schema(self.categories, self.bounds, None)
         if X is None:
             raise ParameterError(
                 "A release does not tell which columns `categories` stand among. "
@@ -145,7 +145,7 @@ class KnowsColumns:
         """The bounds that were given, or those of the data if the caller declared them public."""
         public = self._public()
         if self.bounds is not None:
-            return checks.sides(self.bounds, X.shape[1])
+            return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
         if "bounds" in public:
             low, high = X.min(axis=0), X.max(axis=0)
             # A constant column needs some width; it tells the kernel nothing either way.

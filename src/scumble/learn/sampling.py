@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scumble.bundle import Bundle
-from scumble.checks import Sides, sides, whole
+from scumble.checks import Sides, by_column, sides, whole
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.release import Release
 
@@ -101,4 +101,4 @@ def bounds_of(release: Release, bounds: Any) -> Sides:
             "A release of hashed rows has no bounds to draw within. Hint: pass bounds=(low, high), each a number or "
             "one per column, from what is known without the data."
         )
-    return sides(bounds, release.dimensions)
+    return sides(by_column(bounds, release.columns), release.dimensions)

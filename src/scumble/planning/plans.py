@@ -27,6 +27,7 @@ from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
 from scumble.privacy.odds import in_words
 from scumble.reading.spread import hashes, noise_error, row_error, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
+from scumble.tables.roles import in_order
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
@@ -100,7 +101,7 @@ def plan(
     neighbors: str = "add-remove",
     records_per_person: int = 1,
     density: float | None = None,
-    bounds: Bounds = None,
+    bounds: Bounds | checks.Ranges = None,
     columns: Sequence[str] | None = None,
     design: str = "auto",
     rows: int | None = None,
@@ -125,7 +126,7 @@ def plan(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
     options: dict[str, Any] = {"columns": columns, "design": design, "rows": rows, "buckets": buckets}
-    options |= {"density": density, "bounds": bounds, "refined": refined}
+    options |= {"density": density, "bounds": in_order(bounds, kernel, columns), "refined": refined}
 
     def make(wanted: float | None) -> Plan:
         budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)

@@ -218,8 +218,8 @@ def build(
         planned beforehand, for `n` and the budget.
     n : int or None
         Roughly how many records there are, if that is public: it improves the plan.
-    bounds : pair of float, pair of array-like or None
-        (low, high), public, for `design="grid"`.
+    bounds : pair of float, pair of array-like, mapping or None
+        (low, high), public, or a pair by column, ``{"age": (0, 100)}``: for the grid.
     seed : int
         The public seed of the hash functions.
     invalid : {"error", "drop"}

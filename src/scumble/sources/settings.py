@@ -22,6 +22,7 @@ from scumble.sources.checkpoint import EVERY
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.sources.tally import class_numbers
 from scumble.spec import Spec
+from scumble.tables.roles import in_order
 from scumble.tabular.spec import TableSpec
 
 Setting = TypeVar("Setting")
@@ -41,7 +42,7 @@ class Size:
     buckets: int | None = None
     seed: int = 0
     design: str = "auto"
-    bounds: Bounds = None
+    bounds: Bounds | checks.Ranges = None
     n: int | None = None
 
     def __post_init__(self) -> None:
@@ -58,7 +59,7 @@ class Size:
             "rows": self.rows,
             "buckets": self.buckets,
             "design": self.design,
-            "bounds": self.bounds,
+            "bounds": in_order(self.bounds, kernel, columns),
         }
         fields, planned = choose(kernel, **about, **size, budget=budget, n=self.n, later=later)
         return Spec(kernel=kernel, **about, seed=self.seed, **fields), planned

@@ -7,12 +7,13 @@ is "tokens". A column that is merely passed on is "any".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from scumble.checks import by_column
 from scumble.errors import ParameterError
 from scumble.tables.cells import DRESS, DRESSED_NUMBER
 
@@ -43,6 +44,13 @@ def roles_of(kernel: Kernel, columns: Sequence[str]) -> dict[str, str]:
                     "Hint: give each factor its own columns."
                 )
     return {name: roles.get(name, "any") for name in columns}
+
+
+def in_order(bounds: Any, kernel: Kernel, columns: Sequence[str] | None) -> Any:
+    """Bounds as a pair (low, high), if they are given by name: a kernel's numbers must have some."""
+    if columns is None or not isinstance(bounds, Mapping):
+        return by_column(bounds, columns)
+    return by_column(bounds, columns, [name for name, role in roles_of(kernel, columns).items() if role == "number"])
 
 
 def numbers_from_text(column: pa.Array) -> pa.Array:
