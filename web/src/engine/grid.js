@@ -1,33 +1,11 @@
-// Estimates from a grid of counters: the twin of `scumble.grid.Field`. Its tables were made by Python; here they are
-// interpolated, and the cells around a query, where the kernel has its cusp, are read exactly.
+// Estimates from a grid of counters: the twin of `scumble.grid.Field`. Its tables (tables.js) are interpolated, and the
+// cells around a query, where the kernel has its cusp, are read exactly.
 
-import { erf } from "./special.js";
+import { PROFILES, raised, shareOf, valueOf } from "./profile.js";
+import { REACH } from "./tables.js";
 
-const REACH = 2;
 const NEAR = 2 * REACH + 2; // cells an axis whose kernel value is exact
 const INNER = NEAR - 2; // those that also have both neighbours
-
-const PROFILES = {
-  euclidean(square, bandwidth) {
-    const t = bandwidth / Math.sqrt(square);
-    if (t > 9) return 1 - Math.sqrt(2 / Math.PI) / t; // the rest is below the last digit
-    if (t === 0) return 0;
-    const power = -0.5 * t * t;
-    return erf(t / Math.SQRT2) + (Math.sqrt(2 / Math.PI) * (t > 1 ? Math.exp(power) - 1 : Math.expm1(power))) / t;
-  },
-  manhattan(distance, bandwidth) {
-    const t = bandwidth / distance;
-    if (t === 0) return 0;
-    const log = t < 1 ? Math.log1p(t * t) : 2 * Math.log(Math.hypot(1, t));
-    return (2 / Math.PI) * Math.atan(t) - log / (Math.PI * t);
-  },
-};
-
-// One factor's kernel value, from its columns' shares of the distance (squares for the Euclidean kernel).
-const shareOf = (kernel, gap) => (kernel === "euclidean" ? gap * gap : Math.abs(gap));
-const valueOf = ({ kernel, bandwidth, power }, distance) =>
-  distance > 0 ? raised(PROFILES[kernel](distance, bandwidth), power) : 1;
-const raised = (x, power) => (power === 1 ? x : power === 2 ? x * x : x ** power);
 
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the

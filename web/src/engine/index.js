@@ -1,14 +1,39 @@
 // The engine: answers questions about a release, on the page and in its workers. It sees no document and no network.
 
 import { Classifier } from "./classifier.js";
+import { fernTables } from "./ferns.js";
 import { GridReader } from "./grid.js";
 import { Hasher } from "./hasher.js";
 import { RowsReader } from "./rows.js";
 import { studentQuantile } from "./special.js";
 import { READ, Table } from "./table.js";
+import { tablesOf } from "./tables.js";
+import { unpack as unpacked } from "./unpack.js";
 
-export { unpack } from "./unpack.js";
 export { READ, Table };
+
+// What lies in a page, made ready. It holds counters alone: a grid's tables and the ferns' are made here, once for the
+// page and all of its workers.
+export async function unpack(text, base64) {
+  const { description, arrays } = await unpacked(text, base64);
+  const { releases, classifier } = description;
+  for (const { grid } of releases) {
+    if (grid) keep(arrays, grid.counts, tablesOf(grid, arrays[grid.counts]));
+  }
+  if (classifier?.rule === "ferns") {
+    const bundles = classifier.bundles.map(({ releases: mine, variances }) => ({
+      counts: mine.map((k) => arrays[releases[k].counts]),
+      width: releases[mine[0]].width,
+      variances,
+    }));
+    fernTables(bundles, classifier.totals).forEach((tables, k) => keep(arrays, `ferns ${k}`, tables));
+  }
+  return { description, arrays };
+}
+
+function keep(arrays, prefix, found) {
+  for (const [name, values] of Object.entries(found)) arrays[`${prefix} ${name}`] = values;
+}
 
 // A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.explore.payload` writes them.
 export class Engine {
@@ -91,6 +116,7 @@ export class Engine {
     const factors = release.grid ? [{ which: release.grid.which }] : this.hashers[release.hasher].factors;
     return {
       count: release.count,
+      width: release.width,
       read: (table) => inner.estimate(table.parts(factors), table.n),
       lines: (x, y, { columns }) => {
         if (release.grid || this.roles[x.column] !== "number") return null;
@@ -108,11 +134,12 @@ export class Engine {
   #classifier(model, arrays) {
     return new Classifier({
       ...model,
-      bundles: model.bundles.map(({ releases, hasher, tables }) => ({
-        readers: releases.map((k) => this.releases[k]),
-        counts: releases.map((k) => this.releases[k].count),
+      bundles: model.bundles.map(({ releases, hasher }, k) => ({
+        readers: releases.map((one) => this.releases[one]),
+        counts: releases.map((one) => this.releases[one].count),
         hasher: hasher === null ? null : this.hashers[hasher],
-        tables: tables && tables.map((name) => arrays[name]),
+        width: this.releases[releases[0]].width,
+        tables: model.classes.map((_, c) => arrays[`ferns ${k} ${c}`]),
       })),
     });
   }
@@ -142,7 +169,8 @@ function rowsOf(release, hasher, arrays) {
 
 function gridOf(grid, arrays) {
   const names = ["total", "ones", "squares", "places", "sharp", "rough", "nearTable", "nearSharp", "nearSquare"];
-  return new GridReader({ ...grid, ...Object.fromEntries(names.map((name) => [name, arrays[grid[name]]])) });
+  const found = names.map((name) => [name, arrays[`${grid.counts} ${name}`]]);
+  return new GridReader({ ...grid, ...Object.fromEntries(found) });
 }
 
 // One strip of a map, of densities or of classes.
