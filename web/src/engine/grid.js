@@ -58,6 +58,33 @@ export class GridReader {
     return { value, noise, hashing, degrees: this.degrees, caution: this.caution };
   }
 
+  // The records in a box, moved to the nearest edges of cells: their counters' sum, with the noise that the number of all
+  // records explains taken out, as `estimate` does. `box`: column → [from, to]; other columns may have any value.
+  region(box) {
+    const sides = this.shape.map((n, j) => {
+      if (!box.has(this.which[j])) return [0, n];
+      const [from, to] = box.get(this.which[j]).map((x) => Math.round((x - this.start[j]) / this.step[j]));
+      const first = Math.min(Math.max(from, 0), n - 1);
+      return [first, Math.min(Math.max(to, first + 1), n)];
+    });
+    const sizes = sides.map(([a, b]) => b - a);
+    const strides = stridesOf(this.shape);
+    let sum = 0;
+    eachPlace(sizes, (_, cell) => {
+      sum += this.counters[cell.reduce((at, k, j) => at + (sides[j][0] + k) * strides[j], 0)];
+    });
+    const cells = sizes.reduce((a, b) => a * b, 1);
+    const beta = this.projected ? (this.variance * cells) / (this.variance * this.cells + this.countVariance) : 0;
+    return {
+      kind: "count",
+      value: sum + beta * this.excess,
+      variance: this.variance * Math.max(cells - beta * cells, 0),
+      degrees: 1e6,
+      ends: new Map(sides.map((side, j) => [this.which[j], side.map((k) => this.start[j] + k * this.step[j])])),
+      others: this.d > box.size,
+    };
+  }
+
   #read(point) {
     const { base, fraction } = this;
     for (let j = 0; j < this.d; j++) {

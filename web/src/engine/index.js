@@ -12,6 +12,8 @@ import { unpack as unpacked } from "./unpack.js";
 
 export { READ, Table };
 
+const ACROSS = 40; // places along each side of a region
+
 // What lies in a page, made ready. It holds counters alone: a grid's tables and the ferns' are made here, once for the
 // page and all of its workers.
 export async function unpack(text, base64) {
@@ -83,14 +85,22 @@ export class Engine {
     return out;
   }
 
-  // A map, or a strip of one: densities and relative standard errors over x, then y. `cells` hold the other columns.
+  // What a release says of a region: how many records are in it, or how dense it is on average. `box`: column → [from,
+  // to]; `cells` hold where the other columns stay, which matters to a mean alone.
+  region(release, box, cells, confidence = 0.95) {
+    const { kind, value, variance, degrees, ends, others } = this.releases[release].region(box, cells);
+    const half = studentQuantile(degrees, 0.5 + confidence / 2) * Math.sqrt(variance);
+    return { kind, value, lower: value - half, upper: value + half, ends, others };
+  }
+
+  // A map, or a strip of one: densities and their standard errors over x, then y. `cells` hold the other columns.
   map(release, x, y, cells) {
     const { count, lines } = this.releases[release];
     const found = lines(x, y, this.table(1, cells)) ?? this.estimate(release, this.mesh(x, y, cells));
     const { value, noise, hashing } = found;
     const density = value.map((v) => densityOf(v, count));
-    const relative = value.map((v, i) => Math.sqrt(noise[i] + hashing[i]) / Math.max(v, 1e-300));
-    return { density, relative };
+    const error = value.map((_, i) => Math.sqrt(noise[i] + hashing[i]) / Math.max(count, 1));
+    return { density, error };
   }
 
   // All points of a map as a table, x changing first.
@@ -118,6 +128,11 @@ export class Engine {
       count: release.count,
       width: release.width,
       read: (table) => inner.estimate(table.parts(factors), table.n),
+      region: (box, cells) => {
+        if (release.grid) return inner.region(box);
+        const table = this.#spread(box, cells);
+        return inner.region(table.parts(factors), table.n);
+      },
       lines: (x, y, { columns }) => {
         if (release.grid || this.roles[x.column] !== "number") return null;
         const ys = Array.from(y.values, READ[this.roles[y.column]]);
@@ -129,6 +144,16 @@ export class Engine {
         );
       },
     };
+  }
+
+  // Places all over a region, as a table.
+  #spread(box, cells) {
+    const [x, y] = Array.from(box, ([column, [low, high]]) => ({
+      column,
+      values: Float64Array.from({ length: ACROSS }, (_, k) => low + ((k + 0.5) * (high - low)) / ACROSS),
+    }));
+    if (y) return this.mesh(x, y, cells);
+    return this.table(ACROSS, cells.with(x.column, x.values));
   }
 
   #classifier(model, arrays) {
@@ -170,7 +195,7 @@ function rowsOf(release, hasher, arrays) {
 function gridOf(grid, arrays) {
   const names = ["total", "ones", "squares", "places", "sharp", "rough", "nearTable", "nearSharp", "nearSquare"];
   const found = names.map((name) => [name, arrays[`${grid.counts} ${name}`]]);
-  return new GridReader({ ...grid, ...Object.fromEntries(found) });
+  return new GridReader({ ...grid, counters: arrays[grid.counts], ...Object.fromEntries(found) });
 }
 
 // One strip of a map, of densities or of classes.
