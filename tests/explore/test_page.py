@@ -179,8 +179,8 @@ def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]
     return out
 
 
-ASK = """([content, points]) => {
-    const { description, arrays } = ScumbleEngine.unpack(content[0], content[1]);
+ASK = """async ([content, points]) => {
+    const { description, arrays } = await ScumbleEngine.unpack(content[0], content[1]);
     const engine = new ScumbleEngine.Engine(description, arrays);
     const table = engine.table(points.length, points[0].map((_, j) => points.map((point) => point[j])));
     const found = engine.answers(0, table, 0.9);

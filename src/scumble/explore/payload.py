@@ -46,11 +46,7 @@ class Arrays:
         return name
 
     def to_base64(self) -> str:
-        """All arrays as text."""
-        return base64.b64encode(b"".join(self._blocks)).decode("ascii")
-
-    def to_compressed(self) -> str:
-        """The same, compressed: for pages that must be small."""
+        """All arrays as text, compressed: a page is no larger than its release."""
         return base64.b64encode(zlib.compress(b"".join(self._blocks), 9)).decode("ascii")
 
 
@@ -102,9 +98,9 @@ class Content:
             {
                 "releases": [known[label] for label in classes],
                 "hasher": self.hasher(bundle[classes[0]]) if ferns else None,
-                "tables": [self.arrays.add(table) for table in ferns.tables[place]] if ferns else None,
+                "variances": [bundle[label].counter_variance for label in classes],
             }
-            for place, (bundle, known) in enumerate(zip(model.releases_, numbers, strict=True))
+            for bundle, known in zip(model.releases_, numbers, strict=True)
         ]
         return {
             "rule": model.rule,
@@ -113,6 +109,7 @@ class Content:
             "slope": slope,
             "shift": shift,
             "bounds": None if model.bounds_ is None else [side.tolist() for side in model.bounds_],
+            "totals": ferns.counts.tolist() if ferns else None,
             "bundles": bundles,
         }
 

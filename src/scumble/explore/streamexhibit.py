@@ -144,7 +144,7 @@ class StreamExhibit:
             "ends": self.shown_periods,
             "choices": [self._choice(width, asked, arrays) for width in self.widths],
             "arrays": arrays.index,
-        }, arrays.to_compressed()
+        }, arrays.to_base64()
 
     def _choice(self, width: int | None, asked: np.ndarray, arrays: Arrays) -> dict[str, Any]:
         """Kernel sums and half their 95 % intervals, period by period; and the records in all, likewise."""

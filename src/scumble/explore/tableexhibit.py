@@ -68,7 +68,7 @@ class TableExhibit:
             "info": info,
             **described,
             "arrays": arrays.index,
-        }, arrays.to_compressed()
+        }, arrays.to_base64()
 
     # ---- what the API answers ----
 

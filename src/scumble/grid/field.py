@@ -14,7 +14,7 @@ from scumble.grid.cells import Grid
 from scumble.grid.far import Far
 from scumble.grid.places import displacement, roughness
 from scumble.grid.profile import around, lattice, sharpened
-from scumble.grid.tables import NODES, REACH, Tables, margin_of
+from scumble.grid.tables import NODES, REACH, Tables, margin_of, place_reach
 
 TILE = 1 << 21
 AT_ONCE = 12
@@ -135,7 +135,8 @@ class Field:
         return terms.total + self._beta(terms) * self._excess
 
     def on_page(self, keep: Callable[[np.ndarray], str]) -> dict[str, Any]:
-        """What ``web/src/engine/grid.js``, its twin, answers from. `keep` stores an array and gives its name."""
+        """What ``web/src/engine/grid.js``, its twin, answers from; it makes the tables itself. `keep` stores an array and
+        gives its name."""
         grid = self._grid
         return {
             "factors": self._profile.on_page(),
@@ -149,15 +150,10 @@ class Field:
             "countVariance": self._count_variance,
             "excess": self._excess,
             "projected": self._projected,
-            "total": keep(self._tables.total),
-            "ones": keep(self._tables.ones),
-            "squares": keep(self._tables.squares),
-            "places": keep(self._tables.places),
-            "sharp": keep(self._sharp),
-            "rough": keep(self._rough),
-            "nearTable": keep(self._near_table),
-            "nearSharp": keep(self._near_sharp),
-            "nearSquare": keep(self._near_square),
+            "counts": keep(self._counts.astype(np.int64)),
+            "slab": self._slab,
+            "reach": place_reach(grid).tolist(),
+            "ridged": self._profile.ridged,
         }
 
     def _beta(self, terms: _Terms) -> np.ndarray:

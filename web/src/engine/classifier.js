@@ -1,5 +1,4 @@
-// Classes from one release for each: the twin of `scumble.learn.PrivateKDEClassifier` and of `scumble.learn.ferns`,
-// whose tables of evidence come from Python.
+// Classes from one release for each: the twin of `scumble.learn.PrivateKDEClassifier`.
 
 import { TILE } from "./hasher.js";
 import { cut } from "./rows.js";
@@ -8,7 +7,7 @@ const places = new Int32Array(TILE);
 
 export class Classifier {
   // `bundles`: each the readers of the classes in the order of `classes`, and their counts; under the rule "ferns" also
-  // the hasher and, class by class, what each bucket of each row says.
+  // the hasher and, class by class, what each bucket of each row says (ferns.js).
   constructor({ rule, classes, priors, slope, shift, bounds, bundles }) {
     Object.assign(this, { rule, classes, priors, slope, shift, bounds, bundles });
   }
@@ -43,14 +42,14 @@ export class Classifier {
     const k = this.classes.length;
     const out = new Float64Array(table.n * k);
     for (let i = 0; i < out.length; i++) out[i] = Math.log(this.priors[i % k]);
-    this.bundles.forEach(({ hasher, tables }) => {
+    this.bundles.forEach(({ hasher, width, tables }) => {
       const parts = table.parts(hasher.factors);
       for (let from = 0; from < table.n; from += TILE) {
         const n = Math.min(TILE, table.n - from);
         const tile = cut(parts, from, n);
         for (let row = 0; row < hasher.rows; row++) {
           hasher.look(row, tile, n, places);
-          const base = row * hasher.buckets;
+          const base = row * width;
           for (let i = 0; i < n; i++) {
             for (let c = 0; c < k; c++) out[(from + i) * k + c] += tables[c][base + places[i]];
           }

@@ -1,33 +1,11 @@
-// Estimates from a grid of counters: the twin of `scumble.grid.Field`. Its tables were made by Python; here they are
-// interpolated, and the cells around a query, where the kernel has its cusp, are read exactly.
+// Estimates from a grid of counters: the twin of `scumble.grid.Field`. Its tables (tables.js) are interpolated, and the
+// cells around a query, where the kernel has its cusp, are read exactly.
 
-import { erf } from "./special.js";
+import { PROFILES, raised, shareOf, valueOf } from "./profile.js";
+import { REACH } from "./tables.js";
 
-const REACH = 2;
 const NEAR = 2 * REACH + 2; // cells an axis whose kernel value is exact
 const INNER = NEAR - 2; // those that also have both neighbours
-
-const PROFILES = {
-  euclidean(square, bandwidth) {
-    const t = bandwidth / Math.sqrt(square);
-    if (t > 9) return 1 - Math.sqrt(2 / Math.PI) / t; // the rest is below the last digit
-    if (t === 0) return 0;
-    const power = -0.5 * t * t;
-    return erf(t / Math.SQRT2) + (Math.sqrt(2 / Math.PI) * (t > 1 ? Math.exp(power) - 1 : Math.expm1(power))) / t;
-  },
-  manhattan(distance, bandwidth) {
-    const t = bandwidth / distance;
-    if (t === 0) return 0;
-    const log = t < 1 ? Math.log1p(t * t) : 2 * Math.log(Math.hypot(1, t));
-    return (2 / Math.PI) * Math.atan(t) - log / (Math.PI * t);
-  },
-};
-
-// One factor's kernel value, from its columns' shares of the distance (squares for the Euclidean kernel).
-const shareOf = (kernel, gap) => (kernel === "euclidean" ? gap * gap : Math.abs(gap));
-const valueOf = ({ kernel, bandwidth, power }, distance) =>
-  distance > 0 ? raised(PROFILES[kernel](distance, bandwidth), power) : 1;
-const raised = (x, power) => (power === 1 ? x : power === 2 ? x * x : x ** power);
 
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the
@@ -78,6 +56,33 @@ export class GridReader {
       hashing[i] = Math.max(places, 0);
     }
     return { value, noise, hashing, degrees: this.degrees, caution: this.caution };
+  }
+
+  // The records in a box, moved to the nearest edges of cells: their counters' sum, with the noise that the number of all
+  // records explains taken out, as `estimate` does. `box`: column → [from, to]; other columns may have any value.
+  region(box) {
+    const sides = this.shape.map((n, j) => {
+      if (!box.has(this.which[j])) return [0, n];
+      const [from, to] = box.get(this.which[j]).map((x) => Math.round((x - this.start[j]) / this.step[j]));
+      const first = Math.min(Math.max(from, 0), n - 1);
+      return [first, Math.min(Math.max(to, first + 1), n)];
+    });
+    const sizes = sides.map(([a, b]) => b - a);
+    const strides = stridesOf(this.shape);
+    let sum = 0;
+    eachPlace(sizes, (_, cell) => {
+      sum += this.counters[cell.reduce((at, k, j) => at + (sides[j][0] + k) * strides[j], 0)];
+    });
+    const cells = sizes.reduce((a, b) => a * b, 1);
+    const beta = this.projected ? (this.variance * cells) / (this.variance * this.cells + this.countVariance) : 0;
+    return {
+      kind: "count",
+      value: sum + beta * this.excess,
+      variance: this.variance * Math.max(cells - beta * cells, 0),
+      degrees: 1e6,
+      ends: new Map(sides.map((side, j) => [this.which[j], side.map((k) => this.start[j] + k * this.step[j])])),
+      others: this.d > box.size,
+    };
   }
 
   #read(point) {

@@ -1,14 +1,41 @@
 // The engine: answers questions about a release, on the page and in its workers. It sees no document and no network.
 
 import { Classifier } from "./classifier.js";
+import { fernTables } from "./ferns.js";
 import { GridReader } from "./grid.js";
 import { Hasher } from "./hasher.js";
 import { RowsReader } from "./rows.js";
 import { studentQuantile } from "./special.js";
 import { READ, Table } from "./table.js";
+import { tablesOf } from "./tables.js";
+import { unpack as unpacked } from "./unpack.js";
 
-export { unpack } from "./unpack.js";
 export { READ, Table };
+
+const ACROSS = 40; // places along each side of a region
+
+// What lies in a page, made ready. It holds counters alone: a grid's tables and the ferns' are made here, once for the
+// page and all of its workers.
+export async function unpack(text, base64) {
+  const { description, arrays } = await unpacked(text, base64);
+  const { releases, classifier } = description;
+  for (const { grid } of releases) {
+    if (grid) keep(arrays, grid.counts, tablesOf(grid, arrays[grid.counts]));
+  }
+  if (classifier?.rule === "ferns") {
+    const bundles = classifier.bundles.map(({ releases: mine, variances }) => ({
+      counts: mine.map((k) => arrays[releases[k].counts]),
+      width: releases[mine[0]].width,
+      variances,
+    }));
+    fernTables(bundles, classifier.totals).forEach((tables, k) => keep(arrays, `ferns ${k}`, tables));
+  }
+  return { description, arrays };
+}
+
+function keep(arrays, prefix, found) {
+  for (const [name, values] of Object.entries(found)) arrays[`${prefix} ${name}`] = values;
+}
 
 // A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.explore.payload` writes them.
 export class Engine {
@@ -58,14 +85,22 @@ export class Engine {
     return out;
   }
 
-  // A map, or a strip of one: densities and relative standard errors over x, then y. `cells` hold the other columns.
+  // What a release says of a region: how many records are in it, or how dense it is on average. `box`: column → [from,
+  // to]; `cells` hold where the other columns stay, which matters to a mean alone.
+  region(release, box, cells, confidence = 0.95) {
+    const { kind, value, variance, degrees, ends, others } = this.releases[release].region(box, cells);
+    const half = studentQuantile(degrees, 0.5 + confidence / 2) * Math.sqrt(variance);
+    return { kind, value, lower: value - half, upper: value + half, ends, others };
+  }
+
+  // A map, or a strip of one: densities and their standard errors over x, then y. `cells` hold the other columns.
   map(release, x, y, cells) {
     const { count, lines } = this.releases[release];
     const found = lines(x, y, this.table(1, cells)) ?? this.estimate(release, this.mesh(x, y, cells));
     const { value, noise, hashing } = found;
     const density = value.map((v) => densityOf(v, count));
-    const relative = value.map((v, i) => Math.sqrt(noise[i] + hashing[i]) / Math.max(v, 1e-300));
-    return { density, relative };
+    const error = value.map((_, i) => Math.sqrt(noise[i] + hashing[i]) / Math.max(count, 1));
+    return { density, error };
   }
 
   // All points of a map as a table, x changing first.
@@ -91,7 +126,13 @@ export class Engine {
     const factors = release.grid ? [{ which: release.grid.which }] : this.hashers[release.hasher].factors;
     return {
       count: release.count,
+      width: release.width,
       read: (table) => inner.estimate(table.parts(factors), table.n),
+      region: (box, cells) => {
+        if (release.grid) return inner.region(box);
+        const table = this.#spread(box, cells);
+        return inner.region(table.parts(factors), table.n);
+      },
       lines: (x, y, { columns }) => {
         if (release.grid || this.roles[x.column] !== "number") return null;
         const ys = Array.from(y.values, READ[this.roles[y.column]]);
@@ -105,14 +146,25 @@ export class Engine {
     };
   }
 
+  // Places all over a region, as a table.
+  #spread(box, cells) {
+    const [x, y] = Array.from(box, ([column, [low, high]]) => ({
+      column,
+      values: Float64Array.from({ length: ACROSS }, (_, k) => low + ((k + 0.5) * (high - low)) / ACROSS),
+    }));
+    if (y) return this.mesh(x, y, cells);
+    return this.table(ACROSS, cells.with(x.column, x.values));
+  }
+
   #classifier(model, arrays) {
     return new Classifier({
       ...model,
-      bundles: model.bundles.map(({ releases, hasher, tables }) => ({
-        readers: releases.map((k) => this.releases[k]),
-        counts: releases.map((k) => this.releases[k].count),
+      bundles: model.bundles.map(({ releases, hasher }, k) => ({
+        readers: releases.map((one) => this.releases[one]),
+        counts: releases.map((one) => this.releases[one].count),
         hasher: hasher === null ? null : this.hashers[hasher],
-        tables: tables && tables.map((name) => arrays[name]),
+        width: this.releases[releases[0]].width,
+        tables: model.classes.map((_, c) => arrays[`ferns ${k} ${c}`]),
       })),
     });
   }
@@ -142,7 +194,8 @@ function rowsOf(release, hasher, arrays) {
 
 function gridOf(grid, arrays) {
   const names = ["total", "ones", "squares", "places", "sharp", "rough", "nearTable", "nearSharp", "nearSquare"];
-  return new GridReader({ ...grid, ...Object.fromEntries(names.map((name) => [name, arrays[grid[name]]])) });
+  const found = names.map((name) => [name, arrays[`${grid.counts} ${name}`]]);
+  return new GridReader({ ...grid, counters: arrays[grid.counts], ...Object.fromEntries(found) });
 }
 
 // One strip of a map, of densities or of classes.

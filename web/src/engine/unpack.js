@@ -1,14 +1,8 @@
-// What Python wrote into the page, read back: its description, and the arrays that it names.
+// What Python wrote into the page, read back: its description, and the arrays that it names, which are compressed.
 
 const KINDS = { i2: Int16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array, u2: Uint16Array, u4: Uint32Array };
 
-export function unpack(text, base64) {
-  const description = JSON.parse(text);
-  return { description, arrays: arraysIn(description, bytesOf(base64).buffer) };
-}
-
-// The same, of arrays that are compressed.
-export async function unpackCompressed(text, base64) {
+export async function unpack(text, base64) {
   const description = JSON.parse(text);
   const whole = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return { description, arrays: arraysIn(description, await new Response(whole).arrayBuffer()) };

@@ -1,6 +1,7 @@
 // What is drawn along x and y: numbers in a range, or categories side by side.
 
 import { scaleBand, scaleLinear } from "d3-scale";
+import { angleOf, degrees } from "./geography.js";
 import { measured, tick, titleOf } from "./words.js";
 
 export class Axis {
@@ -8,6 +9,7 @@ export class Axis {
   constructor(column, index, range, categories, n, centred) {
     Object.assign(this, { column, index, range });
     this.numeric = column.role === "number";
+    this.angle = this.numeric ? angleOf(column, range) : null;
     this.categories = categories;
     this.values = this.numeric ? spaced(range, n, centred) : categories;
   }
@@ -47,11 +49,17 @@ export class Axis {
 
   text(value) {
     if (!this.numeric) return value === "" ? "(empty)" : value;
-    return measured(value, this.range[1] - this.range[0]);
+    return this.#turned(value, measured(value, this.range[1] - this.range[0]));
   }
 
   tickFormat(value) {
-    return this.numeric ? tick(value) : value.length > 14 ? `${value.slice(0, 13)}…` : value;
+    if (this.numeric) return this.#turned(value, tick(value));
+    return value.length > 14 ? `${value.slice(0, 13)}…` : value;
+  }
+
+  // Angles have degrees, and a side of the world for their sign.
+  #turned(value, text) {
+    return this.angle ? degrees(this.angle, value, text) : text;
   }
 }
 

@@ -1,42 +1,76 @@
-// The frame of a picture: axes, labels, a legend, a cross-hair that mouse, touch and keys move, marks and pins.
+// The frame of a picture: a title, axes, a cross-hair that mouse, touch and keys move, and what is under a pointer.
 
 import { axisBottom, axisLeft } from "d3-axis";
 import { create } from "d3-selection";
+import { FONT, fitting, ticksFor, widthOf } from "./lettering.js";
 import { tick } from "./words.js";
 
-export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif";
+const SIZE = 11.5; // of the letters at the axes
+const MOST = 560; // pixels that a map may be tall
 
 export class Chart {
-  constructor({ width, height, x, y, title, palette, label, top = 46 }) {
-    Object.assign(this, { width, height, x, y, palette });
+  // `head`: what title and legend take; `strip` and `aside`: room for the marginals above and beside.
+  constructor({ width, height, x, y, title, palette, label, head = 64, strip = 0, aside = 0, aspect = null }) {
+    Object.assign(this, { width, height, x, y, palette, strip, aside });
     this.left = 62;
-    this.right = 26;
-    this.top = top;
+    this.right = 26 + aside;
+    this.top = head + strip;
     this.bottom = 50;
+    this.#sides();
+    if (aspect) this.#shape(aspect);
     this.svg = create("svg")
       .attr("xmlns", "http://www.w3.org/2000/svg")
-      .attr("viewBox", `0 0 ${width} ${height}`)
+      .attr("viewBox", `0 0 ${width} ${this.height}`)
       .attr("width", width)
-      .attr("height", height)
+      .attr("height", this.height)
       .attr("font-family", FONT)
       .attr("role", "img")
       .attr("aria-label", label);
-    this.svg.append("rect").attr("width", width).attr("height", height).attr("fill", palette.paper);
+    this.svg.append("rect").attr("width", width).attr("height", this.height).attr("fill", palette.paper);
     this.svg
       .append("text")
       .attr("x", this.left)
-      .attr("y", 20)
+      .attr("y", 18)
       .attr("font-size", 14)
       .attr("font-weight", 600)
       .attr("fill", palette.ink)
-      .text(title);
+      .text(fitting(title, width - this.left - 8, 14, 600));
     this.scaleX = x.scale([this.left, width - this.right]);
-    this.scaleY = y.scale([height - this.bottom, this.top]);
+    this.scaleY = y.scale([this.height - this.bottom, this.top]);
     this.back = this.svg.append("g");
     this.body = this.svg.append("g");
     this.overlay = this.svg.append("g").attr("pointer-events", "none");
+    this.brush = this.overlay.append("g");
     this.cross = this.overlay.append("g").attr("visibility", "hidden");
     this.pins = this.overlay.append("g");
+  }
+
+  // What the labels of both axes need: numbers of any width at the left, slanted words below.
+  #sides() {
+    const { x, y } = this;
+    const scale = y.scale([this.height - this.bottom, this.top]);
+    this.ticksY = y.numeric === false ? y.categories : scale.ticks(Math.max(3, this.inner.tall / 55));
+    this.textY = (v) => (y.tickFormat ? y.tickFormat(v) : tick(v));
+    this.left = Math.ceil(36 + Math.max(14, ...this.ticksY.map((v) => widthOf(this.textY(v), SIZE))));
+    if (x.numeric !== false) return;
+    const widest = Math.max(0, ...x.categories.map((v) => widthOf(x.tickFormat(v), SIZE)));
+    this.slanted = widest + 8 > (this.width - this.left - this.right) / x.categories.length;
+    if (!this.slanted) return;
+    const more = Math.ceil(0.6 * widest);
+    this.bottom += more;
+    this.height += more;
+  }
+
+  // As tall as a map must be for its width; narrower where that would be too much.
+  #shape(aspect) {
+    const tall = Math.min(MOST, this.inner.wide * aspect);
+    this.right += this.inner.wide - tall / aspect;
+    this.height = Math.round(this.top + this.bottom + tall);
+    this.ticksY = this.y.scale([tall, 0]).ticks(Math.max(2, tall / 55));
+  }
+
+  get inner() {
+    return { wide: this.width - this.left - this.right, tall: this.height - this.top - this.bottom };
   }
 
   get node() {
@@ -46,35 +80,34 @@ export class Chart {
   axes() {
     const { palette, width, height, left, right, bottom, top } = this;
     const style = (g) => {
-      g.selectAll("text").attr("fill", palette.muted).attr("font-size", 11.5).attr("font-family", FONT);
+      g.selectAll("text").attr("fill", palette.muted).attr("font-size", SIZE).attr("font-family", FONT);
       g.selectAll("line").attr("stroke", palette.rule);
       g.select(".domain").attr("stroke", palette.rule);
     };
-    const ticks = (axis, scale, count) => (axis.numeric === false ? scale : scale.ticks(count));
-    const below = axisBottom(this.scaleX)
-      .tickSizeOuter(0)
-      .tickFormat((v) => this.x.tickFormat(v));
-    if (this.x.numeric) below.tickValues(ticks(this.x, this.scaleX, Math.max(3, (width - left) / 90)));
-    this.svg
+    const textX = (v) => this.x.tickFormat(v);
+    const below = axisBottom(this.scaleX).tickSizeOuter(0).tickFormat(textX);
+    if (this.x.numeric) below.tickValues(ticksFor(this.scaleX, textX, this.inner.wide));
+    const drawn = this.svg
       .append("g")
       .attr("transform", `translate(0,${height - bottom})`)
       .call(below)
       .call(style);
-    const beside = axisLeft(this.scaleY)
-      .tickSizeOuter(0)
-      .tickFormat((v) => (this.y.tickFormat ? this.y.tickFormat(v) : tick(v)));
-    if (this.y.numeric !== false) beside.tickValues(this.scaleY.ticks(Math.max(3, (height - top - bottom) / 55)));
+    if (this.slanted) {
+      drawn.selectAll("text").attr("transform", "translate(-4,2) rotate(-38)").attr("text-anchor", "end");
+    }
+    const beside = axisLeft(this.scaleY).tickSizeOuter(0).tickFormat(this.textY);
+    if (this.y.numeric !== false) beside.tickValues(this.ticksY);
     this.svg.append("g").attr("transform", `translate(${left},0)`).call(beside).call(style);
-    const text = (what, x, y, turn) =>
+    const text = (what, room, x, y, turn) =>
       this.svg
         .append("text")
         .attr("transform", `translate(${x},${y}) rotate(${turn})`)
         .attr("text-anchor", "middle")
         .attr("font-size", 12.5)
         .attr("fill", palette.ink)
-        .text(what);
-    text(this.x.label, (left + width - right) / 2, height - 12, 0);
-    text(this.y.label, 15, (top + height - bottom) / 2, -90);
+        .text(fitting(what, room, 12.5));
+    text(this.x.label, this.inner.wide + right, (left + width - right) / 2, height - 12, 0);
+    text(this.y.label, this.inner.tall + 40, 15, (top + height - bottom) / 2, -90);
     return this;
   }
 
@@ -93,110 +126,23 @@ export class Chart {
     return this;
   }
 
-  // A bar of colours at the top right; `stops`: [position from 0 to 1, text].
-  colours(colour, stops) {
-    const size = Math.min(190, this.width * 0.4);
-    const x = this.width - this.right - size;
-    const g = this.svg.append("g").attr("transform", `translate(${x},10)`);
-    for (let k = 0; k < 48; k++) {
-      g.append("rect")
-        .attr("x", (k * size) / 48)
-        .attr("width", size / 48 + 0.5)
-        .attr("height", 9)
-        .attr("fill", colour((k + 0.5) / 48));
-    }
-    for (const [t, text] of stops) {
-      g.append("line")
-        .attr("x1", t * size)
-        .attr("x2", t * size)
-        .attr("y1", 9)
-        .attr("y2", 13)
-        .attr("stroke", this.palette.muted);
-      g.append("text")
-        .attr("x", t * size)
-        .attr("y", 24)
-        .attr("text-anchor", t === 0 ? "start" : t === 1 ? "end" : "middle")
-        .attr("font-size", 10.5)
-        .attr("fill", this.palette.muted)
-        .text(text);
-    }
-    return this;
+  placeX(value) {
+    return this.x.place(this.scaleX, value);
   }
 
-  // Names of colours at the top right.
-  key(entries) {
-    const g = this.svg.append("g");
-    let x = this.left;
-    let y = 36;
-    for (const [colour, text] of entries) {
-      const shown = text.length > 18 ? `${text.slice(0, 17)}…` : text;
-      const space = 22 + 6.8 * shown.length;
-      if (x + space > this.width - this.right) {
-        x = this.left;
-        y += 16;
-      }
-      g.append("rect")
-        .attr("x", x)
-        .attr("y", y - 9)
-        .attr("width", 11)
-        .attr("height", 11)
-        .attr("rx", 2)
-        .attr("fill", colour);
-      g.append("text")
-        .attr("x", x + 16)
-        .attr("y", y)
-        .attr("font-size", 11.5)
-        .attr("fill", this.palette.ink)
-        .text(shown);
-      x += space;
-    }
-    return this;
+  placeY(value) {
+    return this.y.place ? this.y.place(this.scaleY, value) : this.scaleY(value);
   }
 
-  // Pins: {x, y, text, kind: "mark" | "mode", faint}; values, not positions.
-  pin(points) {
-    this.pins.selectAll("*").remove();
-    for (const { x, y, text, kind, faint } of points) {
-      const px = this.x.place(this.scaleX, x);
-      const py = this.y.place ? this.y.place(this.scaleY, y) : this.scaleY(y);
-      if (!(
-        px >= this.left - 1 &&
-        px <= this.width - this.right + 1 &&
-        py >= this.top - 1 &&
-        py <= this.height - this.bottom + 1
-      ))
-        continue;
-      const g = this.pins
-        .append("g")
-        .attr("transform", `translate(${px},${py})`)
-        .attr("opacity", faint ? 0.45 : 1);
-      const colour = kind === "mark" ? this.palette.mark : this.palette.mode;
-      if (kind === "mark")
-        g.append("circle").attr("r", 9).attr("fill", this.palette.paper).attr("stroke", colour).attr("stroke-width", 2);
-      else
-        g.append("rect")
-          .attr("x", -8)
-          .attr("y", -8)
-          .attr("width", 16)
-          .attr("height", 16)
-          .attr("rx", 3)
-          .attr("fill", colour)
-          .attr("stroke", this.palette.paper)
-          .attr("stroke-width", 1.5);
-      g.append("text")
-        .attr("text-anchor", "middle")
-        .attr("dy", "0.36em")
-        .attr("font-size", 10.5)
-        .attr("font-weight", 700)
-        .attr("fill", kind === "mark" ? colour : this.palette.paper)
-        .text(text);
-    }
+  holds(px, py) {
+    const { left, right, top, bottom, width, height } = this;
+    return px >= left - 1 && px <= width - right + 1 && py >= top - 1 && py <= height - bottom + 1;
   }
 
   // The cross-hair at values of x and (on maps) y.
   point(x, y) {
-    const px = this.x.place(this.scaleX, x);
-    const py = y === null ? null : this.y.place(this.scaleY, y);
+    const px = this.placeX(x);
+    const py = y === null ? null : this.placeY(y);
     this.cross.attr("visibility", "visible").selectAll("*").remove();
     const line = (x1, y1, x2, y2) => {
       const draw = (colour, dashes) =>
@@ -212,12 +158,12 @@ export class Chart {
     if (py !== null) line(this.left, py, this.width - this.right, py);
   }
 
-  // Where in the picture a pointer is, as values; null outside of the frame.
-  under(event) {
+  // Where in the picture a pointer is, as values; null outside of the frame, unless the nearest place will do.
+  under(event, nearest = false) {
     const box = this.node.getBoundingClientRect();
     const px = ((event.clientX - box.left) / box.width) * this.width;
     const py = ((event.clientY - box.top) / box.height) * this.height;
-    if (px < this.left || px > this.width - this.right || py < this.top || py > this.height - this.bottom) return null;
+    if (!nearest && !this.holds(px, py)) return null;
     return { x: this.x.invert(this.scaleX, px), y: this.y.invert ? this.y.invert(this.scaleY, py) : null };
   }
 }

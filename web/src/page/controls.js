@@ -2,12 +2,17 @@
 
 import { choice, h, labelled, segments } from "./dom.js";
 import { rangeField, stillField, valuesField } from "./fields.js";
-import { CHOICES, SHOWS } from "./state.js";
+import { CHOICES, SHOWS, SIDES } from "./state.js";
 
 const CONFIDENCES = [
   [0.9, "90 %"],
   [0.95, "95 %"],
   [0.99, "99 %"],
+];
+
+const COLOURS = [
+  ["even", "Even"],
+  ["log", "Log"],
 ];
 
 export function controls(exhibit, state) {
@@ -38,22 +43,29 @@ function fields(exhibit, state) {
     ...axes(exhibit, state, change),
     ...drawn.map((j) => (exhibit.isNumber(j) ? rangeField : valuesField)(exhibit, state, j)),
     ...(still.length ? [stillFields(exhibit, state, still)] : []),
-    ...(state.show === "density" ? [intervals(state, change)] : []),
+    ...(state.show === "classes" ? [] : [intervals(state, change)]),
+    ...(state.show === "classes" || state.y === null ? [] : [colours(state, change)]),
   ];
 }
 
-function whatToShow({ classes, classifier }, state, change) {
-  const parts = [];
-  if (classifier) parts.push(segments("show", "Show", SHOWS, state.show, (show) => change({ show })));
-  if (classes.length && state.show === "density") {
-    const options = classes.map((name, k) => [k, name]);
-    parts.push(
-      labelled(
-        "Class",
-        choice(options, state.release, (k) => change({ release: Number(k) })),
+function whatToShow({ classes, classifier, compared }, state, change) {
+  const one = compared ? ["density", "One alone"] : SHOWS[1];
+  const shows = [...(classifier ? [SHOWS[0]] : []), one, ...(classes.length > 1 ? [SIDES] : [])];
+  const parts = shows.length > 1 ? [segments("show", "Show", shows, state.show, (show) => change({ show }))] : [];
+  const whose = (name, chosen, tell) =>
+    labelled(
+      name,
+      choice(
+        classes.map((one, k) => [k, one]),
+        chosen,
+        (k) => tell(Number(k)),
       ),
     );
-  }
+  if (!classes.length || state.show === "classes") return parts;
+  const sides = state.show === "sides";
+  const what = compared ? "Release" : "Class";
+  parts.push(whose(sides ? "Left" : what, state.release, (release) => change({ release })));
+  if (sides) parts.push(whose("Right", state.other, (other) => change({ other })));
   return parts;
 }
 
@@ -88,4 +100,8 @@ function intervals(state, change) {
   return segments("confidence", "Intervals", CONFIDENCES, state.confidence, (value) =>
     change({ confidence: Number(value) }),
   );
+}
+
+function colours(state, change) {
+  return segments("colours", "Colours", COLOURS, state.colours, (value) => change({ colours: value }));
 }

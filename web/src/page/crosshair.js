@@ -1,6 +1,7 @@
 // The cross-hair, which pointer and keys move.
 
 import { mark } from "./marks.js";
+import { between, suits } from "./region.js";
 
 export function crosshair(state) {
   state.on(["charts", "here"], () => {
@@ -19,11 +20,19 @@ export function pointAt(state, place) {
 export function press(state, event) {
   const by = event.shiftKey ? 10 : 1;
   const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
-  if (event.key === "Escape") state.set({ here: null, byKey: false });
+  if (event.key === "Escape") state.set({ here: null, byKey: false, corner: null });
   else if (event.key === "Enter" && state.here) mark(state, state.here);
-  else if (moves[event.key]) state.set({ here: moved(state, moves[event.key]), byKey: true });
-  else return;
+  else if (event.key === " " && state.here && suits(state)) corner(state);
+  else if (moves[event.key]) {
+    state.set({ here: moved(state, moves[event.key]), byKey: true });
+    if (state.corner) state.set({ region: between(state, state.corner, state.here) });
+  } else return;
   event.preventDefault();
+}
+
+// A region begins at the cross-hair, and ends there.
+function corner(state) {
+  state.set(state.corner ? { corner: null } : { corner: state.here });
 }
 
 // The first key puts it into the middle.

@@ -53,14 +53,16 @@ export function segments(name, legend, options, chosen, onchange) {
   );
 }
 
-// A table with a caption, a row of headings, and cells of text or elements.
-export function tableOf(caption, headings, rows, numeric = () => true) {
+// A table with a caption, a row of headings, and cells of text or elements. One that is `stacked` becomes a list of cards
+// where the screen is narrow: each cell then says its own heading.
+export function tableOf(caption, headings, rows, { numeric = (j) => j > 0, stacked = false } = {}) {
+  const heading = (j) => (stacked && typeof headings[j] === "string" ? headings[j] : null);
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h(
       "table",
-      {},
+      { class: stacked ? "stacked" : null },
       h("caption", {}, caption),
       h(
         "thead",
@@ -79,7 +81,11 @@ export function tableOf(caption, headings, rows, numeric = () => true) {
             "tr",
             {},
             cells.map((cell, j) =>
-              h(j === 0 ? "th" : "td", { scope: j === 0 ? "row" : null, class: numeric(j) ? "number" : null }, cell),
+              h(
+                j === 0 ? "th" : "td",
+                { scope: j === 0 ? "row" : null, class: numeric(j) ? "number" : null, "data-heading": heading(j) },
+                cell,
+              ),
             ),
           ),
         ),

@@ -1,7 +1,7 @@
 // From what is to be shown to its numbers: asks the engine for a curve, the workers for a map, coarsely at first.
 
 import { Axis } from "./axes.js";
-import { CHOICES, VALUES } from "./state.js";
+import { CHOICES, shownReleases, VALUES } from "./state.js";
 
 const CURVE = 401;
 const COARSE = 50;
@@ -48,40 +48,59 @@ export class Drawing {
     const cells = [...state.at];
     cells[state.x] = x.values;
     const table = exhibit.engine.table(x.values.length, cells);
-    return state.show === "classes"
-      ? { kind: "classCurve", x, probabilities: exhibit.engine.probabilities(table), done: true }
-      : { kind: "curve", x, found: exhibit.answers(state.release, table, state.confidence), done: true };
+    if (state.show === "classes")
+      return { kind: "classCurve", x, probabilities: exhibit.engine.probabilities(table), done: true };
+    const curves = shownReleases(state).map((release) => ({
+      release,
+      found: exhibit.answers(release, table, state.confidence),
+    }));
+    return { kind: "curve", x, curves, done: true };
   }
 
   #map(size) {
-    const { exhibit, state, pool } = this;
+    const { exhibit, state } = this;
     const [x, y] = [this.#axis(state.x, size, true), this.#axis(state.y, size, true)];
-    const [nx, ny] = [x.values.length, y.values.length];
     const asked = performance.now();
     const last = size === MAP || !(x.numeric || y.numeric);
     const classes = state.show === "classes";
-    // What comes for each point, and how many numbers it is.
-    const parts = Object.entries(
-      classes ? { probabilities: exhibit.classifier.classes.length } : { density: 1, relative: 1 },
-    );
     const map = { kind: classes ? "classMap" : "map", x, y, size, done: last };
-    for (const [name, width] of parts) map[name] = new Float64Array(nx * ny * width);
+    const told = (changes) => {
+      state.set({ drawn: { ...map, ...changes } });
+      // A slow release is drawn once more in between.
+      if (!last) this.#map(size === COARSE && performance.now() - asked > SLOW ? MIDDLE : MAP);
+    };
+    // What comes for each point, and how many numbers it is.
+    if (classes) this.#ask(x, y, 0, { probabilities: exhibit.classifier.classes.length }, told);
+    else this.#densities(x, y, shownReleases(state), [], (maps) => told({ maps, density: maps[0].density }));
+  }
+
+  // One release after the other.
+  #densities(x, y, [release, ...more], maps, tell) {
+    this.#ask(x, y, release, { density: 1, error: 1 }, (found) => {
+      const all = [...maps, { release, ...found }];
+      if (more.length) this.#densities(x, y, more, all, tell);
+      else tell(all);
+    });
+  }
+
+  #ask(x, y, release, widths, tell) {
+    const { state, pool } = this;
+    const [nx, ny] = [x.values.length, y.values.length];
+    const parts = Object.entries(widths);
+    const found = Object.fromEntries(parts.map(([name, width]) => [name, new Float64Array(nx * ny * width)]));
     const [[first, wide]] = parts;
     let left = ny; // lines
     const question = {
-      what: state.show,
-      release: state.release,
+      what: state.show === "classes" ? "classes" : "density",
+      release,
       cells: state.at,
       x: { column: state.x, values: x.values },
       y: { column: state.y, values: y.values },
     };
     pool.ask(question, ny, (strip) => {
-      for (const [name, width] of parts) map[name].set(strip[name], strip.strip * nx * width);
+      for (const [name, width] of parts) found[name].set(strip[name], strip.strip * nx * width);
       left -= strip[first].length / (nx * wide);
-      if (left > 0) return;
-      state.set({ drawn: map });
-      // A slow release is drawn once more in between.
-      if (!last) this.#map(size === COARSE && performance.now() - asked > SLOW ? MIDDLE : MAP);
+      if (left <= 0) tell(found);
     });
   }
 }

@@ -6,8 +6,8 @@ const { Engine } = ScumbleEngine;
 
 export class Exhibit {
   constructor({ description, arrays }) {
-    const { title, info, card, drawable, columns, classes, classifier, modes, releases } = description;
-    Object.assign(this, { title, info, card, drawable, columns, classes, classifier, modes, releases });
+    const { title, info, card, drawable, columns, classes, classifier, modes, releases, compared } = description;
+    Object.assign(this, { title, info, card, drawable, columns, classes, classifier, modes, releases, compared });
     this.engine = drawable ? new Engine(description, arrays) : null;
     // A column of which the kernel takes no notice is neither drawn nor asked for.
     this.usable = columns.flatMap((column, j) => (column.role === "any" ? [] : [j]));
@@ -24,7 +24,7 @@ export class Exhibit {
   // What a release answers, and the interval as shares of all records: `from` and `to`.
   answers(release, table, confidence) {
     const found = this.engine.answers(release, table, confidence);
-    const count = Math.max(1, this.releases[release].count);
+    const count = this.countOf(release);
     const share = (values) => values.map((v) => Math.min(1, Math.max(0, v / count)));
     return { ...found, from: share(found.lower), to: share(found.upper) };
   }
@@ -35,6 +35,20 @@ export class Exhibit {
 
   probabilitiesAt(cells) {
     return this.engine.probabilities(this.engine.table(1, cells));
+  }
+
+  // What a release says of a region: {kind: "count" | "mean", value, lower, upper, ends}; `box`: column → [from, to].
+  regionOf(release, box, cells, confidence) {
+    return this.engine.region(release, box, cells, confidence);
+  }
+
+  // What one of several releases is called; without a name there is one only.
+  nameOf(release) {
+    return this.classes[release] ?? null;
+  }
+
+  countOf(release) {
+    return Math.max(1, this.releases[release].count);
   }
 
   // The most probable class of the i-th point, by name.

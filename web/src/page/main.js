@@ -13,17 +13,24 @@ import { rememberedTheme, wearTheme } from "./theme.js";
 import { workbench } from "./workbench.js";
 
 const textOf = (id) => document.getElementById(id).textContent;
-const content = ScumbleEngine.unpack(textOf("release"), textOf("arrays"));
-const exhibit = new Exhibit(content);
-const state = firstState(exhibit, rememberedTheme());
+const app = document.getElementById("app");
 
-wearTheme(state);
-document
-  .getElementById("app")
-  .append(header(exhibit, state), h("main", {}, exhibit.drawable ? sections() : noPicture()), footer());
-window.scumble = consoleOf(exhibit, state);
+start().catch((problem) => {
+  app.append(h("p", { class: "problem" }, "This page needs a browser of 2023 or later."));
+  throw problem;
+});
 
-function sections() {
+async function start() {
+  const content = await ScumbleEngine.unpack(textOf("release"), textOf("arrays"));
+  const exhibit = new Exhibit(content);
+  const state = firstState(exhibit, rememberedTheme());
+  wearTheme(state);
+  const parts = exhibit.drawable ? sections(exhibit, state, content) : noPicture();
+  app.append(header(exhibit, state), h("main", {}, parts), footer());
+  window.scumble = consoleOf(exhibit, state);
+}
+
+function sections(exhibit, state, content) {
   return [
     workbench(exhibit, state, new Pool(content, exhibit.engine)),
     marks(exhibit, state),

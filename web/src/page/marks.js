@@ -2,7 +2,7 @@
 
 import { cellsAt, cellTexts } from "./cells.js";
 import { button, h, tableOf, unseen } from "./dom.js";
-import { number, verdictText } from "./words.js";
+import { number, recordsText, verdictText } from "./words.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -40,12 +40,13 @@ function comparison(exhibit, state) {
   const { classes, classifier } = exhibit;
   const answers = state.marks.map(({ cells }) => exhibit.answersAt(state.release, cells, state.confidence));
   const rows = state.marks.map(({ letter, cells }, k) => {
-    const { density, from, to, kernelSum } = answers[k];
+    const { density, from, to, kernelSum, lower, upper } = answers[k];
     return [
       letter,
       ...cellTexts(exhibit, state, cells),
       number(density[0]),
       `${number(from[0])} to ${number(to[0])}`,
+      recordsText(kernelSum[0], lower[0], upper[0]),
       k ? `${ratio(kernelSum[0], answers[0].kernelSum[0])} ×` : "1 ×",
       ...(classifier ? [verdictText(exhibit.verdict(exhibit.probabilitiesAt(cells)))] : []),
       button("Remove", () => unmark(state, k), { class: "quiet", "aria-label": `Remove mark ${letter}` }),
@@ -56,11 +57,12 @@ function comparison(exhibit, state) {
     ...exhibit.usableNames,
     classes.length ? `Density of ${classes[state.release]}` : "Density",
     `${state.confidence * 100} % interval`,
+    "Records near",
     `Beside ${state.marks[0].letter}`,
     ...(classifier ? ["Class"] : []),
     unseen("Remove"),
   ];
-  return tableOf("The marked points as a table", headings, rows, (j) => j > 0);
+  return tableOf("The marked points as a table", headings, rows, { stacked: true });
 }
 
 function ratio(sum, first) {

@@ -2,7 +2,7 @@
 
 import { cellTexts } from "./cells.js";
 import { button, h, tableOf, unseen } from "./dom.js";
-import { number } from "./words.js";
+import { number, recordsText } from "./words.js";
 
 export function modes(exhibit, state) {
   const { classes } = exhibit;
@@ -16,6 +16,7 @@ export function modes(exhibit, state) {
       ...cellTexts(exhibit, state, mode.point),
       number(mode.density),
       `${number(mode.lower)} to ${number(mode.upper)}`,
+      recordsText(...[mode.density, mode.lower, mode.upper].map((share) => share * exhibit.countOf(mode.release))),
       button("Look there", () => visit(state, mode), {
         class: "quiet",
         "aria-label": `Look at mode ${k}${of.length ? ` of ${of[0]}` : ""}`,
@@ -28,6 +29,7 @@ export function modes(exhibit, state) {
     ...exhibit.usableNames,
     "Density",
     "95 % interval",
+    "Records near",
     unseen("Visit"),
   ];
   return h(
@@ -39,7 +41,7 @@ export function modes(exhibit, state) {
       { class: "hint" },
       "Places from which the density falls in all directions, by more than noise explains. They are pinned in the pictures of densities; faint where they lie off the cut.",
     ),
-    tableOf("The modes as a table", headings, rows, (j) => j > 0),
+    tableOf("The modes as a table", headings, rows, { stacked: true }),
   );
 }
 

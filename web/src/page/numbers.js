@@ -18,26 +18,30 @@ function tables(exhibit, state) {
   const { drawn } = state;
   if (!state.charts.length) return [];
   const caption = axesText(exhibit, state);
-  return [drawn.y ? mapTable(exhibit, drawn, caption) : curveTable(exhibit, drawn, caption)];
+  if (drawn.probabilities) return [(drawn.y ? mapTable : curveTable)(exhibit, drawn, caption)];
+  return (drawn.maps ?? drawn.curves).map((found) => {
+    const name = exhibit.nameOf(found.release);
+    const whose = name === null ? caption : `${caption}: ${name}`;
+    return (drawn.y ? mapTable : curveTable)(exhibit, { ...drawn, ...found }, whose);
+  });
 }
 
-function curveTable(exhibit, drawn, caption) {
-  const { x } = drawn;
-  const answer = {
-    classCurve: (i) => [verdictText(exhibit.verdict(drawn.probabilities, i))],
-    curve: (i) => ["density", "from", "to"].map((name) => number(drawn.found[name][i])),
-  }[drawn.kind];
-  const headings = drawn.kind === "classCurve" ? ["Class"] : ["Density", "From", "To"];
-  const rows = spread(x, 21).map((i) => [x.text(x.values[i]), ...answer(i)]);
-  return tableOf(caption, [x.label, ...headings], rows);
+function curveTable(exhibit, { kind, x, probabilities, found, release }, caption) {
+  const rows = (headings, answer) =>
+    tableOf(caption, [x.label, ...headings], spread(x, 21).map((i) => [x.text(x.values[i]), ...answer(i)]));
+  if (kind === "classCurve") return rows(["Class"], (i) => [verdictText(exhibit.verdict(probabilities, i))]);
+  const count = exhibit.countOf(release);
+  return rows(["Density", "From", "To", "Records near"], (i) => [
+    ...["density", "from", "to"].map((name) => number(found[name][i])),
+    number(found.density[i] * count),
+  ]);
 }
 
-function mapTable(exhibit, drawn, caption) {
-  const { x, y } = drawn;
+function mapTable(exhibit, { kind, x, y, probabilities, density, error }, caption) {
   const answer = {
-    classMap: (i) => verdictText(exhibit.verdict(drawn.probabilities, i)),
-    map: (i) => `${number(drawn.density[i])} ± ${percent(drawn.relative[i])}`,
-  }[drawn.kind];
+    classMap: (i) => verdictText(exhibit.verdict(probabilities, i)),
+    map: (i) => `${number(density[i])} ± ${percent(error[i] / density[i])}`,
+  }[kind];
   const across = spread(x, 7);
   const rows = spread(y, 7)
     .reverse()

@@ -1,6 +1,7 @@
 // From the numbers to the pictures of them: one for a curve, two side by side for a map.
 
 import { classesText, peakText } from "./captions.js";
+import { colourScale } from "./colourscale.js";
 import * as pictures from "./pictures.js";
 import { paletteOf } from "./palette.js";
 
@@ -21,8 +22,17 @@ const KINDS = {
   nothing: () => [],
 
   curve(exhibit, state, whole) {
-    const title = densityTitle(exhibit, state);
-    return [pictures.curve({ ...whole, title, label: peakText(title, whole, whole.found.density) })];
+    const { palette, curves } = whole;
+    const lines = curves.map(({ release, found }, k) => ({
+      found,
+      name: exhibit.nameOf(release) ?? "density",
+      colour: k ? palette.classes[0] : palette.line,
+    }));
+    const title = curves.length > 1 ? "Densities" : densityTitle(exhibit, curves[0].release);
+    const label = curves
+      .map(({ release, found }) => peakText(densityTitle(exhibit, release), whole, found.density))
+      .join(" ");
+    return [pictures.curve({ ...whole, lines, title, label })];
   },
 
   classCurve(exhibit, state, whole) {
@@ -31,15 +41,16 @@ const KINDS = {
   },
 
   map(exhibit, state, _, half) {
-    const title = densityTitle(exhibit, state);
-    return [
-      pictures.densityMap({ ...half, title, label: peakText(title, half, half.density) }),
-      pictures.errorMap({
-        ...half,
-        title: "Relative error",
-        label: "A map of the relative standard error of the density beside.",
-      }),
-    ];
+    const { maps } = half;
+    const scale = colourScale(maps, state.colours === "log");
+    const densities = maps.map(({ release, density, error }) => {
+      const title = densityTitle(exhibit, release);
+      const label = peakText(title, half, density);
+      return pictures.densityMap({ ...half, density, error, scale, count: exhibit.countOf(release), title, label });
+    });
+    if (maps.length > 1) return densities;
+    const label = "A map of the relative standard error of the density beside.";
+    return [...densities, pictures.errorMap({ ...half, ...maps[0], title: "Relative error", label })];
   },
 
   classMap(exhibit, state, _, half) {
@@ -54,5 +65,7 @@ const KINDS = {
   },
 };
 
-const densityTitle = ({ classes }, { show, release }) =>
-  classes.length && show === "density" ? `Density of ${classes[release]}` : "Density";
+function densityTitle(exhibit, release) {
+  const name = exhibit.nameOf(release);
+  return name === null ? "Density" : `Density of ${name}`;
+}

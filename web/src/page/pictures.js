@@ -4,9 +4,14 @@ import { contours } from "d3-contour";
 import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
-import { max, median } from "d3-array";
+import { max } from "d3-array";
 import { Chart } from "./chart.js";
+import { told } from "./colourscale.js";
+import { aspectOf } from "./geography.js";
+import { bar, fadeKey, key } from "./legends.js";
+import { marginals } from "./marginals.js";
 import { packed, picture, ramp } from "./raster.js";
+import { DROWNED, faded } from "./shading.js";
 import { winner } from "./winner.js";
 import { percent, tick } from "./words.js";
 
@@ -17,8 +22,9 @@ const answers = (label, most, tickFormat = tick) => ({
   scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
 });
 
-export function curve({ width, x, found, palette, title, label, confidence }) {
-  const most = max(found.to) || 1;
+// `lines`: {found, name, colour}; two of them share the picture.
+export function curve({ width, x, lines, palette, title, label, confidence }) {
+  const most = max(lines, ({ found }) => max(found.to)) || 1;
   const chart = new Chart({
     width,
     height: heightOf(width, 0.48),
@@ -28,95 +34,91 @@ export function curve({ width, x, found, palette, title, label, confidence }) {
     palette,
     label,
   }).grid();
-  const { scaleX, scaleY, body } = chart;
-  const place = (_, i) => x.place(scaleX, x.values[i]);
-  const clip = (v) => scaleY(Math.min(1, Math.max(0, v)));
-  if (x.numeric) {
-    body
-      .append("path")
-      .attr("fill", palette.line)
-      .attr("opacity", 0.22)
-      .attr(
-        "d",
-        area()
-          .x(place)
-          .y0((_, i) => clip(found.from[i]))
-          .y1((_, i) => clip(found.to[i]))(found.density),
-      );
-    body
-      .append("path")
-      .attr("fill", "none")
-      .attr("stroke", palette.line)
-      .attr("stroke-width", 2)
-      .attr("d", line().x(place).y(clip)(found.density));
-  } else {
-    found.density.forEach((v, i) => {
-      const px = place(v, i);
-      const wide = Math.min(46, scaleX.bandwidth() * 0.6);
-      body
-        .append("rect")
-        .attr("x", px - wide / 2)
-        .attr("width", wide)
-        .attr("y", clip(v))
-        .attr("height", scaleY(0) - clip(v))
-        .attr("fill", palette.line)
-        .attr("opacity", 0.35);
-      body
-        .append("path")
-        .attr(
-          "d",
-          `M${px},${clip(found.from[i])}V${clip(found.to[i])}M${px - 6},${clip(found.from[i])}h12M${px - 6},${clip(found.to[i])}h12`,
-        )
-        .attr("stroke", palette.line)
-        .attr("stroke-width", 2)
-        .attr("fill", "none");
-    });
-  }
-  return chart.axes().key([
-    [palette.line, "density"],
-    [faded(palette.line, palette.paper), `${confidence * 100} % interval`],
+  lines.forEach((one, k) => (x.numeric ? stroke(chart, one) : bars(chart, one, k, lines.length)));
+  return key(chart.axes(), [
+    ...lines.map(({ name, colour }) => [colour, name]),
+    [lighter(lines[0].colour, palette.paper), `${confidence * 100} % interval`],
   ]);
 }
 
-const faded = (a, b) => interpolateRgb(b, a)(0.25);
+const clipped = (scale) => (v) => scale(Math.min(1, Math.max(0, v)));
 
-export function densityMap({ width, x, y, density, relative, palette, title, label, done }) {
-  const most = max(density) || 1;
-  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label });
-  const shade = ramp(palette.density);
-  picture(chart, x, y, (i) => shade(density[i] / most));
-  if (done) {
-    const errors = Array.from(density, (v, i) => v * relative[i]).filter((e) => e > 0);
-    const clear = 3 * (median(errors) ?? 0);
-    outlines(
-      chart,
-      x,
-      y,
-      density,
-      [1, 2, 3, 4, 5, 6].map((k) => (k * most) / 7).filter((level) => level > clear),
+function stroke({ x, scaleX, scaleY, body }, { found, colour }) {
+  const place = (_, i) => x.place(scaleX, x.values[i]);
+  const clip = clipped(scaleY);
+  body
+    .append("path")
+    .attr("fill", colour)
+    .attr("opacity", 0.22)
+    .attr(
+      "d",
+      area()
+        .x(place)
+        .y0((_, i) => clip(found.from[i]))
+        .y1((_, i) => clip(found.to[i]))(found.density),
     );
-  }
-  return chart.axes().colours(palette.density, [
-    [0, "0"],
-    [0.5, tick(round(most / 2))],
-    [1, tick(round(most))],
-  ]);
+  body
+    .append("path")
+    .attr("fill", "none")
+    .attr("stroke", colour)
+    .attr("stroke-width", 2)
+    .attr("d", line().x(place).y(clip)(found.density));
+}
+
+function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
+  const clip = clipped(scaleY);
+  const wide = Math.min(46, (scaleX.bandwidth() * 0.6) / n);
+  found.density.forEach((v, i) => {
+    const px = x.place(scaleX, x.values[i]) + (k - (n - 1) / 2) * wide * 1.1;
+    body
+      .append("rect")
+      .attr("x", px - wide / 2)
+      .attr("width", wide)
+      .attr("y", clip(v))
+      .attr("height", scaleY(0) - clip(v))
+      .attr("fill", colour)
+      .attr("opacity", 0.35);
+    const [low, high] = [clip(found.from[i]), clip(found.to[i])];
+    body
+      .append("path")
+      .attr("d", `M${px},${low}V${high}M${px - 6},${low}h12M${px - 6},${high}h12`)
+      .attr("stroke", colour)
+      .attr("stroke-width", 2)
+      .attr("fill", "none");
+  });
+}
+
+const lighter = (a, b) => interpolateRgb(b, a)(0.25);
+
+export function densityMap({ width, x, y, density, error, scale, count, palette, title, label, done }) {
+  const chart = new Chart({ ...frame(width, x, y), head: 88, title, palette, label });
+  const shade = faded(palette);
+  picture(chart, x, y, (i) => shade(scale.place(density[i]), density[i] / error[i]));
+  if (done) outlines(chart, x, y, density, scale.levels, (i) => density[i] > DROWNED * error[i]);
+  if (chart.strip) marginals(chart, { x, y, density, error });
+  return fadeKey(bar(chart.axes(), palette.density, told(scale, count)), "faded: may be noise alone");
+}
+
+// Margins stand along numbers alone; on a map of the Earth a kilometre is as long across as up.
+function frame(width, x, y) {
+  const room = x.numeric && y.numeric ? Math.round(Math.min(44, width / 8)) : 0;
+  return { width, height: heightOf(width, 0.82) + 24 + room, x, y, strip: room, aside: room, aspect: aspectOf(x, y) };
 }
 
 const LEAST = 0.005; // relative errors are shown from here to 1, by their logarithm
 const lift = (r) => Math.min(1, Math.max(0, 1 - Math.log(r) / Math.log(LEAST)));
 
-export function errorMap({ width, x, y, relative, palette, title, label }) {
-  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label });
+export function errorMap({ width, x, y, density, error, palette, title, label }) {
+  const chart = new Chart({ ...frame(width, x, y), head: 88, title, palette, label });
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);
-  picture(chart, x, y, (i) => (relative[i] >= 1 ? unknown : shade(lift(relative[i]))));
+  picture(chart, x, y, (i) => (error[i] >= density[i] ? unknown : shade(lift(error[i] / density[i]))));
   const stops = [0.01, 0.1, 1].map((r) => [lift(r), r === 1 ? "100 %" : percent(r)]);
-  return chart.axes().colours(palette.error, stops);
+  return bar(chart.axes(), palette.error, stops);
 }
 
 export function classMap({ width, x, y, probabilities, classes, palette, title, label }) {
-  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, top: 62 });
+  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, head: 66, aspect: aspectOf(x, y) });
   const k = classes.length;
   // The winner's colour, the stronger the surer.
   const shades = classes.map((_, c) =>
@@ -134,11 +136,11 @@ export function classMap({ width, x, y, probabilities, classes, palette, title, 
       Float64Array.from({ length: probabilities.length / 2 }, (_, i) => probabilities[2 * i + 1]),
       [0.5],
     );
-  return chart.axes().key(classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
+  return key(chart.axes(), classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
 }
 
 export function confidenceMap({ width, x, y, probabilities, classes, palette, title, label }) {
-  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, top: 62 });
+  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, head: 66, aspect: aspectOf(x, y) });
   const k = classes.length;
   const rise = (p) => (p - 1 / k) / (1 - 1 / k);
   const sure = Float64Array.from({ length: probabilities.length / k }, (_, i) => winner(probabilities, i, k).sure);
@@ -151,7 +153,7 @@ export function confidenceMap({ width, x, y, probabilities, classes, palette, ti
     sure,
     [0.7, 0.9].filter((p) => p > 1 / k),
   );
-  return chart.axes().colours(palette.density, [
+  return bar(chart.axes(), palette.density, [
     [0, percent(1 / k)],
     [0.5, percent((1 + 1 / k) / 2)],
     [1, "100 %"],
@@ -168,7 +170,7 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
     title,
     palette,
     label,
-    top: 62,
+    head: 66,
   });
   const { scaleX, scaleY, body } = chart;
   const heights = new Float64Array(x.values.length);
@@ -188,22 +190,27 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
           .y1((_, i) => scaleY(heights[i]))(heights),
       );
   }
-  return chart.axes().key(classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
+  return key(chart.axes(), classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
 }
 
 // ---- parts ----
 
 const heightOf = (width, share) => Math.round(Math.max(300, Math.min(560, 60 + width * share)));
-const round = (v) => Number(v.toPrecision(2));
 
-function outlines(chart, x, y, values, levels) {
+// Contours, where they are clear.
+function outlines(chart, x, y, values, levels, clear = () => true) {
   if (!x.numeric || !y.numeric || !levels.length) return;
   const [nx, ny] = [x.values.length, y.values.length];
   const wide = (chart.width - chart.left - chart.right) / nx;
   const tall = (chart.height - chart.top - chart.bottom) / ny;
   const text = ([px, py]) =>
     `${(chart.left + px * wide).toFixed(1)},${(chart.height - chart.bottom - py * tall).toFixed(1)}`;
-  const inside = ([px, py]) => px > 0 && px < nx && py > 0 && py < ny;
+  const inside = ([px, py]) =>
+    px > 0 &&
+    px < nx &&
+    py > 0 &&
+    py < ny &&
+    clear(Math.min(ny - 1, Math.floor(py)) * nx + Math.min(nx - 1, Math.floor(px)));
   for (const level of contours().size([nx, ny]).thresholds(levels)(values)) {
     let path = "";
     for (const polygon of level.coordinates) {

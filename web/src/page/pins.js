@@ -1,19 +1,24 @@
 // Pins in the pictures: the modes by number, the marks by letter; faint where they lie off the cut.
 
 import { onCut } from "./cells.js";
+import { pin } from "./pinning.js";
+import { shownReleases } from "./state.js";
 
 export function pins(exhibit, state) {
   state.on(["charts", "marks"], () => {
     const { drawn, charts } = state;
     if (!charts.length) return;
-    const points = drawn.kind === "classCurve" ? [] : pointsOf(exhibit, state);
-    charts.forEach((chart) => chart.pin(points));
+    const releases = shownReleases(state);
+    charts.forEach((chart, k) => {
+      const release = releases[k] ?? releases[0];
+      pin(chart, drawn.kind === "classCurve" ? [] : pointsOf(exhibit, state, release));
+    });
   });
 }
 
-function pointsOf(exhibit, state) {
+function pointsOf(exhibit, state, shown) {
   const { x, y } = state.drawn;
-  const modes = exhibit.modes.filter(({ release }) => release === state.release && state.show === "density");
+  const modes = exhibit.modes.filter(({ release }) => release === shown && state.show !== "classes");
   return [
     ...modes.map(({ point }, k) => ({ cells: point, text: String(k + 1), kind: "mode" })),
     ...state.marks.map(({ letter, cells }) => ({ cells, text: letter, kind: "mark" })),
@@ -21,15 +26,15 @@ function pointsOf(exhibit, state) {
     text,
     kind,
     x: cells[x.index],
-    y: y ? cells[y.index] : height(exhibit, state, cells),
+    y: y ? cells[y.index] : height(exhibit, state, shown, cells),
     faint: !onCut(exhibit, state, cells),
   }));
 }
 
 // On a curve a pin stands on the curve.
-function height(exhibit, state, cells) {
-  if (state.show !== "density") return 0;
+function height(exhibit, state, shown, cells) {
+  if (state.show === "classes") return 0;
   const on = [...state.at];
   on[state.x] = cells[state.x];
-  return exhibit.answersAt(state.release, on, state.confidence).density[0];
+  return exhibit.answersAt(shown, on, state.confidence).density[0];
 }

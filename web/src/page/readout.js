@@ -2,6 +2,7 @@
 
 import { cellsAt } from "./cells.js";
 import { h } from "./dom.js";
+import { shownReleases } from "./state.js";
 import { number, percent } from "./words.js";
 
 export function readout(exhibit, state) {
@@ -25,12 +26,18 @@ function reading(exhibit, state, cells) {
     const { name, sure } = exhibit.verdict(exhibit.probabilitiesAt(cells));
     return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}`];
   }
-  const found = exhibit.answersAt(state.release, cells, state.confidence);
+  return [`${place}: `, ...shownReleases(state).flatMap((release, k) => answer(exhibit, state, release, cells, k))];
+}
+
+// The density, and how many records that is, each with its interval.
+function answer(exhibit, state, release, cells, k) {
+  const found = exhibit.answersAt(release, cells, state.confidence);
   const near = (name) => number(Math.max(0, found[name][0]));
+  const name = state.show === "sides" ? `${exhibit.nameOf(release)} ` : "";
   return [
-    `${place}: density `,
-    strong(number(found.density[0])),
-    ` (${number(found.from[0])} to ${number(found.to[0])}); about ${near("kernelSum")} records near (${near("lower")} to ${near("upper")})`,
+    `${k ? "; " : ""}${name}density `,
+    h("strong", {}, number(found.density[0])),
+    ` (${number(found.from[0])} to ${number(found.to[0])}), about ${near("kernelSum")} records near (${near("lower")} to ${near("upper")})`,
   ];
 }
 

@@ -5,9 +5,11 @@ import { pointAt, press } from "./crosshair.js";
 import { h } from "./dom.js";
 import { mark } from "./marks.js";
 import { chartsOf } from "./painting.js";
+import { between, suits } from "./region.js";
 
 const HELP =
-  "Arrow keys move the cross-hair, with Shift in larger steps. Enter marks the point, Escape hides the cross-hair.";
+  "Arrow keys move the cross-hair, with Shift in larger steps. Enter marks the point, Space begins and ends a region, Escape hides the cross-hair.";
+const STILL = 4; // pixels by which a click may move
 const JITTER = 8; // pixels by which the width may change before the pictures are made anew
 
 // `draw` asks for the first picture, once the width is known.
@@ -51,13 +53,37 @@ function together(exhibit, state, charts) {
     onkeydown: (event) => press(state, event),
   });
   for (const chart of charts) {
-    chart.node.addEventListener("pointermove", (event) => pointAt(state, chart.under(event)));
-    chart.node.addEventListener("pointerleave", () => pointAt(state, null));
-    chart.node.addEventListener("click", (event) => {
-      const place = chart.under(event);
-      if (place) mark(state, place);
-    });
+    listen(chart, state);
     group.append(h("figure", {}, chart.node));
   }
   return group;
+}
+
+// A click marks a point, dragging chooses a region.
+function listen(chart, state) {
+  let from = null;
+  let dragged = false;
+  const far = ({ clientX, clientY }) => Math.hypot(clientX - from.clientX, clientY - from.clientY) > STILL;
+  const on = (name, listener) => chart.node.addEventListener(name, listener);
+  on("pointerdown", (event) => {
+    const place = event.button ? null : chart.under(event);
+    from = place && suits(state) && { clientX: event.clientX, clientY: event.clientY, place };
+    dragged = false;
+  });
+  on("pointermove", (event) => {
+    const place = chart.under(event);
+    if (from && event.buttons && (dragged || far(event))) {
+      if (!dragged) chart.node.setPointerCapture?.(event.pointerId);
+      dragged = true;
+      state.set({ region: between(state, from.place, chart.under(event, true)), corner: null });
+    }
+    pointAt(state, place);
+  });
+  on("pointerup", () => (from = null));
+  on("pointercancel", () => (from = null));
+  on("pointerleave", () => pointAt(state, null));
+  on("click", (event) => {
+    const place = chart.under(event);
+    if (place && !dragged) mark(state, place);
+  });
 }

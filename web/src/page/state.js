@@ -1,5 +1,7 @@
 // What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
 
+import { angleOf } from "./geography.js";
+
 export class State {
   #listeners = [];
 
@@ -20,27 +22,36 @@ export class State {
 }
 
 // What a reader chooses: another choice gives another picture and other controls.
-export const CHOICES = ["x", "y", "release", "show", "confidence"];
+export const CHOICES = ["x", "y", "release", "other", "show", "confidence", "colours"];
 
 // What a reader types or drags: another picture, but the controls stay as they are, under the reader's hand.
 export const VALUES = ["at", "ranges", "categories"];
 
-// What a release of classes can answer with.
+// What releases of classes can answer with, and two releases.
 export const SHOWS = [
   ["classes", "Classes"],
   ["density", "Densities"],
 ];
+export const SIDES = ["sides", "Side by side"];
+
+// The releases in the picture: one, or two side by side.
+export const shownReleases = ({ show, release, other }) => (show === "sides" ? [release, other] : [release]);
 
 export function firstState(exhibit, theme) {
-  const { columns, classifier, modes, usable } = exhibit;
-  const numeric = usable.filter((j) => exhibit.isNumber(j));
+  const { columns, classifier, modes, usable, compared } = exhibit;
   const ranges = columns.map((column) => column.range ?? [0, 1]);
+  const numeric = eastFirst(
+    usable.filter((j) => exhibit.isNumber(j)),
+    columns.map((column, j) => angleOf(column, ranges[j])),
+  );
   const [first, second] = numeric.length ? numeric : usable;
   return new State({
     x: first ?? 0, // the columns across and up; without one up, a curve is drawn
     y: numeric.length > 1 ? second : null,
     release: 0, // of which class the density is shown
-    show: classifier ? "classes" : "density",
+    other: 1, // and which one stands beside it
+    show: compared ? "sides" : classifier ? "classes" : "density",
+    colours: "even", // or "log"
     confidence: 0.95,
     at: columns.map((column, j) => {
       if (column.role !== "number") return column.values[0] ?? "";
@@ -49,6 +60,8 @@ export function firstState(exhibit, theme) {
     ranges,
     categories: columns.map((column) => [...column.values]),
     here: null, // the cross-hair, as values {x, y}
+    corner: null, // where a region began by key
+    region: null, // what is chosen, as values {x: [from, to], y: [from, to]}
     byKey: false, // whether a key put it there, so it stays when the pointer leaves
     marks: [], // {letter, cells}
     theme, // "light", "dark" or null: as the system has it
@@ -56,6 +69,13 @@ export function firstState(exhibit, theme) {
     drawn: null, // what it shows, in numbers
     charts: [], // the pictures on the page
   });
+}
+
+// Longitude across and latitude up, where both are there.
+function eastFirst(numeric, angles) {
+  const [east, north] = ["longitude", "latitude"].map((kind) => numeric.find((j) => angles[j] === kind));
+  if (east === undefined || north === undefined) return numeric;
+  return [east, north, ...numeric.filter((j) => j !== east && j !== north)];
 }
 
 export const replaced = (list, j, value) => list.map((old, k) => (k === j ? value : old));

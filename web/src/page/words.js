@@ -27,6 +27,12 @@ export function percent(x) {
   return `${format(x < 0.1 ? ".2~r" : ".0f")(100 * x)} %`;
 }
 
+// A number of records with its interval; none has fewer than none.
+export const recordsText = (...three) => {
+  const [value, lower, upper] = three.map((x) => number(Math.max(0, Math.round(x))));
+  return `${value} (${lower} to ${upper})`;
+};
+
 // A class, and how probable it is.
 export const verdictText = ({ name, sure }) => `${name} (${percent(sure)})`;
 

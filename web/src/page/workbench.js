@@ -7,8 +7,10 @@ import { Drawing } from "./drawing.js";
 import { numbers } from "./numbers.js";
 import { pins } from "./pins.js";
 import { readout } from "./readout.js";
+import { region } from "./region.js";
 import { stage } from "./stage.js";
 import { takeaway } from "./takeaway.js";
+import { warning } from "./warning.js";
 
 export function workbench(exhibit, state, pool) {
   const form = controls(exhibit, state); // listens first: the controls change before the picture does
@@ -18,7 +20,7 @@ export function workbench(exhibit, state, pool) {
   return h(
     "section",
     { class: "explore", "aria-labelledby": "look" },
-    h("h2", { id: "look", tabindex: "-1" }, exhibit.classes.length ? "Look at the classes" : "Look at the density"),
+    h("h2", { id: "look", tabindex: "-1" }, headingOf(exhibit)),
     h("p", { class: "hint" }, whatDensityIs(exhibit)),
     h(
       "div",
@@ -28,7 +30,9 @@ export function workbench(exhibit, state, pool) {
         "div",
         { class: "stage" },
         stage(exhibit, state, () => drawing.draw()),
+        warning(exhibit, state),
         readout(exhibit, state),
+        region(exhibit, state),
         h("div", {}, takeaway(exhibit, state), numbers(exhibit, state)),
       ),
     ),
@@ -36,6 +40,11 @@ export function workbench(exhibit, state, pool) {
 }
 
 function whatDensityIs({ card }) {
-  const kernel = card.find(([name]) => name === "Kernel")?.[1];
+  const kernels = [...new Set(card.filter(([name]) => /^Kernel/.test(name)).map(([, text]) => text))];
+  const kernel = kernels.join("; ");
   return `The density at a place is the share of all records near it, between 0 and 1. Near is what the kernel says: ${kernel}.`;
+}
+
+function headingOf({ compared, classes }) {
+  return compared ? "Look at both" : classes.length ? "Look at the classes" : "Look at the density";
 }

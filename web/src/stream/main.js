@@ -1,6 +1,6 @@
 // The page of a stream: what it has published, over time. Python has computed the numbers; here they are only drawn.
 
-import { unpackCompressed } from "../engine/unpack.js";
+import { unpack } from "../engine/unpack.js";
 import { button, h, segments } from "../page/dom.js";
 import { State } from "../page/state.js";
 import { rememberedTheme, toggleTheme, wearTheme } from "../page/theme.js";
@@ -17,7 +17,7 @@ start().catch(() => {
 });
 
 async function start() {
-  const story = new Story(await unpackCompressed(textOf("release"), textOf("arrays")));
+  const story = new Story(await unpack(textOf("release"), textOf("arrays")));
   const state = new State({
     theme: rememberedTheme(),
     choice: story.choices.length > 2 ? 1 : 0, // the running total, windows, or single periods

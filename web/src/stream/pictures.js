@@ -1,14 +1,14 @@
 // A map or a curve of one picture, the same small, and a line over time. What the noise drowns is faded.
 
-import { interpolateRgb } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Chart } from "../page/chart.js";
-import { picture, ramp, raster } from "../page/raster.js";
+import { bar, fadeKey } from "../page/legends.js";
+import { picture, raster } from "../page/raster.js";
+import { faded } from "../page/shading.js";
 import { tick } from "../page/words.js";
 import { s } from "../table/svg.js";
 
-const PALE = 0.28; // of a colour that is drowned
 const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + width * share)));
 
 const answers = (label, low, high) => ({
@@ -17,21 +17,19 @@ const answers = (label, low, high) => ({
   scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
 });
 
+const ERRORS = 1.96; // in half a 95 % interval
+
 function colourOf({ sums, halves }, most, palette) {
-  const clear = ramp(palette.density);
-  const pale = ramp((t) => interpolateRgb(palette.paper, palette.density(t))(PALE));
-  return (i) => (sums[i] > halves[i] ? clear : pale)(sums[i] / most);
+  const shade = faded(palette);
+  return (i) => shade(sums[i] / most, (ERRORS * sums[i]) / halves[i]);
 }
 
 export function map(story, shown, { most }, { width, palette, title, label }) {
   const { x, y } = story;
   const chart = new Chart({ width, height: heightOf(width, 0.66), x, y, title, palette, label });
   picture(chart, x, y, colourOf(shown, most, palette));
-  return chart.axes().colours(palette.density, [
-    [0, "0"],
-    [0.5, tick(Number((most / 2).toPrecision(2)))],
-    [1, tick(Number(most.toPrecision(2)))],
-  ]);
+  const stops = [0, 0.5, 1].map((share) => [share, tick(Number((share * most).toPrecision(2)))]);
+  return fadeKey(bar(chart.axes(), palette.density, stops), "faded: may be noise alone");
 }
 
 export function curve(story, { sums, halves }, { high }, { width, palette, title, label }) {

@@ -18,7 +18,7 @@ export function about(table) {
     { "aria-labelledby": "about" },
     h("h2", { id: "about" }, "About this release"),
     h("p", {}, table.info.meaning),
-    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, (at) => at > 2)),
+    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, { numeric: (at) => at > 2 })),
     h(
       "details",
       {},

@@ -19,7 +19,7 @@ start().catch(() => {
 });
 
 async function start() {
-  const table = new Table(await ScumbleTables.unpackCompressed(textOf("release"), textOf("arrays")));
+  const table = new Table(await ScumbleTables.unpack(textOf("release"), textOf("arrays")));
   const { numbers, columns } = table;
   const words = columns.flatMap(({ ordered }, j) => (ordered ? [] : [j]));
   const state = new State({

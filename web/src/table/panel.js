@@ -140,7 +140,7 @@ export class Panel {
     if (!this.details.open) return;
     const rows = this.bins.map(({ text }, k) => [text, records(this.counts[k].value), interval(this.counts[k])]);
     const headings = [this.column.title, "Records", "95 % interval"];
-    this.details.replaceChildren(this.summary, tableOf(this.column.title, headings, rows, (at) => at > 0));
+    this.details.replaceChildren(this.summary, tableOf(this.column.title, headings, rows));
   }
 
   draw() {

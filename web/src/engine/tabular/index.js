@@ -1,5 +1,5 @@
 // What a table's page computes with.
 
-export { unpackCompressed } from "../unpack.js";
+export { unpack } from "../unpack.js";
 export { Answers, interval, narrowed } from "./answers.js";
 export { drawn, valueAt } from "./drawing.js";

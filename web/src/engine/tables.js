@@ -1,0 +1,127 @@
+// The whole of a grid at once: sums at the centres of all cells and of a margin, from which queries are interpolated. The
+// twin of `scumble.grid.tables`: a page holds the counters alone, and makes these when it opens.
+
+import { boxOf, cutOut, mapped, sharpened, windowed } from "./boxes.js";
+import { convolved } from "./fourier.js";
+import { smoothTable, tableOf } from "./profile.js";
+import { roughness } from "./roughness.js";
+
+export const REACH = 2;
+const NODES = [-1, 0, 1, 2];
+
+// The arrays that `GridReader` reads, by name. `grid`: as `scumble.grid.Field.on_page` describes it.
+export function tablesOf(grid, counters) {
+  const { shape, margin, spread, variance, slab } = grid;
+  const counts = boxOf(shape, Float64Array.from(counters));
+  const d = shape.length;
+  const sharp = sharpened(padded(counts, 2), spread);
+  const rough = roughness(counts, variance, slab);
+  const wide = smoothTable(
+    grid,
+    shape.map((n, j) => n + margin[j]),
+  );
+  const sharper = sharpened(wide, spread);
+  const small = smoothTable(grid, new Array(d).fill(REACH + 3));
+  const smallSharp = sharpened(small, spread);
+  return {
+    total: sums(sharp, wide).data,
+    ones: sharpened(windowed(wide, shape), spread).data,
+    squares: windowed(
+      mapped(sharper, (x) => x * x),
+      shape,
+    ).data,
+    places: placeField(grid, rough).data,
+    sharp: sharp.data,
+    rough: joined(rough.map(({ data }) => data)),
+    nearTable: interpolation(small, REACH),
+    nearSharp: interpolation(smallSharp, REACH - 1),
+    nearSquare: interpolation(
+      mapped(smallSharp, (x) => x * x),
+      REACH - 1,
+    ),
+  };
+}
+
+const padded = (box, by) =>
+  cutOut(
+    box,
+    box.shape.map(() => -by),
+    box.shape.map((n) => n + 2 * by),
+  );
+
+// Σ counts[c] table[g − c] for all g at which the table covers every c.
+function sums(counts, table) {
+  const full = convolved([[counts, table]], table.shape);
+  const first = counts.shape.map((n) => n - 1);
+  return cutOut(
+    full,
+    first,
+    table.shape.map((n, j) => n - first[j]),
+  );
+}
+
+// Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g.
+function placeField(grid, rough) {
+  const { shape, margin, reach } = grid;
+  const moved = displacement(
+    tableOf(
+      grid,
+      reach.map((r) => r + 1),
+      reach.map(() => 0),
+    ),
+  );
+  const size = shape.map((n, j) => n + 2 * reach[j]);
+  const full = convolved(
+    rough.map((box, j) => [box, moved[j]]),
+    size,
+  );
+  return cutOut(
+    full,
+    reach.map((r, j) => r - margin[j]),
+    shape.map((n, j) => n + 2 * margin[j]),
+  );
+}
+
+// For each axis h²/12 (∂k)², from the values on a lattice, on the cells that have both neighbours.
+function displacement(box) {
+  const d = box.shape.length;
+  const size = box.shape.map((n) => n - 2);
+  const at = (axis, by) => cutOut(box, new Array(d).fill(1).with(axis, 1 + by), size).data;
+  const middle = at(0, 0);
+  return box.shape.map((_, axis) => {
+    const [before, after] = [at(axis, -1), at(axis, 1)];
+    return boxOf(
+      size,
+      middle.map((k, i) => ((before[i] - k) ** 2 + (after[i] - k) ** 2) / 24),
+    );
+  });
+}
+
+// (nodes × cells): the kernel between each node and each near cell, so that weights · table interpolates it.
+function interpolation({ shape, data }, reach) {
+  const d = shape.length;
+  const centre = shape[0] >> 1;
+  const cells = 2 * reach + 2;
+  const out = new Float64Array((NODES.length * cells) ** d);
+  const digit = (number, base, j) => Math.floor(number / base ** (d - 1 - j)) % base;
+  for (let node = 0, to = 0; node < NODES.length ** d; node++) {
+    for (let cell = 0; cell < cells ** d; cell++, to++) {
+      let at = 0;
+      for (let j = 0; j < d; j++) {
+        at = at * shape[j] + NODES[digit(node, NODES.length, j)] - (digit(cell, cells, j) - reach) + centre;
+      }
+      out[to] = data[at];
+    }
+  }
+  return out;
+}
+
+function joined(arrays) {
+  const out = new Float64Array(arrays.reduce((n, array) => n + array.length, 0));
+  let at = 0;
+  for (const array of arrays) {
+    out.set(array, at);
+    at += array.length;
+  }
+  return out;
+}

@@ -1,0 +1,96 @@
+// What the colours of a picture mean, between its title and itself.
+
+import { fitting, widthOf } from "./lettering.js";
+import { mixed } from "./shading.js";
+
+const FIRST = 28; // below the title
+
+// A bar of colours; `stops`: [position from 0 to 1, text, a second text below].
+export function bar(chart, colour, stops) {
+  const { left, width, palette } = chart;
+  const size = Math.min(210, width - left - 30);
+  const g = chart.svg.append("g").attr("class", "bar").attr("transform", `translate(${left},${FIRST})`);
+  for (let k = 0; k < 48; k++) {
+    g.append("rect")
+      .attr("x", (k * size) / 48)
+      .attr("width", size / 48 + 0.5)
+      .attr("height", 9)
+      .attr("fill", colour((k + 0.5) / 48));
+  }
+  const word = (t, y, text) =>
+    g
+      .append("text")
+      .attr("x", t * size)
+      .attr("y", y)
+      .attr("text-anchor", t === 0 ? "start" : t === 1 ? "end" : "middle")
+      .attr("font-size", 10.5)
+      .attr("fill", palette.muted)
+      .text(text);
+  for (const [t, text, second] of stops) {
+    g.append("line")
+      .attr("x1", t * size)
+      .attr("x2", t * size)
+      .attr("y1", 9)
+      .attr("y2", 13)
+      .attr("stroke", palette.muted);
+    word(t, 23, text);
+    if (second) word(t, 35, second);
+  }
+  if (stops.some(([, , second]) => second)) word(0, 35, "records near");
+  return chart;
+}
+
+// What fades, in words: beside the bar where there is room, else below it.
+export function fadeKey(chart, text) {
+  const { left, width, right, palette } = chart;
+  const beside = left + Math.min(210, width - left - 30) + 22;
+  const room = width - beside - 34;
+  const fits = widthOf(text, 10.5) <= room;
+  const [x, y] = fits ? [beside, FIRST] : [left, FIRST + 44];
+  const g = chart.svg.append("g").attr("class", "fade").attr("transform", `translate(${x},${y})`);
+  for (let k = 0; k < 8; k++) {
+    g.append("rect")
+      .attr("x", 3.5 * k)
+      .attr("width", 4)
+      .attr("height", 9)
+      .attr("fill", mixed(palette, 0.55, k / 7));
+  }
+  g.append("rect").attr("width", 28.5).attr("height", 9).attr("fill", "none").attr("stroke", palette.rule);
+  g.append("text")
+    .attr("x", 34)
+    .attr("y", 8.5)
+    .attr("font-size", 10.5)
+    .attr("fill", palette.muted)
+    .text(fits ? text : fitting(text, width - left - right - 8, 10.5));
+  return chart;
+}
+
+// Names of colours.
+export function key(chart, entries) {
+  const g = chart.svg.append("g");
+  let x = chart.left;
+  let y = 36;
+  for (const [colour, text] of entries) {
+    const shown = fitting(text, 120, 11.5);
+    const space = 30 + widthOf(shown, 11.5);
+    if (x > chart.left && x + space - 14 > chart.width - 8) {
+      x = chart.left;
+      y += 16;
+    }
+    g.append("rect")
+      .attr("x", x)
+      .attr("y", y - 9)
+      .attr("width", 11)
+      .attr("height", 11)
+      .attr("rx", 2)
+      .attr("fill", colour);
+    g.append("text")
+      .attr("x", x + 16)
+      .attr("y", y)
+      .attr("font-size", 11.5)
+      .attr("fill", chart.palette.ink)
+      .text(shown);
+    x += space;
+  }
+  return chart;
+}

@@ -1,0 +1,129 @@
+// A part of the picture that the reader chooses, by dragging, by keys or by numbers, and what the release says of it.
+
+import { button, h } from "./dom.js";
+import { replaced, shownReleases } from "./state.js";
+import { number, percent, recordsText } from "./words.js";
+
+const HELP =
+  "Drag in a picture, or put the cross-hair with the arrow keys, press Space, move on and press Space again; or write the ends.";
+
+export function region(exhibit, state) {
+  const fields = h("div", { class: "ends" });
+  const answer = h("p", { class: "answer", role: "status", "aria-live": "polite" });
+  const clear = button("Clear the region", () => state.set({ region: null, corner: null }), { class: "quiet" });
+  const node = h("div", { class: "region" }, h("p", { class: "hint" }, HELP), fields, answer, clear);
+  const frame = h("details", { class: "regions", open: true }, h("summary", {}, "Ask for a region"), node);
+  let axes = "";
+  state.on(["drawn", "region", "confidence"], () => {
+    if (!state.drawn?.done) return;
+    frame.hidden = !suits(state);
+    if (frame.hidden) return;
+    const now = JSON.stringify([state.x, state.y]);
+    if (now !== axes) fields.replaceChildren(...drawnAxes(state).map((axis) => endsOf(state, axis)));
+    axes = now;
+    fill(fields, state);
+    clear.hidden = !state.region;
+    answer.replaceChildren(...(state.region ? answersOf(exhibit, state) : ["No region is chosen."]));
+  });
+  state.on(["x", "y"], () => (state.region || state.corner) && state.set({ region: null, corner: null }));
+  state.on(["charts", "region"], () => state.charts.forEach((chart) => shade(chart, state)));
+  return frame;
+}
+
+const drawnAxes = ({ drawn }) => [
+  ["x", drawn.x],
+  ...(drawn.y ? [["y", drawn.y]] : []),
+];
+
+// Regions are of numbers; classes have none.
+export const suits = (state) =>
+  state.show !== "classes" && state.drawn?.x?.numeric && (!state.drawn.y || state.drawn.y.numeric);
+
+// From one place to another, in any order.
+export function between(state, one, other) {
+  const side = (name) => [one[name], other[name]].sort((a, b) => a - b);
+  return { x: side("x"), y: state.y === null ? null : side("y") };
+}
+
+function endsOf(state, [name, axis]) {
+  const end = (k) => {
+    const input = h("input", {
+      type: "number",
+      step: "any",
+      "data-end": `${name}${k}`,
+      "aria-label": `Region: ${axis.column.name} ${k ? "to" : "from"}`,
+      onchange: () => {
+        const now = state.region ?? whole(state);
+        const ends = replaced(now[name], k, input.valueAsNumber);
+        const good = ends.every(Number.isFinite) && ends[0] < ends[1];
+        input.setCustomValidity(good ? "" : "The low end must be below the high end.");
+        if (input.reportValidity()) state.set({ region: { ...now, [name]: ends } });
+      },
+    });
+    return input;
+  };
+  return h("label", { class: "end" }, h("span", {}, axis.column.name), end(0), h("span", {}, "to"), end(1));
+}
+
+const whole = ({ drawn }) => ({ x: drawn.x.range, y: drawn.y ? drawn.y.range : null });
+
+function fill(fields, state) {
+  for (const input of fields.querySelectorAll("input")) {
+    const [name, k] = input.dataset.end;
+    const span = state.drawn[name].range[1] - state.drawn[name].range[0];
+    const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))));
+    input.value = state.region ? Number(state.region[name][k].toFixed(digits)) : "";
+  }
+}
+
+function answersOf(exhibit, state) {
+  const { x, y } = state.drawn;
+  const box = new Map([[x.index, state.region.x], ...(y ? [[y.index, state.region.y]] : [])]);
+  return shownReleases(state).flatMap((release, k) => {
+    const found = exhibit.regionOf(release, box, state.at, state.confidence);
+    const name = state.show === "sides" ? `${exhibit.nameOf(release)}: ` : "";
+    return [k ? h("br", {}) : null, name, ...(found.kind === "count" ? count : mean)(exhibit, state, release, found)];
+  });
+}
+
+// A grid counts what lies in its cells.
+function count(exhibit, { drawn }, release, { value, lower, upper, ends, others }) {
+  const text = (axis) => `${axis.column.name} ${axis.text(ends.get(axis.index)[0])} to ${axis.text(ends.get(axis.index)[1])}`;
+  const where = [drawn.x, drawn.y].filter(Boolean).map(text).join(", ");
+  const all = others ? ", at any value of the other columns" : "";
+  const share = percent(Math.min(1, Math.max(0, value) / exhibit.countOf(release)));
+  return [h("strong", {}, `about ${recordsText(value, lower, upper)} records`), `, ${share} of all: ${where}${all}.`];
+}
+
+// Hashed rows have no cells: they know how dense a region is, not how many records it holds.
+function mean(exhibit, _, release, { value, lower, upper }) {
+  const share = (x) => number(Math.min(1, Math.max(0, x / exhibit.countOf(release))));
+  return [
+    "the mean density of the region is ",
+    h("strong", {}, share(value)),
+    ` (${share(lower)} to ${share(upper)}): ${recordsText(value, lower, upper)} records near a place in it, on average. A release of hashed rows cannot count a region; one that was built with bounds, a grid, can.`,
+  ];
+}
+
+function shade(chart, { region }) {
+  chart.brush.selectAll("*").remove();
+  if (!region) return;
+  const [a, b] = region.x.map((value) => clamp(chart.placeX(value), chart.left, chart.width - chart.right));
+  const [low, high] = [chart.height - chart.bottom, chart.top];
+  const [c, d] = region.y && chart.y.place ? region.y.map((v) => clamp(chart.placeY(v), high, low)) : [low, high];
+  const frame = (colour, dashes) =>
+    chart.brush
+      .append("rect")
+      .attr("x", a)
+      .attr("y", d)
+      .attr("width", Math.max(1, b - a))
+      .attr("height", Math.max(1, c - d))
+      .attr("fill", "none")
+      .attr("stroke", colour)
+      .attr("stroke-width", 2)
+      .attr("stroke-dasharray", dashes);
+  frame(chart.palette.paper, null); // seen on any colour
+  frame(chart.palette.mark, "6 3");
+}
+
+const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
