@@ -22,12 +22,16 @@ from scumble.tabular.questions import (
     Part,
     Where,
     cells_of,
+    cut,
     extremes_of,
+    means_between,
     names_of,
     narrowed,
     parts,
     place_of,
     question,
+    shares_between,
+    sums_between,
     values_of,
 )
 from scumble.tabular.rows import Format
@@ -68,7 +72,8 @@ class Asking:
         Returns
         -------
         Estimate or DataFrame
-            The number; with `by`, a row for each level.
+            The number; with `by`, a row for each level. Where a range cuts a cell, values are taken to lie evenly in
+            it, and the interval allows for all of them lying on either side.
         """
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 
@@ -77,8 +82,11 @@ class Asking:
         total = max(self._answers.total.value, 1.0)
 
         def share(asked: Condition) -> Estimate:
-            found = self._answers.count(asked)
-            return interval(found.value / total, found.variance / total**2, confidence, 0.0, 1.0)
+            found, sides = self._answers.count(asked), self._cut(asked)
+            below, above = (side / total for side in sides)
+            return interval(
+                found.value / total, found.variance / total**2, confidence, 0.0, 1.0, below=below, above=above
+            )
 
         return self._each(where, by, share)
 
@@ -93,8 +101,11 @@ class Asking:
 
         def total(asked: Condition) -> Estimate:
             found, records = self._answers.sum(asked, place, values), self._answers.total.value
-            below, above = self._within_cells(asked, place, column)
-            return interval(found.value, found.variance, confidence, below=records * below, above=records * above)
+            table, few, many, lowest, highest = self._bounds(asked, place, column)
+            least, most = sums_between(few, many, lowest, highest)
+            middle = float(table @ np.nan_to_num(values))
+            below, above = records * (middle - least), records * (most - middle)
+            return interval(found.value, found.variance, confidence, below=below, above=above)
 
         return self._each(where, by, total)
 
@@ -113,8 +124,10 @@ class Asking:
             found = self._answers.mean(asked, place, values)
             if math.isnan(found.value):
                 return Estimate(math.nan, least, most, math.inf)
-            known = self._answers.model.share(narrowed(asked, place, np.isfinite(values).astype(float)))
-            below, above = (side / known for side in self._within_cells(asked, place, column))
+            table, few, many, lowest, highest = self._bounds(asked, place, column)
+            low, high = means_between(few, many, lowest, highest)
+            middle = float(table @ np.nan_to_num(values) / table.sum())
+            below, above = middle - low, high - middle
             return interval(found.value, found.variance, confidence, least, most, below=below, above=above)
 
         return self._each(where, by, mean)
@@ -244,19 +257,31 @@ class Asking:
     # ---- how ----
 
     def _count(self, asked: Condition, confidence: float) -> Estimate:
-        found = self._answers.count(asked)
-        return interval(found.value, found.variance, confidence, 0.0)
+        found, (below, above) = self._answers.count(asked), self._cut(asked)
+        return interval(found.value, found.variance, confidence, 0.0, below=below, above=above)
 
     def _valued(self, column: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
         return place, values_of(self.schema[column], column)
 
-    def _within_cells(self, asked: Condition, place: int, name: str) -> tuple[float, float]:
-        """How much lower, and higher, a column's sum over all records may be, for where in their cells values lie."""
-        table = np.maximum(self._answers.model.table([place], asked), 0.0)
-        values = self.schema[name].representative
-        lowest, highest = extremes_of(self.schema[name])
-        return float(table @ np.nan_to_num(values - lowest)), float(table @ np.nan_to_num(highest - values))
+    def _cut(self, asked: Condition) -> tuple[float, float]:
+        """By how many records a count may be lower, and higher, for where in the cells that it cuts values lie."""
+        sides = cut(asked)
+        if sides is None:
+            return 0.0, 0.0
+        model, records = self._answers.model, self._answers.total.value
+        few, found, many = (records * model.share(side) for side in (sides[0], asked, sides[1]))
+        return max(found - few, 0.0), max(many - found, 0.0)
+
+    def _bounds(self, asked: Condition, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """At the levels of a column that have a value: shares of the records that meet a condition, those that surely
+        do, those that may, and the least and the largest value."""
+        model = self._answers.model
+        few, many = cut(asked) or (asked, asked)
+        known = np.isfinite(self.schema[name].representative)
+        lowest, highest = (np.where(known, side, 0.0) for side in extremes_of(self.schema[name]))
+        table, less, more = (np.maximum(model.table([place], side), 0.0) * known for side in (asked, few, many))
+        return table, less, more, lowest, highest
 
     def _quantile(self, asked: Condition, place: int, name: str, q: float, confidence: float) -> Estimate:
         """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
@@ -268,20 +293,25 @@ class Asking:
         if not masses.sum() > 0:
             low, high = _at(column, cuts, [0, cuts.size - 1], [0.0, 1.0])
             return Estimate(math.nan, low, high, math.inf)
-        below = np.concatenate([[0.0], np.cumsum(masses) / masses.sum()])
+        upto = np.cumsum(masses) / masses.sum()
 
-        def reached(share: float) -> tuple[int, float]:
-            cell = min(int(np.searchsorted(below[1:], share, side="left")), cuts.size - 1)
-            within = below[cell + 1] - below[cell]
-            return cell, float(np.clip((share - below[cell]) / within, 0.0, 1.0)) if within > 0 else 0.5
+        def reached(share: float, upto: Floats) -> int:
+            return min(int(np.searchsorted(upto, share, side="left")), cuts.size - 1)
 
-        cell, part = reached(q)
+        cell = reached(q, upto)
+        within, before = masses[cell] / masses.sum(), float(upto[cell - 1]) if cell else 0.0
+        part = float(np.clip((q - before) / within, 0.0, 1.0)) if within > 0 else 0.5
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
         error = math.sqrt(self._answers.mean(asked, place, under).variance)
         reach = deviations(confidence) * error
-        first, last = (reached(min(max(share, 0.0), 1.0))[0] for share in (q - reach, q + reach))
+        few, many = (
+            np.maximum(self._answers.model.table([place], side)[: cuts.size], 0.0)
+            for side in cut(asked) or (asked, asked)
+        )
+        least, most = shares_between(few, many)
+        first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
         value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
         width = deviations(confidence) * 2
         spread = (high - low) / width if column.kind == "number" else math.nan

@@ -59,6 +59,62 @@ def squared(asked: mixture.Condition) -> mixture.Condition:
     return [(c**2, {j: np.asarray(weights, float) ** 2 for j, weights in product.items()}) for c, product in asked]
 
 
+def cut(asked: mixture.Condition) -> tuple[mixture.Condition, mixture.Condition] | None:
+    """The question with the cells that it cuts left out, and with all of them taken whole; None if it cuts none.
+
+    Where in a cell its records lie is not known: they may be tied, or rounded to its edge. The truth is between these.
+    """
+    few, many = (
+        [(c, {j: side(v) for j, v in product.items()}) for c, product in asked] for side in (np.floor, np.ceil)
+    )
+    same = all(np.array_equal(one[j], other[j]) for (_, one), (_, other) in zip(few, many, strict=True) for j in one)
+    return None if same else (few, many)
+
+
+def sums_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:
+    """The least and the largest sum of values, of at least `few` and at most `many` records at each level.
+
+    >>> sums_between(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.array([0.0, 1.0]), np.array([0.5, 2.0]))
+    (2.0, 8.5)
+    """
+    least = np.minimum(few * lowest, many * lowest).sum()
+    return float(least), float(np.maximum(few * highest, many * highest).sum())
+
+
+def means_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:
+    """The least and the largest mean of values, of at least `few` and at most `many` records at each level.
+
+    The mean is least if, up to some value, there are as many records as can be, and above it as few.
+
+    >>> means_between(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    (0.6666666666666666, 0.8)
+    """
+    return _least_mean(few, many, lowest), -_least_mean(few, many, -highest)
+
+
+def _least_mean(few: Floats, many: Floats, values: Floats) -> float:
+    order = np.argsort(values, kind="stable")
+    more, values = (many - few)[order], values[order]
+    records = few.sum() + np.append(0.0, np.cumsum(more))
+    sums = few[order] @ values + np.append(0.0, np.cumsum(more * values))
+    some = records > 0
+    return float((sums[some] / records[some]).min())
+
+
+def shares_between(few: Floats, many: Floats) -> tuple[Floats, Floats]:
+    """The least and the largest share of the records up to each level, if these are at least `few` and at most `many`.
+
+    >>> shares_between(np.array([1.0, 1.0]), np.array([1.0, 3.0]))
+    (array([0.25, 1.  ]), array([0.5, 1. ]))
+    """
+    return _shares_upto(few, many), _shares_upto(many, few)
+
+
+def _shares_upto(here: Floats, beyond: Floats) -> Floats:
+    upto, rest = np.cumsum(here), beyond.sum() - np.cumsum(beyond)
+    return np.asarray(upto / np.maximum(upto + np.maximum(rest, 0.0), 1e-300))
+
+
 def place_of(schema: Schema, name: Any) -> int:
     """Where a column stands."""
     return schema.names.index(known(name, schema.columns))

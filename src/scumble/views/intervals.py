@@ -5,7 +5,7 @@ of the same size and number of conditions err alike, so a law smooths them: squa
 
     log E[error²] = β₀ + β₁ log p + β₂ log² p + β₃ (number of conditions),    p = min(share, 1 − share),
 
-fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.18². Small
+fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.1². Small
 counts err in ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
 
 What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
@@ -13,14 +13,21 @@ groups tell the conditions; no view, nothing. A condition's variance p(1 − p) 
 them, T = B + W, and the unseen part of two conditions is T₁T₂ − B₁B₂ (T₁T₂ without a view). It may be correlated:
 random conditions of two columns were, with a root mean square of 0.13 on Adult (0.08 to 0.13 on synthetic tables), and
 of more on tables of bills and payments; φ = 0.16 is taken. So each pair adds φ² times its unseen part, times the
-squared share of the other conditions; half of φ where the pair was measured, as what its groups tell comes first.
+squared share of the other conditions; half of φ where the pair was measured, as what its groups tell comes first, and
+0.11 where it was left out when others were chosen.
+
+What noise hides of a pair that was measured, rehearsals do not show either. The model takes what is weaker than the
+noise for independence, and the world that rehearsals are drawn from was fitted to the same noise. Between groups the
+covariance of two conditions may be φ √(B₁B₂), and the view shows it up to noise of variance s² = v Σ d₁² Σ d₂²/n², v
+being that of a cell and d the groups' deviations from the mean. Knowing both leaves 1/(1/(φ² B₁B₂) + 1/s²), times the
+squared number of records that meet the other conditions.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,18 +46,24 @@ QUESTIONS = 200
 RIDGE = 0.02
 """Of the law's slopes, beside as many questions."""
 MOST_CONDITIONS = 4
-CAUTION = 1.18
+CAUTION = 1.1
 SMALL = 0.003
 UNKNOWN_CORRELATION = 0.16
+LEFT_OUT = 0.11
+"""The same of pairs that were not measured while others were: those were chosen for hanging together more."""
 SHARED_NOISE = 0.5
 """Correlation of a view's error and the model's, as the same noise is in both."""
 
 
 @dataclass(frozen=True)
 class _Variances:
+    """A condition's mean, its variance, the part of that between groups, and the summed square of groups' deviations:
+    how much noise of the groups' cells it gathers."""
+
     mean: float
     total: float
     between: float
+    spread: float
 
 
 class Reading:
@@ -76,7 +89,7 @@ class Reading:
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
         self._coefficients: Floats = np.zeros(4)
-        self._pairs = {view.columns for view in evidence.views if len(view.columns) == 2}
+        self._pairs = {(v.columns[0], v.columns[1]): v.variance for v in evidence.views if len(v.columns) == 2}
         self._marginals = [self.model.table([j]) for j in range(len(evidence.columns))]
 
     def prepare(self) -> None:
@@ -103,15 +116,17 @@ class Reading:
         """
         modelled = self.model.share(condition) * self.evidence.count
         share = modelled / self.evidence.count if alike is None else alike
-        rehearsed = self._rehearsed(condition)
-        variance = self._variance(condition, share, rehearsed) + self._unseen(condition, signed=alike is not None)
+        rehearsed, signed = self._rehearsed(condition), alike is not None
+        variance = self._variance(condition, share, rehearsed)
+        variance += self._hidden(condition, signed=signed) + self._unseen(condition, signed=signed)
         estimate = Estimate(modelled, variance)
         own = inside(self.evidence, condition)
         return estimate if own is None else self._both(own, estimate, condition, rehearsed)
 
     def rehearsed_variance(self, condition: Condition) -> float:
-        """The variance of the model's count, as rehearsals show it: without what no view shows."""
-        return self._variance(condition, self.model.share(condition), self._rehearsed(condition))
+        """The variance of the model's count, as rehearsals show it and noise hides it: without what no view shows."""
+        rehearsed = self._variance(condition, self.model.share(condition), self._rehearsed(condition))
+        return rehearsed + self._hidden(condition, signed=False)
 
     def _rehearsed(self, condition: Condition) -> Floats:
         self.prepare()
@@ -149,28 +164,44 @@ class Reading:
     def _unseen(self, condition: Condition, *, signed: bool) -> float:
         """The variance for what no view shows of pairs of conditions."""
         variance = 0.0
+        for pair, one, two, often in self._pairs_of(condition, signed=signed):
+            unseen, phi = one.total * two.total, LEFT_OUT if self._pairs else UNKNOWN_CORRELATION
+            if pair in self._pairs:
+                unseen, phi = unseen - one.between * two.between, UNKNOWN_CORRELATION / 2
+            variance += (phi * often) ** 2 * unseen
+        return variance
+
+    def _hidden(self, condition: Condition, *, signed: bool) -> float:
+        """The variance for what noise hides of the pairs that were measured."""
+        variance = 0.0
+        for pair, one, two, often in self._pairs_of(condition, signed=signed):
+            if pair in self._pairs:
+                known = UNKNOWN_CORRELATION**2 * one.between * two.between
+                noise = self._pairs[pair] * one.spread * two.spread / self.evidence.count**2
+                variance += often**2 * known * noise / max(known + noise, 1e-300)
+        return variance
+
+    def _pairs_of(
+        self, condition: Condition, *, signed: bool
+    ) -> Iterator[tuple[tuple[int, int], _Variances, _Variances, float]]:
+        """Pairs of columns that are asked about together, and how many records meet all other conditions."""
         for coefficient, product in condition:
             whole = self.model.share([(1.0, product)]) * self.evidence.count
             parts = {j: self._variances(j, np.asarray(weights, float)) for j, weights in product.items()}
             for i, j in itertools.combinations(sorted(product), 2):
-                unseen, phi = parts[i].total * parts[j].total, UNKNOWN_CORRELATION
-                if (i, j) in self._pairs:
-                    unseen, phi = unseen - parts[i].between * parts[j].between, UNKNOWN_CORRELATION / 2
                 if signed:  # a mean may be nothing
                     others = {k: weights for k, weights in product.items() if k not in (i, j)}
                     rest = self.model.share([(1.0, others)]) * self.evidence.count
                 else:
                     rest = whole / max(parts[i].mean * parts[j].mean, 1e-9)
-                variance += (coefficient * phi * rest) ** 2 * unseen
-        return variance
+                yield (i, j), parts[i], parts[j], coefficient * rest
 
     def _variances(self, column: int, weights: Floats) -> _Variances:
-        """A condition's mean, its variance, and the part of that between groups."""
         group, share = self.evidence.groups[column], self._marginals[column]
         mean = float(share @ weights)
         masses = np.bincount(group, share)
-        means = np.bincount(group, share * weights) / np.maximum(masses, 1e-300)
-        return _Variances(mean, float(share @ (weights - mean) ** 2), float(masses @ (means - mean) ** 2))
+        off = np.bincount(group, share * weights) / np.maximum(masses, 1e-300) - mean
+        return _Variances(mean, float(share @ (weights - mean) ** 2), float(masses @ off**2), float(off @ off))
 
     def _both(self, own: Estimate, modelled: Estimate, condition: Condition, off: Floats) -> Estimate:
         """Cells and model together. They share noise, so what both err by is also rehearsed."""
@@ -183,7 +214,8 @@ class Reading:
             errors.append(weight * cells_off + (1 - weight) * model_off)
         rehearsed = float(np.mean(np.square(errors)))
         most = weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)  # if wholly correlated
-        return Estimate(value, (CAUTION**2 * rehearsed + most**2) / 2)
+        variance = (CAUTION**2 * rehearsed + most**2) / 2
+        return Estimate(value, max(variance, weight**2 * own.variance))  # what comes from cells has their exact law
 
 
 def mean_square(errors: Floats, between: float, fits: int) -> float:

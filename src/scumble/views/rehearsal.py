@@ -1,7 +1,8 @@
 """How far answers are off: the whole release rehearsed on synthetic tables, whose truth is known.
 
 1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
-   noise, towards a χ² of ¾ per cell): a world with less structure than the table would make the rehearsals too easy.
+   noise, towards a χ² of ¾ per cell; levels within their groups just as the noisy columns have them): a world with less
+   structure than the table would make the rehearsals too easy.
 2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
    model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
 
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.views.budgeting import Law
-from scumble.views.evidence import Evidence, View
+from scumble.views.evidence import Evidence, View, shape_within
 from scumble.views.fitting import COMPONENTS, THREADS, WIDE, fitted
 from scumble.views.mixture import Condition, Mixture, Product
 
@@ -108,7 +109,9 @@ def rehearse(
     """
     if times is None:
         times = REHEARSALS if sum(evidence.sizes) <= WIDE else FEWER
-    world = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    world = rough(
+        fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL), evidence
+    )
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
 
@@ -126,6 +129,19 @@ def rehearse(
 
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(once, range(times)))
+
+
+def rough(world: Mixture, evidence: Evidence) -> Mixture:
+    """The world with its groups divided as the noisy single columns are, and not drawn towards equal shares.
+
+    Numbers come in ties and gaps: a few levels hold what their whole group has. Where noise hides that, the model takes
+    a group's levels to be alike, and so would a world that has the model's own shapes: nothing would be lost in it.
+    """
+    columns = []
+    for j, (table, group) in enumerate(zip(world.columns, evidence.groups, strict=True)):
+        masses = table @ np.eye(evidence.sizes[j])[group]
+        columns.append(masses[:, group] * shape_within(evidence.single(j).counts, 0.0, group))
+    return Mixture(world.weights, tuple(columns))
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:

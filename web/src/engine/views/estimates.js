@@ -8,6 +8,7 @@ export class Views {
     for (const view of views) this.#found.set(String(view.columns), view);
     this.groups = groups;
     this.starts = groups.map(firsts);
+    this.paired = views.some(({ columns }) => columns.length === 2);
   }
 
   has(i, j) {

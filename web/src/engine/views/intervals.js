@@ -7,6 +7,7 @@ import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
 const UNKNOWN_CORRELATION = 0.16;
+const LEFT_OUT = 0.11;
 const SHARED_NOISE = 0.5;
 
 export class Reading {
@@ -47,7 +48,7 @@ export class Reading {
         const [one, two] = [this.#parts(i, product.get(i)), this.#parts(j, product.get(j))];
         const measured = this.views.has(i, j);
         const unseen = one.total * two.total - (measured ? one.between * two.between : 0);
-        const phi = measured ? UNKNOWN_CORRELATION / 2 : UNKNOWN_CORRELATION;
+        const phi = measured ? UNKNOWN_CORRELATION / 2 : this.views.paired ? LEFT_OUT : UNKNOWN_CORRELATION;
         const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
         variance += (coefficient * phi * rest * this.count) ** 2 * unseen;
       }
