@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import scumble
 from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import coarser, groups
-from scumble.planning.later import DENSITIES, Choice, Fold, Menu, plausible
+from scumble.planning.later import DENSITIES, HANDY, Choice, Fold, Menu, plausible, worth_it
 from scumble.planning.start import MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import Facts, divided, price
-from scumble.releasing import planned
+from scumble.releasing import gate, planned
 from scumble.releasing.planned import publish_planned, typical_norm
 from scumble.sketch import release_disjoint
 
@@ -250,10 +250,23 @@ def test_more_records_and_more_budget_bring_more_rows() -> None:
         norm = round(n * np.sqrt(density + 1 / 1024))
         return Menu(spec, Budget(epsilon)).best([Facts(n, 1.0, norm, 100.0)])[0].rows
 
-    assert rows(3000, 0.1) < rows(3000, 1.0) < rows(100_000, 1.0) < rows(100_000, 10.0)
+    assert rows(3000, 0.1) < rows(3000, 1.0) < rows(100_000, 1.0)
+    assert rows(100_000, 1.0, 0.01) < rows(100_000, 10.0, 0.01)
     assert rows(100_000, 1.0, 0.001) < rows(100_000, 1.0, 0.1)
     gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 31_000, 100.0)])[0]
-    assert gaussian.rows == MOST_ROWS  # there rows are free
+    assert gaussian.rows == HANDY // spec.buckets  # there rows are free, but 1 % is enough
+    sparse = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 5_900, 100.0)])[0]
+    assert sparse.rows == MOST_ROWS
+
+
+def test_a_larger_release_must_be_worth_it() -> None:
+    spec = opened().spec
+    few, many, huge = (replace(spec, rows=rows, buckets=1024) for rows in (1024, 2048, 8192))
+    assert worth_it({few: np.log(0.0205), many: np.log(0.02)}) == few
+    assert worth_it({few: np.log(0.022), many: np.log(0.02)}) == many
+    assert worth_it({few: np.log(0.012), many: np.log(0.01), huge: np.log(0.004)}) == many  # 16 MB have 1 %
+    assert worth_it({few: np.log(0.03), many: np.log(0.02), huge: np.log(0.01)}) == huge
+    assert worth_it({huge: np.log(0.001)}) == huge
 
 
 def test_where_rows_are_fixed_nothing_is_spent_on_facts(rng: np.random.Generator) -> None:
@@ -288,6 +301,57 @@ def test_noise_first_and_shares_fix_the_rows_beforehand(rng: np.random.Generator
     assert released.rows == first.rows and released.privacy.epsilon == 1.0
     shares = [opened().update(part).release_share(1.0, custodians=2) for part in (X[:150], X[150:])]
     assert scumble.combine(shares).rows == released.rows
+
+
+def test_what_is_refused_leaves_the_sketch_as_it_was(rng: np.random.Generator, tmp_path) -> None:
+    """Rows are fixed beforehand only if the noise is drawn: a refusal costs nothing, neither budget nor rows."""
+    ledger = scumble.Ledger.create(tmp_path / "town.ledger")
+    ledger.open_dataset("people", epsilon=0.5)
+    account = {"ledger": ledger, "dataset": "people"}
+    sketch = opened().update(rng.normal(0.0, 1.0, (300, 2)))
+    spec, counts = sketch.spec, sketch.secret.counts.copy()
+    for refused in (
+        lambda: sketch.release_share(1.0, custodians=2, **account),
+        lambda: sketch.release_share(1.0, custodians=2, dropouts=5),
+        lambda: sketch.start_with_noise(1.0),  # it has records
+    ):
+        with pytest.raises(scumble.errors.ScumbleError):
+            refused()
+        assert sketch.planned and sketch.spec == spec and sketch.secret.spec == spec
+        np.testing.assert_array_equal(sketch.secret.counts, counts)
+    assert sketch.release(1.0).privacy.epsilon == 1.0
+
+
+def test_rows_that_are_not_published_are_wiped_whatever_happens(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> np.ndarray:
+        raise OSError("no entropy")
+
+    kept = []
+    for fail in (False, True):
+        sketch = opened().update(rng.normal(0.0, 1.0, (300, 2)))
+        kept.append(sketch.secret.counts)
+        if fail:
+            monkeypatch.setattr(gate, "draw_counters_share", fails)
+            with pytest.raises(OSError, match="entropy"):
+                sketch.release_share(1.0, custodians=2)
+            assert "failed after the budget was spent" in sketch.secret.closed
+        else:
+            sketch.release_share(1.0, custodians=2)
+    assert not any(counts.any() for counts in kept)
+
+
+def test_grids_of_unequal_cells_say_what_to_do(rng: np.random.Generator) -> None:
+    grid = scumble.Sketch(KERNEL, 1, bounds=(0.0, 1.0), buckets=(12,), design="grid").spec
+    made = []
+    for coarse, into in ((6, 2), (12, 1)):
+        sketch = scumble.Sketch.from_spec(grid, planned=True).update(rng.uniform(0.0, 1.0, (50, 1)))
+        choice = Choice(1, np.arange(12) // into)
+        (found,) = publish_planned([sketch.secret], Budget(1.0), rows=[1], choose=lambda _, choice=choice: choice)  # type: ignore[misc]
+        made.append(scumble.Release(replace(grid, shape=(coarse,), buckets=coarse), **found.made._asdict()))
+    with pytest.raises(scumble.MergeError, match=r"\(6,\) here and \(12,\) there.*buckets=\(6,\)"):
+        scumble.merge(made, disjoint=True)
 
 
 def test_classes_get_one_choice(rng: np.random.Generator) -> None:

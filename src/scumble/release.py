@@ -303,6 +303,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
     all_of = _with_common_rows(list(releases))
     first = all_of[0]
+    _require_common_cells(all_of)
     parts: list[str] = []
     for release in all_of:
         first.spec.require_equal(release.spec)
@@ -331,6 +332,17 @@ def _with_common_rows(releases: list[Release]) -> list[Release]:
         return releases
     least = min(release.rows for release in releases)
     return [release if release.rows == least else _first_rows(release, least) for release in releases]
+
+
+def _require_common_cells(releases: list[Release]) -> None:
+    """Cells that were chosen by noisy facts may be finer here and coarser there, and do not add up."""
+    shapes = list(dict.fromkeys(release.spec.shape for release in releases))
+    if len(shapes) > 1 and None not in shapes and all(release.privacy.by_facts for release in releases):
+        raise MergeError(
+            f"Cannot merge: each release has chosen the cells of its grid by itself, {shapes[0]} here and {shapes[1]} "
+            "there. Hint: merge the sketches and release them once, or build each with the same cells, "
+            f"buckets={min(shapes)}."
+        )
 
 
 def _first_rows(release: Release, rows: int) -> Release:

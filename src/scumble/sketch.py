@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,8 +52,9 @@ class Sketch(Holder, Answers):
         The columns' names, in order; named tables are then read by name.
     rows, buckets : int, sequence of int or None
         The size. Where `rows` are left out (and the cells of a grid), the most that could pay are counted, up to 2²³
-        counters, and the release decides from two noisy facts how much of it to publish: neither the number of records
-        nor the budget need be known now. For a grid, `buckets` may be the cells along each axis.
+        counters, and the release decides from two noisy facts how much of it to publish, up to 16 MB where that makes
+        an error of 1 %: neither the number of records nor the budget need be known now. For a grid, `buckets` may be
+        the cells along each axis.
     seed : int
         The public seed of the hash functions; sketches merge only if their seeds are equal.
     design : {"auto", "iid", "sobol", "orthogonal", "grid"}
@@ -244,13 +246,19 @@ class Sketch(Holder, Answers):
     def _published(self, made: gate.Published, spec: Spec | None = None) -> Release:
         return Release(spec or self._spec, **made._asdict(), engine=self._engine)
 
-    def _decide(self, budget: Budget) -> None:
-        """Fix now what the release would have decided: where noise comes first, or from several custodians."""
+    @contextmanager
+    def _decided(self, budget: Budget) -> Iterator[None]:
+        """Fix now what the release would have decided: where noise comes first, or from several custodians.
+
+        If what follows is refused, nothing is fixed.
+        """
         if not self.planned:
+            yield
             return
-        menu = Menu(self._spec, budget)
-        self._spec, choice = menu.beforehand()
-        self.secret.narrow(self._spec, choice.rows, choice.groups)
+        spec, choice = Menu(self._spec, budget).beforehand()
+        with self.secret.narrowed(spec, choice.rows, choice.groups):
+            yield
+            self._spec = spec
 
     def start_with_noise(
         self,
@@ -293,8 +301,9 @@ class Sketch(Holder, Answers):
         1.0
         """
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
-        self._decide(budget)
-        gate.begin_with_noise([self.secret], budget, Account.of(ledger, dataset, part), backend=backend)
+        account = Account.of(ledger, dataset, part)
+        with self._decided(budget):
+            gate.begin_with_noise([self.secret], budget, account, backend=backend)
         return self
 
     def release_share(
@@ -324,8 +333,8 @@ class Sketch(Holder, Answers):
         """
         budget = Budget.of(epsilon, delta, neighbors, records_per_person, count_share, rho=rho, mu=mu)
         account = Account.of(ledger, dataset, part)
-        self._decide(budget)
-        made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
+        with self._decided(budget):
+            made = gate.publish_share(self.secret, budget, account, custodians=custodians, dropouts=dropouts)
         return Share(self._spec, made.counts, made.noisy_count, made.privacy, made.identity)
 
     # ---- the curator's own answers ----

@@ -4,7 +4,9 @@ The facts are N and the typical norm T (:mod:`scumble.releasing.planned`). Among
 pairs meet with probability ρ + (1 − ρ)/W, and each record meets itself: T² is about n² (ρ + (1 − ρ)/W) + n. T is noisy,
 and says little where the budget is small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are
 weighed by how well they explain T, and by what is usual (the median is 0.05, and most lie within a factor of 5).
-Published is the option with the least expected logarithm of the error, over these weights.
+By the expected logarithm of the error over these weights, options are compared. Published is the smallest whose
+error is within 5 % of the least: the last doubling of a file should buy more than that. And where a file of 16 MB has
+an error of 1 % or less, larger ones are not considered; who wants less error still gives `rows`.
 
 All of this is post-processing of the facts, and of public parameters.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod, sqrt
+from math import log, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +35,10 @@ DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
 LEAST_ROWS = 8
+WORTH = 1.05
+"""What a larger release must gain: the smallest is taken whose error is at most so many times the least."""
+ENOUGH, HANDY = 0.01, 2**21
+"""A relative error that is small enough, if so many counters, 16 MB, suffice for it."""
 HOPELESS = 1e12
 """A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
 FOLDED_ROWS, FOLDED_BUCKETS, FOLDED_CELLS = 32, 1024, 2**17
@@ -119,7 +125,7 @@ class Menu:
             for option in self._options(n):
                 score = float(weights @ np.log(np.minimum(option.errors, HOPELESS)))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
-        chosen = min(scores, key=scores.__getitem__)
+        chosen = worth_it(scores)
         return chosen, float(np.exp(scores[chosen]))
 
     def _options(self, n: float) -> list[Option]:
@@ -145,6 +151,16 @@ class Menu:
         errors = np.stack([expected.relative(n, deviation, float(density)) for density in DENSITIES])
         specs = [replace(spec, shape=shape, buckets=prod(shape)) for shape in shapes]
         return [Option(one, line) for one, line in zip(specs, errors.T, strict=True)]
+
+
+def worth_it(scores: dict[Spec, float]) -> Spec:
+    """The smallest whose error, of which the logarithm is given, is nearly the least."""
+    size = {spec: spec.rows * spec.buckets for spec in scores}
+    handy = {spec: score for spec, score in scores.items() if size[spec] <= HANDY}
+    if handy and min(handy.values()) <= log(ENOUGH):
+        scores = handy
+    enough = min(scores.values()) + log(WORTH)
+    return min((spec for spec in scores if scores[spec] <= enough), key=size.__getitem__)
 
 
 def plausible(facts: Facts, n: float, by_chance: float) -> np.ndarray:

@@ -216,17 +216,31 @@ class Secret:
         noise += self.counts
         return self.total
 
-    def narrow(self, spec: Shape, rows: int, groups: np.ndarray | None = None) -> None:
-        """Keep only the first rows, or the sums of groups of a grid's cells: fixed by public facts alone."""
-        touched = self.touched
-        with self.changing("release"):
-            before, self.counts = self.counts, np.zeros(spec.counters, np.int64)
+    @contextmanager
+    def narrowed(self, spec: Shape, rows: int, groups: np.ndarray | None = None) -> Iterator[None]:
+        """Only the first rows, or the sums of groups of a grid's cells: fixed by public facts alone.
+
+        If what is done with them is refused, all is as it was; once it has spent its budget, the others are wiped.
+        """
+        with self.lock:
+            self.require_open("release")
+            before = self.spec, self.counts, self.planned
+            narrow = np.zeros(spec.counters, np.int64)
             if groups is None:
-                self.counts += before[:rows]
+                narrow += self.counts[:rows]
             else:
-                np.add.at(self.counts[0], groups, before[0])
-            before.fill(0)
-            self.spec, self.planned, self.touched = spec, False, touched
+                np.add.at(narrow[0], groups, self.counts[0])
+            self.spec, self.counts, self.planned = spec, narrow, False
+            try:
+                yield
+            except BaseException:
+                if not self.closed:
+                    self.spec, self.counts, self.planned = before
+                    narrow.fill(0)
+                else:
+                    before[1].fill(0)
+                raise
+            before[1].fill(0)
 
     def give_up(self, why: str) -> None:
         """Wipe the exact counters."""
