@@ -11,6 +11,7 @@ scumble build people.csv --columns age,mode --categories mode --bandwidth 10 --e
 scumble build people.csv --columns age --bandwidth 5 --label mode --classes bus,car,bike --epsilon 1 --out c.scumble
 scumble build sqlite:///people.db --table people --columns age --bandwidth 5 --epsilon 1 --out ages.scumble
 scumble build people.parquet --schema town.toml --epsilon 1 --out town.scumble
+scumble build people.csv --columns age,income --bandwidth 1 --epsilon 1 --rehearse
 scumble build --config people.toml
 """
 
@@ -31,6 +32,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="draw the noise before the first record: raw counters never exist (one look at a checkpoint, not two)",
     )
+    parser.add_argument(
+        "--rehearse",
+        action="store_true",
+        help="only tell what would come out, and what to change: no record is read, nothing spent or written",
+    )
     shared.ledger(parser)
     shared.size(parser)
     shared.running(parser)
@@ -49,12 +55,16 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.preparing import count, prepare
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
+    from scumble.sources.rehearsal import beforehand
 
     if args.engine != "spark" or not (args.table or args.query):
         require(args, source="the table to read, such as people.parquet")
     if args.master is not None and args.engine != "spark":
         raise ParameterError("--master goes with --engine spark.")
     promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
+    if args.rehearse:
+        _rehearse(args)
+        return
     require(args, out="the released file to write, such as people.scumble")
     check_out(args.out, text=False)
     if args.out == "-" and args.json:
@@ -78,6 +88,8 @@ def run(args: argparse.Namespace) -> None:
         needs = room(sketches[0].spec, len(sketches))
         note = None if kept is None else kept.note
         with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover:
+            for line in beforehand(job):
+                say(args, line)
             count(args, job)
             sign = None if kept is None else partial(kept.pledge, job.tally)
             release, size = handover.make(job.release, sign=sign, done=job.discard_checkpoint)
@@ -85,3 +97,13 @@ def run(args: argparse.Namespace) -> None:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
+
+
+def _rehearse(args: argparse.Namespace) -> None:
+    from scumble.cli.output import print_json
+    from scumble.cli.preparing import prepare
+
+    for kept in ("checkpoint", "ledger", "dataset", "part"):  # written, or charged
+        setattr(args, kept, None)
+    found = prepare(args, label=args.label, classes=args.classes).rehearse()
+    print_json(found.to_dict()) if args.json else print(found)

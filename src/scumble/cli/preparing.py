@@ -114,7 +114,8 @@ def count(args: argparse.Namespace, job: Build) -> None:
     if dropped:
         # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
         were = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
-        say(args, f"{were} left out: cells missing, not finite or unreadable (do not publish this number).")
+        why = ", ".join(job.tally.causes.words(job.tally.dropped_rows, sum(job.tally.skipped.values())))
+        say(args, f"{were} left out: {why} (do not publish these numbers).")
     if job.tally.over:
         say(
             args,

@@ -6,11 +6,13 @@ The files::
     wanted.py       the budget for a wanted error
     start.py        what a sketch counts where its user left that open
     later.py        what its release publishes of that
+    foretelling.py  the plan that people ask for: what all of these will decide
 """
 
 from __future__ import annotations
 
-from scumble.planning.plans import DEFAULT_RECORDS, Bounds, Plan, plan, plan_within, require_dimensions, rows_to_plan
+from scumble.planning.foretelling import plan
+from scumble.planning.plans import DEFAULT_RECORDS, Bounds, Plan, plan_within, require_dimensions, rows_to_plan
 
 __all__ = [
     "DEFAULT_RECORDS",

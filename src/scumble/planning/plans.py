@@ -19,15 +19,13 @@ import numpy as np
 
 from scumble import checks, grid
 from scumble.design import DESIGNS
-from scumble.errors import ParameterError, parameter
+from scumble.errors import parameter
 from scumble.kernels import Kernel
-from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
 from scumble.privacy.odds import in_words
 from scumble.reading.spread import hashes, noise_error, row_error, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
-from scumble.tables.roles import in_order
 
 Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 
@@ -86,57 +84,6 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values."""
         return asdict(self)
-
-
-def plan(
-    n: int,
-    dimensions: int,
-    epsilon: float | None = None,
-    delta: float = 0.0,
-    kernel: Kernel | None = None,
-    *,
-    error: float | str | None = None,
-    rho: float | None = None,
-    mu: float | None = None,
-    neighbors: str = "add-remove",
-    records_per_person: int = 1,
-    density: float | None = None,
-    bounds: Bounds | checks.Ranges = None,
-    columns: Sequence[str] | None = None,
-    design: str = "auto",
-    rows: int | None = None,
-    buckets: int | None = None,
-    refined: bool = False,
-) -> Plan:
-    """Rows, buckets and design for `n` records (roughly; a public number), and the error to expect.
-
-    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`. Or give `error`, the relative error
-    that is wanted (0.05 or "5%"): the plan then has the least ε with which that is to be expected.
-    `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
-
-    >>> from scumble.kernels import EuclideanKernel
-    >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
-    >>> chosen.rows >= 256 and chosen.relative_error < 0.05
-    True
-    >>> plan(n=100_000, dimensions=8, error="2%", kernel=EuclideanKernel(1.0)).epsilon
-    0.23
-    """
-    if kernel is None:
-        raise ParameterError(
-            "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
-        )
-    options: dict[str, Any] = {"columns": columns, "design": design, "rows": rows, "buckets": buckets}
-    options |= {"density": density, "bounds": in_order(bounds, kernel, columns), "refined": refined}
-
-    def make(wanted: float | None) -> Plan:
-        budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)
-        return plan_within(budget, n, dimensions, kernel, **options)
-
-    if error is None:
-        return make(epsilon)
-    if (epsilon, rho, mu) != (None, None, None):
-        raise ParameterError("Give a budget or `error`, the error that is wanted: the plan finds the other.")
-    return least(make, error)
 
 
 def plan_within(

@@ -10,7 +10,8 @@ import numpy as np
 
 from scumble.checks import Sides
 from scumble.design import Design
-from scumble.grid import Field, Grid
+from scumble.grid import Field, Grid, typical_density
+from scumble.grid.shape import shape_errors
 from scumble.kernels import Records
 from scumble.reading.layout import Count, Estimate, Keep, Layout, Parameters, Reader, Released, Source
 
@@ -83,6 +84,16 @@ class GridRow(Layout):
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         value, variance = count or (None, 0.0)
         return GridReader(self, counts, Field(self.grid, counts, noise_variance, count=value, count_variance=variance))
+
+    @property
+    def typical_density(self) -> float:
+        grid, spec = self.grid, self.spec
+        return min(1.0, typical_density(spec.kernel, grid.low, grid.high, width=spec.dimensions, names=spec.columns))
+
+    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
+        grid = self.grid
+        expected = shape_errors(grid.profile, grid.low, grid.high, [grid.shape])
+        return float(expected.relative(records, math.sqrt(noise_variance), density)[0])
 
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:
         """The median over places spread evenly within the bounds; nearly all of it is noise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from scumble.design import Design
 from scumble.kernels import Records
 from scumble.reading.layout import Count, Estimate, Keep, Layout, Parameters, Reader, Released, Source
 from scumble.reading.moments import RowMoments
-from scumble.reading.spread import row_spread, typical_density
+from scumble.reading.spread import noise_error, row_error, row_spread, typical_density
 
 QUERY_VALUES = 1 << 21
 """Sums held at a time: bounds the memory of queries to some 64 MiB."""
@@ -75,6 +76,15 @@ class HashedRows(Layout):
 
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         return HashedReader(self, counts, noise_variance, count, engine_name)
+
+    @property
+    def typical_density(self) -> float:
+        return typical_density(self.spec.kernel)
+
+    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
+        spec = self.spec
+        hashing = row_error(spec.kernel, spec.design, spec.buckets, density) / math.sqrt(spec.rows)
+        return math.hypot(hashing, noise_error(math.sqrt(noise_variance / spec.rows), density, records))
 
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:
         """That of a query of typical density, as the plan expects it, with the release's own noise."""

@@ -196,6 +196,15 @@ class Layout(ABC):
         rows, buckets = counts.shape
         return float(counts.sum(axis=1).mean()), noise_variance * buckets / rows
 
+    @property
+    @abstractmethod
+    def typical_density(self) -> float:
+        """The density of a query like the records, as far as public parameters tell."""
+
+    @abstractmethod
+    def relative_error(self, noise_variance: float, records: float, density: float) -> float:
+        """What plans and cards call the error: the mean of |error|/density to expect of queries of this density."""
+
     @abstractmethod
     def expected_error(self, release: Released, records: int) -> tuple[float, float]:
         """The standard error to expect of a kernel sum among so many records: the noise's share, and all of it."""

@@ -83,10 +83,17 @@ def _shared(release: Shown) -> dict[str, Any]:
 
 
 def expected_error(release: Shown) -> dict[str, float]:
-    """The standard error to expect of a kernel sum: the noise's share alone, and all of it for a density of 0.1."""
+    """The standard error to expect of a kernel sum, the noise's share alone, and the relative error that a plan tells.
+
+    That one is for queries like the records, of a density that the public parameters tell.
+    """
     records = max(1, round(release.count))
-    noise, error = release.spec.layout.expected_error(release, records)
-    return {"noise": noise, "kernel_sum": error, "relative_at_density_0.1": error / (0.1 * records)}
+    layout = release.spec.layout
+    noise, error = layout.expected_error(release, records)
+    density = layout.typical_density
+    relative = layout.relative_error(release.counter_variance, records, density)
+    found = {"noise": noise, "kernel_sum": error, "density": density, "relative": relative}
+    return {**found, "relative_at_density_0.1": error / (0.1 * records)}
 
 
 def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:
@@ -180,7 +187,8 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     expected = data["expected_error"]
     queries = (
         f"a kernel sum has a standard error of about {expected['kernel_sum']:,.3g} records; "
-        f"for a density of 0.1 that is {expected['relative_at_density_0.1']:.1%}. Each answer has its own error bar."
+        f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average. "
+        "Each has its own error bar."
     )
     worth = words(expected["noise"], expected["kernel_sum"], data["count"])
     return [

@@ -28,6 +28,10 @@ The files, in the order in which a build meets them::
     onepass.py      one pass: read, count, keep checkpoints, report progress
     readahead.py    a thread that reads while another counts
     tally.py        what a pass fills: one sketch, or one per class
+    rehearsal.py    what a build will publish, from public arguments alone
+    advice.py       which column decides, and what is probably not meant
+    madeup.py       records that nobody has, to rehearse with
+    causes.py       why rows were left out: for the curator
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
 """
@@ -35,6 +39,7 @@ The files, in the order in which a build meets them::
 from scumble.sources.building import Build, build, build_by
 from scumble.sources.onepass import Progress
 from scumble.sources.opening import open_source
+from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.source import Source
 
-__all__ = ["Build", "Progress", "Source", "build", "build_by", "open_source"]
+__all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "open_source"]

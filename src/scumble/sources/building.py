@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
@@ -21,6 +21,8 @@ from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
+from scumble.sources.rehearsal import Rehearsal
+from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
@@ -159,6 +161,11 @@ class Build:
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
 
+    def rehearse(self) -> Rehearsal:
+        """What would come out, from the public arguments alone; the build then has no further use."""
+        self.source.close()
+        return rehearsed(self)
+
     def discard_checkpoint(self) -> None:
         """Before a release is given out: its counters must not be there for a second one."""
         if self.checkpoint is not None:
@@ -177,6 +184,15 @@ class Build:
 
 
 @overload
+def build(
+    source: Any,
+    kernel: Kernel | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    rehearse: Literal[True],
+    **options: Any,
+) -> Rehearsal: ...
+@overload
 def build(source: Any, kernel: None = None, *, schema: Schema, **options: Any) -> TableRelease: ...
 @overload
 def build(source: Any, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> Release: ...
@@ -192,8 +208,9 @@ def build(
     rho: Number | None = None,
     mu: Number | None = None,
     progress: Report | None = None,
+    rehearse: bool = False,
     **options: Any,
-) -> Release | TableRelease:
+) -> Release | TableRelease | Rehearsal:
     """A table of any size to a release, in one pass. The exact counters never touch the disk.
 
     Parameters
@@ -240,6 +257,10 @@ def build(
         Charge the release to a :class:`scumble.Ledger` before noise is drawn.
     progress : callable or None
         A function that is told, after every batch, a :class:`Progress`.
+    rehearse : bool
+        Only tell what would come out, as a `Rehearsal`: its kind, its size, the error to expect at typical places,
+        which column decides, and advice. It reads the public arguments and the names of the columns, makes up
+        records within the bounds, and spends, writes and charges nothing.
     allow_empty : bool
         Also release a table without rows. (A refusal tells whoever learns of it that the table is empty.)
     format, delimiter, encoding : str or None
@@ -255,6 +276,8 @@ def build(
         raise ParameterError("`build` makes one release. Hint: `scumble.build_by` makes one per class.")
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
     options |= {"rho": rho, "mu": mu}
+    if rehearse:
+        return _unpaid(source, kernel, columns, options).rehearse()
     job = Build(source, kernel, columns, **options)
     job.count(progress)
     release = job.release()
@@ -263,6 +286,27 @@ def build(
     return release
 
 
+@overload
+def build_by(
+    source: Any,
+    kernel: Kernel,
+    columns: Sequence[str] | None = None,
+    *,
+    label: str,
+    classes: Sequence[Any],
+    rehearse: Literal[True],
+    **options: Any,
+) -> Rehearsal: ...
+@overload
+def build_by(
+    source: Any,
+    kernel: Kernel,
+    columns: Sequence[str] | None = None,
+    *,
+    label: str,
+    classes: Sequence[Any],
+    **options: Any,
+) -> Bundle: ...
 def build_by(
     source: object,
     kernel: Kernel,
@@ -271,19 +315,28 @@ def build_by(
     label: str,
     classes: Sequence[Any],
     progress: Report | None = None,
+    rehearse: bool = False,
     **options: Any,
-) -> Bundle:
+) -> Bundle | Rehearsal:
     """One release per class, in one pass: like `build`, with the column `label` telling each record's class.
 
     `classes` is public: all of them get a release, even empty ones. Each record is in one class, so the whole
     bundle costs one budget. A record in none of them is refused or dropped, as `invalid` says.
     """
+    if rehearse:
+        return _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options}).rehearse()
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
     job.count(progress)
     bundle = job.release()
     job.discard_checkpoint()
     assert isinstance(bundle, Bundle)
     return bundle
+
+
+def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: dict[str, Any]) -> Build:
+    """The same build without what it would write or charge."""
+    kept = {"checkpoint", "checkpoint_seconds", "ledger", "dataset", "part"}
+    return Build(source, kernel, columns, **{name: value for name, value in options.items() if name not in kept})
 
 
 def _taken(options: dict[str, Any], *names: str) -> dict[str, Any]:

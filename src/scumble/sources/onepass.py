@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
+from scumble.sources.causes import bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import read_ahead
 from scumble.sources.source import Piece, Source
 from scumble.sources.tally import Tally, UnknownClass
-from scumble.tables import Table
 from scumble.tables.roles import Roles
+from scumble.tabular.spec import TableSpec
 
 
 class Progress(NamedTuple):
@@ -92,8 +93,11 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         )
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
+    spec = tally.sketches[0].spec
+    if isinstance(spec, TableSpec):  # a schema's own words say which columns
+        return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
     try:
-        bad = _bad_cells(batch, tally)
+        bad = {name: mask for (_, name), mask in bad_cells(batch, spec).items()}
     except ScumbleError:
         bad = {}
     if not bad:
@@ -117,19 +121,3 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
 
 def _near(batch: pa.RecordBatch) -> str:
     return f", in a batch of {batch.num_rows:,} rows"
-
-
-def _bad_cells(batch: pa.RecordBatch, tally: Tally) -> dict[str, np.ndarray]:
-    """For each column with bad cells, which rows they are in."""
-    spec = tally.sketches[0].spec
-    if not hasattr(spec, "kernel"):  # a schema's own words say which columns
-        return {}
-    table = Table.of(batch, columns=spec.columns, dimensions=spec.dimensions)
-    found: dict[str, np.ndarray] = {}
-    for factor in spec.kernel.factors:
-        which = factor.which(table.width, spec.columns)
-        _, bad = factor.read(table, which)
-        for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True):
-            if mask.any():
-                found[spec.columns[j]] = mask
-    return found

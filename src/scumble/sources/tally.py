@@ -14,6 +14,7 @@ from scumble.loading import AnySketch, sketch_of
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
+from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
@@ -53,6 +54,8 @@ class Tally:
         """Rows dropped because their class is none of `classes`, or their person is not named."""
         self.over = 0
         """Records dropped because their person has had enough."""
+        self.causes = Causes()
+        """Why rows were dropped: for the curator only."""
         self.skipped: dict[int, int] = {}
         """Lines dropped because they are not rows, by file."""
 
@@ -85,7 +88,10 @@ class Tally:
         if self.person is not None and self.people is not None:
             batch = self._limited(batch, self.person, self.people)
         if self._hashes is None:
+            before = int(self.sketches[0].dropped)
             self.sketches[0].update(batch)
+            if int(self.sketches[0].dropped) > before:
+                self.causes.look_at(batch, self.sketches[0].spec)
         else:
             self._update_classes(batch, self._hashes)
         self.rows += rows
@@ -103,6 +109,7 @@ class Tally:
                     "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
                 )
             self.unknown += count
+            self.causes.add(NO_PERSON, person, count)
             batch = batch.filter(pa.array(~missing))
         kept = people.pass_on(batch.column(where))
         self.over += int((~kept).sum())
@@ -117,9 +124,13 @@ class Tally:
             if self.options.get("invalid", "error") == "error":
                 raise UnknownClass(self.label, int((~known).sum()), int(np.argmin(known)))
             self.unknown += int((~known).sum())
+            self.causes.add(NO_CLASS, self.label, int((~known).sum()))
         rest = batch.remove_column(where)
+        before = self.dropped_rows
         for sketch, number in zip(self.sketches, hashes, strict=True):
             sketch.update(rest.filter(pa.array(found == number)))
+        if self.dropped_rows > before:
+            self.causes.look_at(rest.filter(pa.array(known)), self.sketches[0].spec)
 
 
 def class_numbers(classes: Sequence[Label]) -> np.ndarray:

@@ -1,0 +1,123 @@
+"""What will come out: the plan that people ask for, made by what will decide.
+
+A build that leaves its size open counts the most that could pay (:mod:`scumble.planning.start`), and its release
+chooses from two noisy facts what to publish (:mod:`scumble.planning.later`). `plan` asks the same two, with the facts
+that so many records of such a density would have. So it tells what `build` will do; how far that is off depends on how
+far the density is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from math import prod, sqrt
+from typing import Any
+
+from scumble import checks
+from scumble.errors import ParameterError
+from scumble.kernels import Kernel
+from scumble.planning.later import FOLDED_BUCKETS, Menu
+from scumble.planning.plans import Bounds, Plan, plan_within, rows_error
+from scumble.planning.start import choose
+from scumble.planning.wanted import least
+from scumble.privacy.budget import Budget
+from scumble.privacy.facts import Facts, calibrated, divided
+from scumble.reading.spread import row_spread
+from scumble.spec import Spec
+from scumble.tables.roles import in_order
+
+
+def plan(
+    n: int,
+    dimensions: int,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    kernel: Kernel | None = None,
+    *,
+    error: float | str | None = None,
+    rho: float | None = None,
+    mu: float | None = None,
+    neighbors: str = "add-remove",
+    records_per_person: int = 1,
+    density: float | None = None,
+    bounds: Bounds | checks.Ranges = None,
+    columns: Sequence[str] | None = None,
+    design: str = "auto",
+    rows: int | None = None,
+    buckets: int | None = None,
+    refined: bool = False,
+) -> Plan:
+    """What `build` would publish of `n` records (roughly; a public number), and the error to expect.
+
+    The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`. Or give `error`, the relative error
+    that is wanted (0.05 or "5%"): the plan then has the least ε with which that is to be expected.
+    `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
+
+    >>> from scumble.kernels import EuclideanKernel
+    >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
+    >>> chosen.rows >= 256 and chosen.relative_error < 0.05
+    True
+    >>> plan(n=100_000, dimensions=8, error="2%", kernel=EuclideanKernel(1.0)).epsilon
+    0.23
+    """
+    if kernel is None:
+        raise ParameterError(
+            "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
+        )
+    options: dict[str, Any] = {"columns": columns, "design": design, "rows": rows, "buckets": buckets}
+    options |= {"density": density, "bounds": in_order(bounds, kernel, columns), "refined": refined}
+
+    def make(wanted: float | None) -> Plan:
+        budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)
+        return foretold(budget, n, dimensions, kernel, **options)
+
+    if error is None:
+        return make(epsilon)
+    if (epsilon, rho, mu) != (None, None, None):
+        raise ParameterError("Give a budget or `error`, the error that is wanted: the plan finds the other.")
+    return least(make, error)
+
+
+def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, **options: Any) -> Plan:
+    """What a build with these options would publish of `n` records of this density."""
+    first = plan_within(budget, n, dimensions, kernel, **options)
+    about: dict[str, Any] = {"dimensions": dimensions, "columns": options["columns"]}
+    size = {name: options[name] for name in ("rows", "buckets", "design", "bounds")}
+    fields, planned = choose(kernel, **about, **size, budget=budget, n=n)
+    if not planned:
+        return first
+    counted = _spec(kernel, dimensions, None if about["columns"] is None else tuple(about["columns"]), **fields)
+    menu = Menu(counted, budget, refined=options["refined"])
+    chosen, _ = menu.best([Facts(n, 0.0, expected_norm(counted, n, first.density), 0.0)])
+    made = _published(chosen, budget, n, first.density, options["refined"])
+    return replace(first, **made, seconds=first.seconds * counted.rows / first.rows)
+
+
+@lru_cache(maxsize=4)
+def _spec(kernel: Kernel, dimensions: int, columns: tuple[str, ...] | None, **fields: Any) -> Spec:
+    """One for all budgets of a plan: its hash functions are drawn once."""
+    return Spec(kernel, dimensions, columns, seed=0, **fields)
+
+
+def expected_norm(spec: Spec, n: int, density: float) -> int:
+    """The typical norm of so many records that lie so densely (:mod:`scumble.planning.later`)."""
+    direct = spec.shape is None and spec.layout.hasher.direct
+    by_chance = 0.0 if direct else 1.0 / (FOLDED_BUCKETS if spec.shape is not None else spec.buckets)
+    return round(n * sqrt(density + (1.0 - density) * by_chance + 1.0 / n))
+
+
+def _published(spec: Spec, budget: Budget, n: int, density: float, refined: bool) -> dict[str, Any]:
+    """The size of what is published, and the error to expect of it at this density."""
+    variance = calibrated(divided(budget).rows, spec.rows).counter_variance
+    relative = spec.layout.relative_error(variance, n, density)
+    if refined and spec.shape is None:
+        about = (spec.kernel, spec.design, spec.rows, spec.buckets)
+        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), refined)
+    error = relative * density * n
+    if spec.shape is None:
+        f = density * n
+        error = sqrt((row_spread(spec.kernel, spec.design, spec.buckets, n, f) + f + variance) / spec.rows)
+    size = {"design": spec.design, "rows": spec.rows, "buckets": spec.buckets, "shape": spec.shape}
+    sizes = {**size, "bytes": 8 * prod(spec.counters), "bounds": spec.bounds}
+    return {**sizes, "relative_error": relative, "standard_error": error}

@@ -1,0 +1,175 @@
+"""What a build's public arguments will make of it: which column decides, and what is probably not meant.
+
+Everything here is said of arguments, never of records, so it may be said to anybody, before anything is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from scumble import checks, grid
+from scumble.kernels import Kernel
+from scumble.tables.roles import in_order
+
+SKEWED = 10.0
+"""A column whose bounds are so many times as many bandwidths wide as another's decides alone what is near."""
+NARROW = 200.0
+"""Bounds of so many bandwidths: hardly two records are near each other."""
+BLURRED = 1.0
+"""Bounds of a bandwidth: all records are near each other."""
+
+
+def reaches(kernel: Kernel, columns: Sequence[str]) -> dict[str, float]:
+    """How far *near* reaches in each column of numbers: its bandwidth, in the column's own unit."""
+    found: dict[str, float] = {}
+    for factor in kernel.factors:
+        if factor.reads == "number" and hasattr(factor, "bandwidth"):
+            which = factor.which(len(columns), columns)
+            scales = factor._scales(columns, which) * factor.bandwidth
+            found |= {columns[j]: float(scale) for j, scale in zip(which, scales, strict=True)}
+    return found
+
+
+def widths(kernel: Kernel, columns: Sequence[str], bounds: Any) -> dict[str, float]:
+    """How many bandwidths wide the bounds of each column of numbers are."""
+    if bounds is None:
+        return {}
+    low, high = checks.sides(in_order(bounds, kernel, columns), len(columns))
+    span = dict(zip(columns, (high - low).tolist(), strict=True))
+    return {name: span[name] / reach for name, reach in reaches(kernel, columns).items()}
+
+
+def deciding(kernel: Kernel, columns: Sequence[str], bounds: Any) -> str:
+    """Which column decides what is near, in a sentence."""
+    wide = widths(kernel, columns, bounds)
+    if not wide:
+        unit = {name: f"{reach:.4g} of {name!r}" for name, reach in reaches(kernel, columns).items()}
+        near = f"Near is about {' or '.join(unit.values())}" if unit else "Near is what the kernel's columns share"
+        return f"{near}; without bounds nobody can tell which column decides."
+    ranked = sorted(wide, key=wide.__getitem__, reverse=True)
+    told = ", ".join(f"{name!r} {wide[name]:.3g}" for name in ranked)
+    if len(ranked) == 1 or wide[ranked[0]] < SKEWED / 3.0 * wide[ranked[-1]]:
+        return f"In bandwidths, the bounds are wide: {told}."
+    return f"{ranked[0]!r} decides what is near. In bandwidths, the bounds are wide: {told}."
+
+
+def advice(
+    kernel: Kernel,
+    columns: Sequence[str],
+    bounds: Any,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+    drops: bool = False,
+) -> list[str]:
+    """What is probably not meant, the costliest first; each with what to do."""
+    wide = widths(kernel, columns, bounds)
+    return [
+        *_scales(kernel, columns, wide),
+        *_bandwidths(wide),
+        *_bounds(kernel, columns, bounds),
+        *_powers(kernel),
+        *_classes(label, classes, drops),
+    ]
+
+
+def _scales(kernel: Kernel, columns: Sequence[str], wide: Mapping[str, float]) -> list[str]:
+    told = []
+    for factor in kernel.factors:
+        mine = list(reaches(factor, columns)) if factor.reads == "number" else []
+        if len(mine) < 2:
+            continue
+        example = ",".join(f"{name}=…" for name in mine)
+        if factor.scale is None and not (wide and _ratio(wide) < SKEWED / 3.0):
+            told.append(
+                f"No scale: a step of 1 counts alike in {_listed(mine)}. Hint: --scale {example} (scale=), what is "
+                "about equally far in each."
+            )
+        elif isinstance(factor.scale, dict) and (left := [name for name in mine if name not in factor.scale]):
+            told.append(f"The scale leaves out {_listed(left)}, divided by 1 then. Hint: --scale {example} (scale=).")
+        elif wide and _ratio(wide) >= SKEWED:
+            most, least = max(wide, key=wide.__getitem__), min(wide, key=wide.__getitem__)
+            told.append(
+                f"{most!r} outweighs {least!r}: {wide[most]:.3g} bandwidths to {wide[least]:.3g}. Hint: a larger scale "
+                f"for {most!r}, or a smaller one for {least!r}."
+            )
+    return told
+
+
+def _bandwidths(wide: Mapping[str, float]) -> list[str]:
+    if not wide:
+        return []
+    most = max(wide, key=wide.__getitem__)
+    if wide[most] > NARROW:
+        return [
+            f"The bandwidth is narrow: the bounds of {most!r} are {wide[most]:,.3g} of them, and hardly two records "
+            "are near each other. Hint: a wider --bandwidth (bandwidth=); a sixth of the bounds is a good start."
+        ]
+    if wide[most] < BLURRED:
+        return [
+            f"The bandwidth is wide: no bounds are wider than {wide[most]:.2g} of it, and all records are near each "
+            "other. Hint: a narrower --bandwidth (bandwidth=)."
+        ]
+    return []
+
+
+def _bounds(kernel: Kernel, columns: Sequence[str], bounds: Any) -> list[str]:
+    if bounds is not None or grid.supports(kernel, len(columns), columns) is not None:
+        return []
+    example = ",".join(f"{name}=LOW:HIGH" for name in reaches(kernel, columns))
+    return [
+        "No bounds: rows are hashed, the file is larger and intervals are several times wider than a grid's. "
+        f"Hint: --bounds {example} (bounds=), from what is known without the data."
+    ]
+
+
+def _powers(kernel: Kernel) -> list[str]:
+    plain = [factor.name for factor in kernel.factors if hasattr(factor, "bandwidth") and factor.power == 1]
+    if not plain:
+        return []
+    return [
+        "Power 1: near has a long tail, a tenth at four bandwidths. Hint: --power 2 (power=2) is a good default; "
+        "it halves the kernel's width."
+    ]
+
+
+def _classes(label: str | None, classes: Sequence[Any] | None, drops: bool) -> list[str]:
+    if label is None or not classes:
+        return []
+    words = [str(one) for one in classes]
+    told = []
+    for one, others in ((word, words[:k]) for k, word in enumerate(words)):
+        close = get_close_matches(one.strip().lower(), [other.strip().lower() for other in others], n=1, cutoff=0.85)
+        if close:
+            other = next(word for word in others if word.strip().lower() == close[0])
+            told.append(f"The classes {other!r} and {one!r} look alike. Hint: is one of them misspelt?")
+    if drops:
+        told.append(
+            f"Records whose {label!r} is none of {_listed(words)} are left out, a misspelt class with them. "
+            "Hint: name all classes, and leave --invalid at error (invalid='error') to be told of others."
+        )
+    return told
+
+
+def _ratio(wide: Mapping[str, float]) -> float:
+    ranked = sorted(wide.values())
+    return ranked[-1] / ranked[0]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [repr(name) for name in names[:6]] + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def few_cells(sizes: Mapping[str, int], levels: int) -> list[str]:
+    """Of a table: columns of which pairs see far less than their levels."""
+    ranked = sorted(sizes.items(), key=lambda one: -one[1])
+    steps = [name for name, size in ranked if size > 4 * levels]
+    if not steps:
+        return []
+    return [
+        f"Pairs tell {levels} levels of a column apart, and {_listed(steps)} has more: neighbours are taken together. "
+        "Hint: fewer cells=, words or columns in the schema make it sharper."
+    ]

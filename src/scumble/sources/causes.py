@@ -1,0 +1,89 @@
+"""Why rows were left out: for the curator, who can mend it. As private as the rows themselves.
+
+Each row has one cause, its first: a class or a person that is not known, else the first column, in order, whose cell
+cannot be counted. The numbers go to the curator's terminal, and into nothing that is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import ScumbleError
+from scumble.schema.column import OUTSIDE, UNFORESEEN
+from scumble.spec import Spec
+from scumble.tables import Table
+from scumble.tabular.spec import TableSpec
+
+BAD_CELL = "with a cell missing, unreadable or not finite in"
+NO_WORD = "with a word that the schema does not have in"
+BEYOND = "outside the bounds of"
+NO_CLASS = "of none of the classes in"
+NO_PERSON = "that do not say whose they are in"
+RAGGED = "lines that are not rows"
+ELSEWHERE = "before the build was resumed, or on another machine"
+
+
+def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> dict[tuple[str, str], np.ndarray]:
+    """For each cause and column, which rows it leaves out."""
+    if isinstance(spec, TableSpec):
+        return _without_level(batch, spec)
+    table = Table.of(batch, columns=spec.columns, dimensions=spec.dimensions)
+    assert spec.columns is not None
+    found: dict[str, np.ndarray] = {}
+    for factor in spec.kernel.factors:
+        which = factor.which(table.width, spec.columns)
+        _, bad = factor.read(table, which)
+        found |= {spec.columns[j]: mask for j, mask in zip(which[: bad.shape[1]], bad.T, strict=True) if mask.any()}
+    return {(BAD_CELL, name): found[name] for name in spec.columns if name in found}
+
+
+def _without_level(batch: pa.RecordBatch, spec: TableSpec) -> dict[tuple[str, str], np.ndarray]:
+    table = Table.of(batch, columns=list(spec.schema), dimensions=len(spec.schema))
+    found = {}
+    for j, (name, column) in enumerate(spec.schema.items()):
+        codes = column.encode(table.column(j), f"Column {name!r}").codes
+        for cause, mask in (
+            (BEYOND, codes == OUTSIDE),
+            (NO_WORD, codes == UNFORESEEN),
+            (BAD_CELL, (codes < 0) & (codes != OUTSIDE) & (codes != UNFORESEEN)),
+        ):
+            if mask.any():
+                found[cause, name] = mask
+    return found
+
+
+class Causes:
+    """How many rows were left out, and why."""
+
+    def __init__(self) -> None:
+        self._rows: Counter[tuple[str, str]] = Counter()
+
+    def add(self, cause: str, column: str, rows: int) -> None:
+        """So many more."""
+        if rows:
+            self._rows[cause, column] += rows
+
+    def look_at(self, batch: pa.RecordBatch, spec: Any) -> None:
+        """The rows of a batch some of which were left out for their cells."""
+        try:
+            found = bad_cells(batch, spec)
+        except ScumbleError:  # it is told elsewhere
+            return
+        told = np.zeros(batch.num_rows, bool)
+        for (cause, column), mask in found.items():
+            self.add(cause, column, int(np.count_nonzero(mask & ~told)))
+            told |= mask
+
+    def words(self, dropped: int, skipped: int) -> Iterator[str]:
+        """Each cause with its number; `dropped` rows in all, and so many lines `skipped`."""
+        for (cause, column), rows in self._rows.most_common():
+            yield f"{rows:,} {cause} {column!r}"
+        if dropped > self._rows.total():
+            yield f"{dropped - self._rows.total():,} {ELSEWHERE}"
+        if skipped:
+            yield f"{skipped:,} {RAGGED}"

@@ -1,0 +1,51 @@
+"""Records that nobody has: drawn within public bounds, to rehearse a build with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scumble import checks
+from scumble.kernels import Kernel
+from scumble.sources.advice import reaches
+from scumble.tables.roles import in_order
+
+SEED = 20_260
+WORDS = [f"word {k}" for k in range(12)]
+
+
+def records(kernel: Kernel, columns: Sequence[str], bounds: Any, rows: int) -> pa.Table:
+    """So many of them: evenly over the middle half of the bounds, as plans assume.
+
+    Without bounds, over six bandwidths (of all columns together); words and sets out of a few.
+
+    >>> from scumble.kernels import EuclideanKernel
+    >>> records(EuclideanKernel(1.0), ["age"], (0, 100), 4).column("age").to_numpy().round()
+    array([48., 38., 33., 68.])
+    """
+    rng = np.random.default_rng(SEED)
+    reach = reaches(kernel, columns)
+    spans: dict[str, tuple[float, float]] = {}
+    if bounds is not None:
+        low, high = (side.tolist() for side in checks.sides(in_order(bounds, kernel, columns), len(columns)))
+        spans = {name: ((3 * a + b) / 4, (a + 3 * b) / 4) for name, a, b in zip(columns, low, high, strict=True)}
+    out: dict[str, Any] = {}
+    for factor in kernel.factors:
+        for name in (columns[j] for j in factor.which(len(columns), columns)):
+            if factor.reads == "category":
+                out[name] = rng.choice(WORDS[:4], rows)
+            elif factor.reads == "tokens":
+                alone = len(factor.which(len(columns), columns)) == 1
+                out[name] = _sets(rng, rows) if alone else rng.integers(0, 2, rows).astype(float)
+            else:
+                wide = 6.0 / np.sqrt(len(reach)) * reach[name] if name in reach else 2.0
+                first, last = spans.get(name, (-wide / 2, wide / 2))
+                out[name] = rng.uniform(first, last, rows)
+    return pa.table({name: out.get(name, np.zeros(rows)) for name in columns})
+
+
+def _sets(rng: np.random.Generator, rows: int) -> list[str]:
+    return [" ".join(row) for row in np.array(WORDS).astype(object)[rng.integers(0, len(WORDS), (rows, 3))]]

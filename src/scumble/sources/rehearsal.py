@@ -1,0 +1,237 @@
+"""A rehearsal: what a build will publish, from its public arguments alone. No record is read and nothing is spent.
+
+For densities, records are made up within the bounds, counted as real ones would be, and what would be published of
+them is chosen as a release chooses it: by their number and their typical norm, here without noise. How far answers will
+be off at three places among them is then known. For tables, the plan that a release begins with says how the budget is
+divided among columns and pairs, and what noise that leaves on each.
+
+No noise is drawn: the same arguments always give the same words.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scumble.planning import DEFAULT_RECORDS
+from scumble.planning.foretelling import expected_norm
+from scumble.planning.later import Menu
+from scumble.privacy.facts import Facts, calibrated, divided
+from scumble.releasing.planned import typical_norm
+from scumble.sources import madeup
+from scumble.sources.advice import advice, deciding, few_cells
+from scumble.spec import Spec
+from scumble.tabular.planner import Planner
+from scumble.tabular.spec import TableSpec
+from scumble.views import budgeting
+
+if TYPE_CHECKING:
+    from scumble.sources.building import Build
+
+ROWS = 10_000
+"""Records that are made up: each stands for as many as there will be."""
+ASKED = 64
+"""Of them, where the error is looked at."""
+BESIDE_COUNTERS = 2_000
+"""Bytes of a released file that are no counters, about."""
+NO_PAIRS = "No pair of columns stands out from the noise. Hint: a larger ε, a δ above 0, or fewer columns."
+PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A question, and how far its answer will be off."""
+
+    name: str
+    near: float | None
+    """About how many records it is about; None if that is not known."""
+    error: float
+    """The standard error of the answer, in records."""
+
+    def __str__(self) -> str:
+        if self.near is None:
+            return f"{self.name}: ± {self.error:,.3g} records"
+        return f"{self.name}: {self.near:,.0f} records are near, ± {self.error:,.3g} ({self.error / self.near:.2%})"
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a build will publish, and what is probably not meant. Public: it knows no record.
+
+    Parameters
+    ----------
+    kind : str
+        What will be published.
+    bytes : int
+        The size of the released file, about.
+    records : int
+        How many records it reckons with.
+    places : tuple of Place
+        Typical questions, with the standard error of each answer.
+    decides : str
+        Which column decides, in a sentence.
+    advice : tuple of str
+        What to change, the costliest first.
+    """
+
+    kind: str
+    bytes: int
+    records: int
+    places: tuple[Place, ...]
+    decides: str
+    advice: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """The line that matters."""
+        middle = self.places[len(self.places) // 2]
+        return f"{self.kind}, about {_size(self.bytes)}. Of {self.records:,} records: {middle}."
+
+    def __str__(self) -> str:
+        told = [self.summary, *(f"  {place}" for place in self.places), self.decides]
+        told += [f"Advice: {one}" for one in self.advice] or ["No advice: go on."]
+        return "\n".join([*told, "A rehearsal: no record was read, nothing was spent, nothing was written."])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rehearsal as JSON values."""
+        return asdict(self)
+
+
+def rehearse(job: Build) -> Rehearsal:
+    """Of a build that is ready to run; it then has no further use."""
+    spec = job.tally.sketches[0].spec
+    n = job.size.n or DEFAULT_RECORDS
+    return _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+
+
+def beforehand(job: Build) -> list[str]:
+    """The two lines that matter before a build: what to expect, and the first advice. No record is made up for them."""
+    spec = job.tally.sketches[0].spec
+    n, classes = job.size.n or DEFAULT_RECORDS, len(job.tally.sketches)
+    if isinstance(spec, TableSpec):
+        found = _of_table(job, spec, n)
+        expected, told = found.summary, list(found.advice)
+    else:
+        each = max(1, n // classes)
+        chosen, variance = _foreseen(job, spec, each)
+        density = chosen.layout.typical_density
+        off = chosen.layout.relative_error(variance, each, density)
+        made = f"{_shape(chosen)}{_by_class(classes)}, about {_size(_bytes(chosen, classes))}"
+        expected = f"{made}. Of {n:,} records, a density of {density:.3g} is off by {off:.2%}."
+        told = _advice(job, spec)
+    more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
+    return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in told[:1])]
+
+
+def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
+    """What would be published of so many records of typical density, and its noise."""
+    if not job.tally.sketches[0].planned:
+        return spec, job.budget.calibrate(spec.rows).counter_variance
+    facts = Facts(n, 0.0, expected_norm(spec, n, spec.layout.typical_density), 0.0)
+    chosen, _ = Menu(spec, job.budget).best([facts])
+    return chosen, calibrated(divided(job.budget).rows, chosen.rows).counter_variance
+
+
+def _advice(job: Build, spec: Spec) -> list[str]:
+    about: dict[str, Any] = {"classes": job.groups.labels, "label": job.groups.label}
+    return advice(spec.kernel, list(spec.columns or ()), job.size.bounds, **about, drops=job.running.invalid == "drop")
+
+
+def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
+    classes = len(job.tally.sketches)
+    columns, bounds = list(spec.columns or ()), job.size.bounds
+    each = max(1, n // classes)
+    rows = min(ROWS, each)
+    table = madeup.records(spec.kernel, columns, bounds, rows)
+    counts = np.zeros(spec.counters, np.int64)
+    parts, _ = spec.layout.read(table, invalid="error")
+    spec.layout.count(parts, counts, engine_name="cpu", threads=job.running.threads)
+    counts *= max(1, round(each / rows))
+    total = int(counts[0].sum())
+    if job.tally.sketches[0].planned:
+        menu = Menu(spec, job.budget)
+        facts = Facts(total, 0.0, typical_norm(counts, menu.fold()), 0.0)
+        choice = menu.choose([facts])
+        spec, counts = menu.chosen, _narrowed(counts, choice.rows, choice.groups)
+        variance = calibrated(divided(job.budget).rows, choice.rows).counter_variance
+    else:
+        variance = job.budget.calibrate(spec.rows).counter_variance
+    asked = table.slice(0, min(ASKED, rows))
+    asking, _ = spec.layout.read(asked, invalid="error")
+    found = spec.layout.reader(counts, variance, (float(total), 0.0)).estimate(asking, groups=None)
+    ranked = np.argsort(found.value)
+    at = {name: ranked[round(share * (len(ranked) - 1))] for name, share in PLACES.items()}
+    places = tuple(
+        Place(f"a {name} place", max(1.0, float(found.value[k]) * each / total), math.sqrt(float(found.variance[k])))
+        for name, k in at.items()
+    )
+    return Rehearsal(
+        kind=f"{_shape(spec)}{_by_class(classes)}",
+        bytes=_bytes(spec, classes),
+        records=n,
+        places=places,
+        decides=deciding(spec.kernel, columns, bounds),
+        advice=tuple(_advice(job, spec)),
+    )
+
+
+def _narrowed(counts: np.ndarray, rows: int, groups: np.ndarray | None) -> np.ndarray:
+    """What would be published of the counters."""
+    if groups is None:
+        return counts[:rows]
+    return np.bincount(groups, counts[0]).astype(np.int64)[None, :]
+
+
+def _bytes(spec: Spec, classes: int) -> int:
+    return classes * (8 * math.prod(spec.counters) + BESIDE_COUNTERS)
+
+
+def _by_class(classes: int) -> str:
+    return "" if classes == 1 else f" for each of {classes} classes"
+
+
+def _shape(spec: Spec) -> str:
+    if spec.shape is not None:
+        return f"A grid of {' × '.join(f'{side:,}' for side in spec.shape)} cells"
+    return f"{spec.rows:,} rows of {spec.buckets:,} buckets ({spec.design})"
+
+
+def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
+    planner = Planner(spec, job.budget, n)
+    plan = budgeting.plan(n / spec.classes, len(spec.counted), planner.noise)
+    lengths = [length // spec.classes for length in spec.lengths[: spec.singles]]
+    singles = plan.singles if spec.pairs else 1.0
+    alone = [planner.noise.deviation_at(float(share)) for share in planner.noise.shares(lengths, singles)]
+    places = [Place("a level of one column", None, float(np.median(alone)))]
+    sizes = {name: column.size for name, column in spec.schema.items()}
+    counters, pairs = sum(spec.lengths[: spec.singles]), 0
+    if spec.pairs and plan.choice != "singles":
+        pairs = len(spec.pairs) if plan.choice == "all pairs" else plan.rounds
+        axes = [min(plan.levels, int(axis.max()) + 1) for axis in spec.axes]
+        cells = sorted((axes[a] * axes[b] for a, b in spec.pairs), reverse=True)[:pairs]
+        counters += sum(cells) * spec.classes
+        paid = plan.pairs * (1.0 if plan.choice == "all pairs" else 1.0 - float(budgeting.CHOOSING))
+        each = planner.noise.shares(cells, paid)
+        places.append(Place("a cell of a pair", None, float(np.median([planner.noise.deviation_at(s) for s in each]))))
+    widest = max(sizes, key=sizes.__getitem__)
+    decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
+    decides += f"; pairs tell at most {plan.levels:,} of a column apart." if pairs else ", and no pair is published."
+    return Rehearsal(
+        kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
+        bytes=8 * counters + BESIDE_COUNTERS,
+        records=n,
+        places=tuple(places),
+        decides=decides,
+        advice=tuple(few_cells(sizes, plan.levels) if pairs or not spec.pairs else [NO_PAIRS]),
+    )
+
+
+def _size(count: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:,.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} GB"

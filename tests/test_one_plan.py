@@ -1,0 +1,84 @@
+"""`plan`, `build`, `info`, a rehearsal and Python's own ways decide by one function, and mean one thing by *error*."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.learn import PrivateKDE
+from scumble.sources import madeup
+
+N = 20_000
+SIZE = ("design", "rows", "buckets", "shape")
+STEP = 1.25
+"""A grid is added up to one of a ladder of shapes, and two noisy facts choose: the next one on it is as good."""
+WAYS: dict[str, dict[str, Any]] = {
+    "grid": {"columns": "a", "power": 2, "bounds": (0.0, 30.0)},
+    "grid, two columns, delta": {"columns": "a,b", "power": 1, "bounds": (0.0, 12.0), "delta": 1e-6},
+    "rows": {"columns": "a", "power": 1, "buckets": 64},
+    "rows that are fixed": {"columns": "a", "power": 1, "buckets": 64, "rows": 32},
+}
+
+
+def assert_alike(made: dict[str, Any], planned: dict[str, Any]) -> None:
+    assert (made["design"], made["rows"]) == (planned["design"], planned["rows"])
+    if planned["shape"] is None:
+        assert made["buckets"] == planned["buckets"] and made["shape"] is None
+    else:
+        assert 1 / STEP < made["buckets"] / planned["buckets"] < STEP
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_all_verbs_tell_of_one_release(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = WAYS[way]
+    names, bounds = options["columns"].split(","), options.get("bounds")
+    kernel = scumble.EuclideanKernel(1.0, options["power"])
+    table = madeup.records(kernel, names, bounds, N)
+    X = np.column_stack([table.column(name).to_numpy() for name in names])
+    density = float(np.median(kernel(X[:100], X[:4000]).mean(axis=1)))
+    pq.write_table(table, "t.parquet")
+    words = ["--bandwidth", "1", "--epsilon", "1", "--n", str(N), "--json"]
+    for name, value in options.items():
+        words += [f"--{name}", ":".join(map(str, value)) if name == "bounds" else str(value)]
+
+    def said(verb: str, *more: str) -> dict[str, Any]:
+        assert main([verb, *more]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    planned = said("plan", *words, "--density", str(density))
+    made = said("build", "t.parquet", *words, "--out", "o.scumble")
+    rehearsed = said("build", "t.parquet", *words, "--rehearse")
+    info = said("info", "o.scumble", "--json")
+    for other in (made, info):
+        assert_alike(other, planned)
+    written = (tmp_path / "o.scumble").stat().st_size
+    for told in (planned, rehearsed):
+        assert told["bytes"] == pytest.approx(written, rel=STEP - 1, abs=3000)
+    assert rehearsed["kind"].startswith("A grid of " if planned["shape"] else f"{planned['rows']:,} rows of")
+
+    # One definition of the error: the card's, at its own density, is the plan's there.
+    there = said("plan", *words, "--density", str(info["expected_error"]["density"]))
+    if all(there[name] == info[name] for name in SIZE):
+        assert info["expected_error"]["relative"] == pytest.approx(there["relative_error"], rel=0.02)
+
+    fixed = {name: options[name] for name in ("rows", "buckets") if name in options}
+    budget = {"epsilon": 1.0, "delta": options.get("delta", 0.0)}
+    about: dict[str, Any] = {"kernel": kernel, "columns": names, "bounds": bounds, "density": density}
+    python = scumble.plan(N, len(names), **about, **fixed, **budget)
+    assert json.loads(json.dumps(python.to_dict())) == {name: planned[name] for name in python.to_dict()}
+    release = scumble.Sketch(kernel, columns=names, bounds=bounds, **fixed).update(table).release(**budget)
+    assert_alike(release.spec.to_dict(), planned)
+    if bounds is not None:
+        model = PrivateKDE(**budget, kernel=kernel, bounds=bounds, public=("count",)).fit(X)
+        assert_alike(model.release_.spec.to_dict(), planned)

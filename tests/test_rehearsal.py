@@ -1,0 +1,166 @@
+"""A rehearsal tells what will come out, and reads no record; the curator is told why rows were left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.errors import DataError
+from scumble.privacy import seam
+from scumble.sources import Rehearsal, build_by, madeup
+from scumble.sources.advice import advice, deciding
+from scumble.sources.filesource import FileSource
+
+BOUNDS = {"age": (0, 100), "income": (0, 200_000)}
+SCALE = {"age": 10.0, "income": 20_000.0}
+KERNEL = scumble.EuclideanKernel(1.0, power=2, scale=SCALE)
+WORDS = ["--columns", "age,income", "--bandwidth", "1", "--power", "2", "--scale", "age=10,income=20000"]
+WORDS += ["--bounds", "age=0:100,income=0:200000", "--epsilon", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sound.csv").write_text("age,income,mode\n" + "41,50000,bus\n" * 200)
+    (tmp_path / "poisoned.csv").write_bytes(b"age,income,mode\n" + b'9e999,"x\x00\xff\n,,,,,,\n' * 50)
+    return tmp_path
+
+
+def test_no_record_is_read_no_noise_drawn_nothing_written_or_charged(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scumble.Ledger.create(folder / "town.ledger").open_dataset("people", epsilon=0.5)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def forbidden(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a rehearsal went too far")
+
+    monkeypatch.setattr(FileSource, "pieces", forbidden)
+    monkeypatch.setattr(seam, "hold", forbidden)
+    monkeypatch.setattr(seam, "publish", forbidden)
+    told = set()
+    more = ["--rehearse", "--checkpoint", "c.secret", "--ledger", "town.ledger", "--dataset", "people"]
+    for name in ("sound.csv", "poisoned.csv"):
+        assert main(["build", name, *WORDS, *more, "--out", "o.scumble"]) == 0
+        out, err = capsys.readouterr()
+        told.add(out)
+        assert not err
+        found = scumble.build(
+            folder / name, KERNEL, ["age", "income"], bounds=BOUNDS, rehearse=True, ledger="town.ledger", dataset="no"
+        )
+        assert isinstance(found, Rehearsal) and f"{found}\n" == out
+    assert len(told) == 1
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_it_tells_is_what_comes_out(folder: Path) -> None:
+    table = madeup.records(KERNEL, ["age", "income"], BOUNDS, 20_000)
+    found = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000, rehearse=True)
+    release = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000)
+    assert found.kind == f"A grid of {' × '.join(map(str, release.spec.shape))} cells"
+    assert found.bytes == pytest.approx(len(release.to_bytes()), rel=0.02) and found.records == 20_000
+    at = table.slice(0, 64)
+    near, off = sorted(release.kernel_sum(at)), release.standard_error(at)
+    crowded, typical, sparse = found.places
+    assert sparse.near < typical.near < crowded.near and near[0] < typical.near < near[-1]
+    assert 0.7 < typical.error / sorted(off)[32] < 1.4
+    assert not found.advice and json.loads(json.dumps(found.to_dict()))["bytes"] == found.bytes
+
+
+def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
+    schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), income=scumble.Number(0, 200_000))
+    found = scumble.build(folder / "sound.csv", schema=schema, rehearse=True)
+    assert found.kind == "Counts of 2 columns and 1 of 1 pairs of them"
+    assert found.decides.startswith("'age' has the most levels, 100")
+    poor = scumble.build(folder / "sound.csv", schema=schema, n=30, epsilon=0.01, rehearse=True)
+    assert "No pair of columns stands out" in poor.advice[0] and poor.places[0].error > found.places[0].error
+
+
+def test_classes_are_rehearsed(folder: Path) -> None:
+    about: dict[str, Any] = {"label": "mode", "classes": ["bus", "car"], "bounds": BOUNDS}
+    found = build_by(folder / "sound.csv", KERNEL, ["age", "income"], **about, rehearse=True)
+    assert found.kind.endswith("for each of 2 classes")
+
+
+NAMES = ["age", "income"]
+PLAIN = scumble.EuclideanKernel(1.0, power=2)
+WRONG: dict[str, tuple[scumble.kernels.Kernel, Any, str]] = {
+    "no scale": (PLAIN, None, "No scale: a step of 1 counts alike in 'age' and 'income'"),
+    "no scale, with bounds": (PLAIN, BOUNDS, "No scale"),
+    "a scale for one": (scumble.EuclideanKernel(1.0, 2, scale={"age": 10.0}), BOUNDS, "The scale leaves out 'income'"),
+    "a scale that misses": (scumble.EuclideanKernel(1.0, 2, scale=[10, 200]), BOUNDS, "'income' outweighs 'age'"),
+    "no bounds": (KERNEL, None, "No bounds: rows are hashed"),
+    "power 1": (scumble.EuclideanKernel(1.0, scale=SCALE), BOUNDS, "Power 1"),
+    "narrow": (scumble.EuclideanKernel(0.01, 2, scale=SCALE), BOUNDS, "The bandwidth is narrow"),
+    "wide": (scumble.EuclideanKernel(50.0, 2, scale=SCALE), BOUNDS, "The bandwidth is wide"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_mistake_has_its_word(name: str) -> None:
+    kernel, bounds, told = WRONG[name]
+    found = advice(kernel, NAMES, bounds)
+    assert any(one.startswith(told) and "Hint: " in one for one in found), found
+
+
+def test_what_is_meant_gets_no_advice_and_alike_columns_need_no_scale() -> None:
+    assert advice(KERNEL, NAMES, BOUNDS) == []
+    assert advice(PLAIN, ["east", "north"], (0, 60)) == []
+    assert deciding(scumble.EuclideanKernel(1.0, scale=[10, 200]), NAMES, BOUNDS).startswith("'income' decides")
+    assert advice(scumble.HammingKernel(), ["town"], None) == []
+
+
+def test_misspelt_and_missing_classes() -> None:
+    found = advice(KERNEL, NAMES, BOUNDS, label="cut", classes=["Ideal", "Premium", "ideal "], drops=True)
+    assert found[0].startswith("The classes 'Ideal' and 'ideal ' look alike")
+    assert found[1].startswith("Records whose 'cut' is none of 'Ideal', 'Premium' and 'ideal ' are left out")
+    assert advice(KERNEL, NAMES, BOUNDS, label="cut", classes=[1, 2]) == []
+
+
+def test_a_build_begins_with_the_two_lines_that_matter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["build", "sound.csv", "--columns", "age,income", "--bandwidth", "1", "--epsilon", "1", "--rows", "8"]
+    assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith("Expected: 8 rows of 16 buckets (sobol), about 3.02 kB. Of 100,000 records, a density of")
+    assert second.startswith("Advice: No scale") and second.endswith("(2 more: --rehearse)")
+    assert main([*words, "--buckets", "16", "--out", "o.scumble", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["41,5,bus", "x,5,bus", ",y,bus", "41,5,buss", "41,,car", "41,5", "41,5,car"]
+    (folder / "mixed.csv").write_text("age,income,mode\n" + "\n".join(rows) + "\n")
+    words = ["build", "mixed.csv", *WORDS, "--label", "mode", "--classes", "bus,car", "--invalid", "drop", "--json"]
+    assert main([*words, "--out", "o.scumble"]) == 0
+    out, err = capsys.readouterr()
+    told = next(line for line in err.splitlines() if "left out:" in line)
+    assert told == (
+        "5 rows were left out: 2 with a cell missing, unreadable or not finite in 'age', 1 of none of the classes in "
+        "'mode', 1 with a cell missing, unreadable or not finite in 'income', 1 lines that are not rows "
+        "(do not publish these numbers)."
+    )
+    assert (
+        "left out" not in out and "classes in" not in out and b"unreadable" not in (folder / "o.scumble").read_bytes()
+    )
+
+
+def test_causes_of_a_table(folder: Path) -> None:
+    schema = scumble.Schema(
+        age=scumble.Number(0, 99, outside="drop"), mode=scumble.Category(["bus", "car"], other=False)
+    )
+    (folder / "mixed.csv").write_text("age,mode\n41,bus\n120,bus\nx,bus\n41,tram\n")
+    job = scumble.sources.Build(folder / "mixed.csv", schema=schema, invalid="drop")
+    assert list(job.count().causes.words(job.tally.dropped_rows, 0)) == [
+        "1 outside the bounds of 'age'",
+        "1 with a cell missing, unreadable or not finite in 'age'",
+        "1 with a word that the schema does not have in 'mode'",
+    ]
+    with pytest.raises(DataError, match=r"1 in column 'age'.*"):
+        scumble.sources.Build(folder / "mixed.csv", schema=schema).count()
