@@ -11,7 +11,7 @@ import pytest
 
 import scumble
 from entropy import noise_named, rate_of
-from scumble.counting import cpu
+from scumble.counting import early
 from scumble.releasing import spending
 from windows import NOT_ON_WINDOWS, reason
 
@@ -23,7 +23,8 @@ def pytest_report_header() -> list[str]:
     return [f"left out on Windows: {entry}: {why}" for entry, why in NOT_ON_WINDOWS.items()] if os.name == "nt" else []
 
 
-cpu.PATIENCE = 0  # the quick loops are tested from the first record on, whoever has compiled them before
+# The quick loops are tested from the first record on, whoever has compiled them before.
+early.numpy_first.limits = early.exact_first.limits = (0, 0)
 
 # ---- noise: see entropy.py ----
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import scumble
-from scumble.design import BLOCKS, DESIGNS, Design, random, sobol
+from scumble.design import BLOCKS, DESIGNS, Design, orthogonal, random, sobol
 
 
 def digest(array: np.ndarray) -> str:
@@ -53,31 +53,50 @@ def test_the_bits_never_change(name: str) -> None:
 def test_sobol_points_are_the_known_sequence() -> None:
     """Unscrambled, in Gray-code order, they are SciPy's."""
     points = np.zeros((64, sobol.COORDINATES), np.uint64)
+    directions = np.array([sobol.directions(j) for j in range(sobol.COORDINATES)], np.uint64)
     for n in range(64):
         gray = n ^ (n >> 1)
         for k in range(6):
             if gray >> k & 1:
-                points[n] ^= sobol._directions()[:, k]
+                points[n] ^= directions[:, k]
     theirs = stats.qmc.Sobol(sobol.COORDINATES, scramble=False, bits=32).random(64)
     np.testing.assert_array_equal(points / 2.0**32, theirs)
+
+
+def test_many_coordinates_at_once_are_each_as_if_alone() -> None:
+    """Also where they are computed in several parts, and begin at an odd word."""
+    several = random.side_by_side(5, 9, 7, 9001, first=33)
+    for j, line in enumerate(several):
+        np.testing.assert_array_equal(line, random.words(5, 9 + j, 9001, first=33))
+    several = sobol.points(3, 40, 40, 5, 1000)
+    for j, line in enumerate(several):
+        np.testing.assert_array_equal(line, sobol.points(3, 40 + j, 40 + j, 1, 1000)[0])
+        np.testing.assert_array_equal(line[:77], sobol.points(3, 40 + j, 40 + j, 1, 77)[0])
 
 
 def test_scrambling_keeps_the_net() -> None:
     """Any 2^m points of one coordinate fall one into each of 2^m equal steps."""
     for coordinate in (0, 1, 17, 1000):
-        u = random.to_unit(sobol.points(3, 12345 + coordinate, coordinate, 256))
+        u = random.to_unit(sobol.points(3, 12345 + coordinate, coordinate, 1, 256)[0])
         assert sorted(np.floor(u * 256).astype(int)) == list(range(256))
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_row_has_its_exact_law(name: str) -> None:
-    """The first row over 2,000 seeds: Kolmogorov–Smirnov, false alarms 1e-6 each of three."""
-    rows = [Design(name, seed, 8).draws() for seed in range(2000)]
+    """The first row over 1,000 seeds: Kolmogorov–Smirnov, false alarms 1e-6 each of three."""
+    rows = [Design(name, seed, 8).draws() for seed in range(1000)]
     values = np.array([[d.uniform(1)[3, 0], *d.normal(2)[3]] for d in rows])
     assert stats.kstest(values[:, 0], "uniform").pvalue > 1e-6
     assert stats.kstest(values[:, 1], "norm").pvalue > 1e-6
     angle = np.arctan2(values[:, 1], values[:, 2]) / (2 * np.pi) + 0.5
     assert stats.kstest(angle, "uniform").pvalue > 1e-6
+
+
+@pytest.mark.parametrize(("rows", "d"), [(1, 3), (12, 6), (11, 4), (5, 1), (7, 9)])
+def test_wide_blocks_have_the_bits_of_narrow_ones(rows: int, d: int) -> None:
+    gauss, out = random.normal(random.to_unit(random.words(3, rows, rows * d))).reshape(rows, d), np.empty((rows, d))
+    orthogonal._one_by_one(gauss, out)
+    np.testing.assert_array_equal(out.view(np.uint64), orthogonal.orthogonalised(gauss).view(np.uint64))
 
 
 def test_orthogonal_directions_are_orthogonal() -> None:

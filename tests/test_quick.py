@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.counting import Hasher, cpu, guard, quick, reference, repeats
+from scumble.counting import Hasher, cpu, early, guard, quick, reference, repeats
 from scumble.design import Design
 from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
@@ -218,20 +218,12 @@ def test_small_tables_do_not_wait_for_the_quick_loops(monkeypatch: pytest.Monkey
     calls: list[int] = []
     quickly = cpu.prepare
     monkeypatch.setattr(cpu, "prepare", lambda *given: calls.append(len(given[1][0])) or quickly(*given))
-    monkeypatch.setattr(cpu._Cold, "spent", 0)
     X = np.random.default_rng(0).normal(size=(1000, 2))
     options = {"rows": 16, "buckets": 64, "design": "iid"}
     expected = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, engine="reference", **options).update(X)._counts
     for ready, patience, waits in ((False, 10**9, False), (True, 10**9, True), (False, 0, True)):
         calls.clear()
         monkeypatch.setattr(cpu.quick, "ready", lambda ready=ready: ready)
-        monkeypatch.setattr(cpu, "PATIENCE", patience)
+        monkeypatch.setattr(early, "exact_first", early.Patience(0, patience))
         sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, engine="cpu", **options).update(X)
         assert bool(calls) == waits and np.array_equal(sketch._counts, expected)
-    monkeypatch.setattr(cpu._Cold, "spent", 0)
-    monkeypatch.setattr(cpu.quick, "ready", lambda: False)
-    monkeypatch.setattr(cpu, "PATIENCE", 3 * 1000 * 16 * 3)  # the work of three batches: three parameters a hash
-    calls.clear()
-    for _ in range(5):
-        scumble.Sketch(scumble.EuclideanKernel(1.0), 2, engine="cpu", **options).update(X)
-    assert len(calls) == 3

@@ -30,6 +30,7 @@ class TableMaker:
     def __init__(self, kernel: Kernel, seed: int = 0) -> None:
         self.kernel = kernel
         self._seed, self._drawn = seed, 0
+        self._ahead: list[int] = []
         self.names = _names_of(kernel)
         self._values = {name: _values_of(kernel, self.names, name) for name in self.names}
 
@@ -47,8 +48,10 @@ class TableMaker:
 
     def below(self, n: int) -> int:
         """A random whole number below n."""
-        self._drawn += 1
-        return int(words(self._seed, 0xA0D17, 1, first=self._drawn)[0] % np.uint64(n))
+        if not self._ahead:
+            self._ahead = words(self._seed, 0xA0D17, 64, first=self._drawn + 1).tolist()[::-1]
+            self._drawn += 64
+        return self._ahead.pop() % n
 
     def record(self, *, hostile: bool = True) -> dict[str, Any]:
         """A random record; `hostile` ones hold odd cells."""

@@ -12,8 +12,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.signal import lfilter
 
 ONE_MEMORY = 52
 """Up to so many periods a second memory saves less than 2 %."""
@@ -22,6 +20,8 @@ ONE_MEMORY = 52
 @lru_cache(maxsize=64)
 def fitted(periods: int) -> tuple[tuple[str, str], ...]:
     """θ and ω of one or two memories."""
+    from scipy.optimize import minimize  # slow to load, and few people make streams
+
     memories = 1 if periods <= ONE_MEMORY else 2
     thetas = [1 - 1 / max(2.0, periods ** ((k + 1) / (memories + 1))) for k in range(memories)]
     start = [math.log(theta / (1 - theta)) for theta in thetas] + [math.log(0.3 / 3**k) for k in range(memories)]
@@ -42,6 +42,8 @@ def _modes(x: np.ndarray) -> tuple[list[float], list[float]]:
 
 
 def _cost(x: np.ndarray, periods: int) -> float:
+    from scipy.signal import lfilter
+
     thetas, omegas = _modes(np.clip(x, -15.0, 15.0))
     below = np.array([1.0])
     for theta in thetas:

@@ -5,6 +5,7 @@ The files::
     engines.py          what every engine offers; `MODULES`, the engines
     reference.py        the oracle: slow, obvious NumPy
     cpu.py              the compiled engine, on all cores
+    early.py            its first, small batches, before anything is compiled
     exact.py            its loops in double precision, for any kernel
     quick.py            its loops in single precision, for large batches
     products.py         the products that project records, in vectors spelled out

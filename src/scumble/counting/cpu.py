@@ -4,12 +4,13 @@ The rows are dealt out to the threads, so no counter has two writers; where rows
 dealt out too. Large batches of kernels that project go the quick way, in single precision with a guard (`quick`);
 everything else in double precision (`exact`). Both ways give the same counters, to the integer.
 
+The first, small batches of a process wait for neither (`early`).
+
 A thread enters the interpreter once a share of the work, not once a tile: threads can enter it only one by one.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -19,12 +20,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from scumble.counting import exact, products, quick
+from scumble.counting import early, exact, products, quick
 from scumble.counting.device import on_host
 from scumble.counting.guard import Batch, Spread, prepare
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
+from scumble.machine.cores import available_threads
 
 Share = TypeVar("Share")
 Result = TypeVar("Result")
@@ -34,18 +36,8 @@ WORTH_A_THREAD = 1 << 18
 """Hashes that take longer than starting a thread does."""
 SHARES = 4
 """Shares of the rows for each thread: who is quick takes more of them."""
-PATIENCE = 1 << 29
-"""Multiplications by the slower loops, a second or two, before a process waits for the quick ones to be compiled."""
 PART, FEWEST = 1 << 21, 1 << 13
 """Values, and the fewest records, that are prepared at a time: 16 MiB for up to seven threads."""
-
-
-def available_threads() -> int:
-    """The cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
 
 
 def suits(work: int) -> bool:
@@ -55,6 +47,9 @@ def suits(work: int) -> bool:
 
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
+    if _early(hasher, len(records[0])) and counts.flags.c_contiguous:
+        early.count(hasher, on_host(records), counts)
+        return
     busy = _busy(hasher, len(records[0]), threads)
     room = None
     with _crew(busy) as pool:
@@ -106,6 +101,9 @@ def sums(
     out = np.zeros((int(lines[-1]) + 1, n), counts.dtype)
     if n == 0:
         return out
+    if _early(hasher, n):
+        early.sums(hasher, records, counts, lines, out)
+        return out
     busy = _busy(hasher, n, threads)
     with _crew(busy) as pool:
         quickly = counts.dtype == np.int64 and counts.flags.writeable
@@ -130,23 +128,14 @@ def moments(
     """By `sums`: there is no shorter way."""
 
 
-class _Cold:
-    """What was done the slow way because the quick one was not compiled yet. Both give the same integers."""
-
-    spent = 0
-
-    @classmethod
-    def pays(cls, hasher: Hasher, n: int) -> bool:
-        """Whether to go on the slow way: compiling takes longer than a small table does."""
-        if cls.spent >= PATIENCE or quick.ready():
-            return False
-        cls.spent += n * sum(drawn.size for drawn in hasher.parameters)
-        return cls.spent < PATIENCE
+def _early(hasher: Hasher, n: int) -> bool:
+    """Whether NumPy does it, as long as nothing is compiled or loaded."""
+    return early.serves(hasher) and early.numpy_first.lasts(early.work_of(hasher, n), exact.ready)
 
 
 def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
-    if _Cold.pays(hasher, len(records[0])):
+    if early.exact_first.lasts(early.work_of(hasher, len(records[0])), quick.ready):
         return None
     return prepare(hasher, records, _spread(threads, pool))
 

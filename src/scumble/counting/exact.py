@@ -260,6 +260,11 @@ def _read(total, direct, counts, lines, out, first):
             out[line, first + i] += row[_bucket(total[r, i], buckets, direct)]
 
 
+def ready() -> bool:
+    """Whether loops are compiled: in this process, or in another that left them on the disk."""
+    return bool(getattr(_increment, "ready", True))  # as a plain function it needs no compiling
+
+
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, mine: slice) -> None:
     """Add each record to one counter of every row of the slice `mine`, in place."""
 

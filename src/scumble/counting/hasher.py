@@ -67,6 +67,8 @@ class Hasher:
 def to_words(codes: np.ndarray) -> np.ndarray:
     """Codes to 32-bit words, held as signed 64-bit numbers: small codes as they are, others mixed down."""
     small = np.abs(codes) < 2147483648.0
+    if small.all():
+        return whole(codes, small)
     bits = np.where(np.isfinite(codes), codes, np.inf).view(np.uint64)
     with np.errstate(over="ignore"):
         mixed = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

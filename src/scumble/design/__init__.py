@@ -11,7 +11,8 @@ The design decides how the rows are related:
     Gaussian directions are orthogonal within blocks of d rows, each still exactly N(0, I); the offsets are Sobol.
 
 The seed is public, fixed before the first record, and has nothing to do with the noise. ``random.py`` makes uniform,
-normal and Cauchy numbers that never change, ``sobol.py`` scrambled Sobol points.
+normal and Cauchy numbers that never change, ``sobol.py`` scrambled Sobol points, ``orthogonal.py`` directions that are
+orthogonal.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from scumble.design import random, sobol
+from scumble.design.orthogonal import orthogonalised
 from scumble.errors import parameter
-from scumble.machine.compiling import njit
 
 DESIGNS = ("iid", "sobol", "orthogonal")
 
@@ -86,7 +87,7 @@ class Draws:
         """(rows, count) standard normal numbers: one Gaussian direction a row."""
         if self._design.name == "orthogonal":
             self.block = max(self.block, count)
-            return _orthogonalised(random.normal(self._independent(count)))
+            return orthogonalised(random.normal(self._independent(count)))
         return random.normal(self.uniform(count))
 
     def cauchy(self, count: int) -> np.ndarray:
@@ -94,53 +95,17 @@ class Draws:
         return random.cauchy(self.uniform(count))
 
     def _independent(self, count: int) -> np.ndarray:
-        design = self._design
-        out = np.empty((design.rows, count), np.uint64)
-        for j in range(count):
-            out[:, j] = random.words(design.seed, _UNIFORM + self._next + j, design.rows)
-        self._next += count
-        return random.to_unit(out)
+        design, first = self._design, self._take(count)
+        return random.to_unit(random.side_by_side(design.seed, _UNIFORM + first, count, design.rows).T)
 
     def _spread(self, count: int) -> np.ndarray:
         """One coordinate of the point set after the other, each with a scramble of its own."""
-        design = self._design
         if self._next + count > sobol.COORDINATES:
             return self._independent(count)
-        out = np.empty((design.rows, count), np.uint64)
-        for j in range(count):
-            coordinate = self._next + j
-            out[:, j] = sobol.points(design.seed, _SOBOL + coordinate, coordinate, design.rows)
+        design, first = self._design, self._take(count)
+        return random.to_unit(sobol.points(design.seed, _SOBOL + first, first, count, design.rows).T)
+
+    def _take(self, count: int) -> int:
+        """The first of the next coordinates."""
         self._next += count
-        return random.to_unit(out)
-
-
-@njit(cache=True)
-def _orthogonalised(gauss: np.ndarray) -> np.ndarray:
-    """Make the rows of each block of d orthogonal, keeping each row's length (Yu et al. 2016).
-
-    Gram–Schmidt, twice for accuracy. A Gaussian row's length is independent of its direction, and the directions of a
-    block alone decide the result, so every row stays exactly N(0, I). Sums run in a fixed order: stable bits.
-    """
-    rows, d = gauss.shape
-    out = np.empty_like(gauss)
-    for first in range(0, rows, d):
-        for r in range(first, min(first + d, rows)):
-            length = 0.0
-            for j in range(d):
-                out[r, j] = gauss[r, j]
-                length += gauss[r, j] * gauss[r, j]
-            for _ in range(2):
-                for other in range(first, r):
-                    dot = 0.0
-                    square = 0.0
-                    for j in range(d):
-                        dot += out[r, j] * out[other, j]
-                        square += out[other, j] * out[other, j]
-                    for j in range(d):
-                        out[r, j] -= dot / square * out[other, j]
-            left = 0.0
-            for j in range(d):
-                left += out[r, j] * out[r, j]
-            for j in range(d):
-                out[r, j] *= np.sqrt(length / left)
-    return out
+        return self._next - count

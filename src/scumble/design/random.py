@@ -7,83 +7,92 @@ the last bit. So this file owns its generator and its transforms:
 * **Philox4x32-10** (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), a counter-based
   generator: number ``i`` of stream ``s`` under key ``k`` is a pure function of ``(k, s, i)``. There is no
   state to carry, and any part can be computed alone.
-* Transforms built from ``+ - * /`` and ``sqrt`` only. IEEE 754 fixes those to the last bit, and they are
-  compiled without fast-math, so no platform may reorder or fuse them.
+* Transforms built from ``+ - * /`` and ``sqrt`` only. IEEE 754 fixes those to the last bit, and NumPy does them one
+  at a time, on one number after the other: nothing is reordered or fused.
 
+All of it is NumPy, a few thousand numbers at a time: compiling would take longer than the numbers of any sketch do.
 Golden tests hold the resulting bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 import numpy as np
+import numpy.typing as npt
 
-from scumble.machine.compiling import njit
+Numbers = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+
+AT_ONCE = 1 << 12
+"""Numbers at a time: some ten arrays of them stay in the nearer caches."""
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
-@njit(cache=True)
-def _philox(key: np.uint64, stream: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """The 128 bits at `index` of `stream` under `key`, as two words of 64."""
-    low32 = np.uint64(0xFFFFFFFF)
-    half = np.uint64(32)
-    c0 = np.uint64(index) & low32
-    c1 = np.uint64(index) >> half
-    c2 = np.uint64(stream) & low32
-    c3 = np.uint64(stream) >> half
-    k0 = np.uint64(key) & low32
-    k1 = np.uint64(key) >> half
+def _philox(key: int, stream: Words, index: Words) -> tuple[Words, Words]:
+    """The 128 bits at each `index` of each `stream` under `key`, as two words of 64."""
+    c0, c1, c2, c3 = index & _LOW, index >> _HALF, stream & _LOW, stream >> _HALF
+    k0, k1 = key & 0xFFFFFFFF, key >> 32
     for _ in range(10):
-        p0 = np.uint64(0xD2511F53) * c0
-        p1 = np.uint64(0xCD9E8D57) * c2
-        c0, c1, c2, c3 = (p1 >> half) ^ c1 ^ k0, p1 & low32, (p0 >> half) ^ c3 ^ k1, p0 & low32
-        k0 = (k0 + np.uint64(0x9E3779B9)) & low32
-        k1 = (k1 + np.uint64(0xBB67AE85)) & low32
-    return c0 | (c1 << half), c2 | (c3 << half)
+        p0, p1 = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
+        c0, c2 = (p1 >> _HALF) ^ c1 ^ np.uint64(k0), (p0 >> _HALF) ^ c3 ^ np.uint64(k1)
+        c1, c3 = p1 & _LOW, p0 & _LOW
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return c0 | (c1 << _HALF), c2 | (c3 << _HALF)
 
 
-@njit(cache=True)
-def _fill_words(key: np.uint64, stream: np.uint64, first: int, out: np.ndarray) -> None:
-    for i in range(out.size):
-        position = first + i
-        a, b = _philox(key, stream, np.uint64(position >> 1))
-        out[i] = b if position & 1 else a
-
-
-def words(seed: int, stream: int, count: int, first: int = 0) -> np.ndarray:
+def words(seed: int, stream: int, count: int, first: int = 0) -> Words:
     """`count` words of 64 random bits: numbers `first`, `first` + 1, … of a stream."""
-    out = np.empty(count, np.uint64)
-    _fill_words(np.uint64(seed), np.uint64(stream), first, out)
-    return out
+    return side_by_side(seed, stream, 1, count, first)[0]
 
 
-@njit(cache=True)
-def to_unit(bits: np.ndarray) -> np.ndarray:
+def side_by_side(seed: int, stream: int, streams: int, count: int, first: int = 0) -> Words:
+    """(streams, count): the same of several streams, `stream` and those after it."""
+    pairs = np.arange(first >> 1, (first + count + 1) >> 1, dtype=np.uint64)
+    which = np.arange(stream, stream + streams, dtype=np.uint64)[:, None]
+    out = np.empty((streams, len(pairs), 2), np.uint64)
+    many = max(1, AT_ONCE // max(1, len(pairs)))
+    for top in range(0, streams, many):
+        for left in range(0, len(pairs), AT_ONCE):
+            part = out[top : top + many, left : left + AT_ONCE]
+            part[..., 0], part[..., 1] = _philox(int(seed), which[top : top + many], pairs[left : left + AT_ONCE])
+    return out.reshape(streams, -1)[:, first & 1 :][:, :count]
+
+
+def _in_parts(transform: Callable[[np.ndarray], Numbers]) -> Callable[[np.ndarray], Numbers]:
+    """A function of single numbers, a few thousand at a time."""
+
+    @wraps(transform)
+    def of_all(values: np.ndarray) -> Numbers:
+        flat = values.reshape(-1)
+        out = np.empty(flat.size)
+        for first in range(0, flat.size, AT_ONCE):
+            out[first : first + AT_ONCE] = transform(flat[first : first + AT_ONCE])
+        return out.reshape(values.shape)
+
+    return of_all
+
+
+@_in_parts
+def to_unit(bits: Words) -> Numbers:
     """Words to uniform numbers strictly inside (0, 1): (k + ½) / 2⁵² with k the top 52 bits."""
-    flat = bits.ravel()
-    out = np.empty(flat.size, np.float64)
-    for i in range(flat.size):
-        out[i] = (np.float64(flat[i] >> np.uint64(12)) + 0.5) * 2.220446049250313e-16
-    return out.reshape(bits.shape)
+    return ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
 
-@njit(cache=True)
-def _log(x: float) -> float:
-    """Natural logarithm of a positive normal number, from basic arithmetic alone.
+def _log(x: Numbers) -> Numbers:
+    """Natural logarithm of numbers in (0, 1), from basic arithmetic alone.
 
     With x = m·2^e and m in [√½, √2): ln m = 2 artanh(s), s = (m − 1)/(m + 1), |s| < 0.1716,
     so eleven terms of the series leave less than 10⁻¹⁷.
     """
-    e = 0
-    m = x
-    while m < 0.7071067811865476:
-        m *= 2.0
-        e -= 1
-    while m > 1.4142135623730951:
-        m *= 0.5
-        e += 1
+    m, e = np.frexp(x)  # exact: m in [½, 1)
+    small = m < 0.7071067811865476
+    m, e = np.where(small, 2.0 * m, m), e - small
     s = (m - 1.0) / (m + 1.0)
     q = s * s
-    total = 0.0
-    for k in range(11, -1, -1):
+    total = np.full_like(q, 1.0 / 23.0)
+    for k in range(10, -1, -1):
         total = total * q + 1.0 / (2.0 * k + 1.0)
     return 2.0 * s * total + e * 0.6931471805599453
 
@@ -151,61 +160,42 @@ _TAIL_BOTTOM = (
 )
 
 
-@njit(cache=True)
-def _ratio(top: tuple[float, ...], bottom: tuple[float, ...], r: float) -> float:
+def _ratio(top: tuple[float, ...], bottom: tuple[float, ...], r: Numbers) -> Numbers:
     """The quotient of two polynomials of equal length, by Horner's rule."""
-    a = 0.0
-    b = 0.0
-    for i in range(len(top)):
-        a = a * r + top[i]
-        b = b * r + bottom[i]
+    a, b = np.full_like(r, top[0]), np.full_like(r, bottom[0])
+    for up, down in zip(top[1:], bottom[1:], strict=True):
+        a, b = a * r + up, b * r + down
     return a / b
 
 
-@njit(cache=True)
-def _normal_quantile(u: float) -> float:
-    """Φ⁻¹(u), to a relative accuracy of about 10⁻¹⁵."""
+@_in_parts
+def normal(u: Numbers) -> Numbers:
+    """Uniform numbers to standard normal ones, by Φ⁻¹, to a relative accuracy of about 10⁻¹⁵."""
     q = u - 0.5
-    if abs(q) <= 0.425:
-        return q * _ratio(_CENTRE_TOP, _CENTRE_BOTTOM, 0.180625 - q * q)
-    r = np.sqrt(-_log(u if q < 0.0 else 1.0 - u))
-    if r <= 5.0:
-        x = _ratio(_MIDDLE_TOP, _MIDDLE_BOTTOM, r - 1.6)
-    else:
-        x = _ratio(_TAIL_TOP, _TAIL_BOTTOM, r - 5.0)
-    return -x if q < 0.0 else x
+    out = np.empty_like(q)
+    central = np.abs(q) <= 0.425
+    near = q[central]
+    out[central] = near * _ratio(_CENTRE_TOP, _CENTRE_BOTTOM, 0.180625 - near * near)
+    far, below = u[~central], q[~central] < 0.0
+    r = np.sqrt(-_log(np.where(below, far, 1.0 - far)))
+    x = np.where(
+        r <= 5.0, _ratio(_MIDDLE_TOP, _MIDDLE_BOTTOM, r - 1.6), _ratio(_TAIL_TOP, _TAIL_BOTTOM, r - 5.0)
+    )  # fmt: skip
+    out[~central] = np.where(below, -x, x)
+    return out
 
 
-@njit(cache=True)
-def _cauchy_quantile(u: float) -> float:
-    """tan(π(u − ½)), by the continued fraction of the tangent on [0, π/4] and its reciprocal beyond."""
-    edge = u if u < 0.5 else 1.0 - u
-    x = 3.141592653589793 * (edge if edge < 0.25 else 0.5 - edge)
+@_in_parts
+def cauchy(u: Numbers) -> Numbers:
+    """Uniform numbers to standard Cauchy ones: tan(π(u − ½)), by the continued fraction of the tangent on [0, π/4] and
+    its reciprocal beyond."""
+    edge = np.where(u < 0.5, u, 1.0 - u)
+    outer = edge < 0.25
+    x = 3.141592653589793 * np.where(outer, edge, 0.5 - edge)
     q = x * x
-    fraction = 21.0
+    fraction = np.full_like(q, 21.0)
     for odd in range(19, 0, -2):
         fraction = odd - q / fraction
     t = x / fraction
-    if edge < 0.25:
-        t = 1.0 / t
-    return -t if u < 0.5 else t
-
-
-@njit(cache=True)
-def normal(u: np.ndarray) -> np.ndarray:
-    """Uniform numbers to standard normal ones, by the inverse distribution function."""
-    flat = u.ravel()
-    out = np.empty(flat.size, np.float64)
-    for i in range(flat.size):
-        out[i] = _normal_quantile(flat[i])
-    return out.reshape(u.shape)
-
-
-@njit(cache=True)
-def cauchy(u: np.ndarray) -> np.ndarray:
-    """Uniform numbers to standard Cauchy ones, by the inverse distribution function."""
-    flat = u.ravel()
-    out = np.empty(flat.size, np.float64)
-    for i in range(flat.size):
-        out[i] = _cauchy_quantile(flat[i])
-    return out.reshape(u.shape)
+    t = np.where(outer, 1.0 / np.where(outer, t, 1.0), t)
+    return np.where(u < 0.5, -t, t)

@@ -16,78 +16,69 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
+import numpy.typing as npt
 
 from scumble.design import random
-from scumble.machine.compiling import njit
+
+Words = npt.NDArray[np.uint64]
 
 COORDINATES = 1024
 BITS = 32
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 @cache
-def _directions() -> np.ndarray:
-    """Direction numbers v[coordinate, bit], most significant bit first (Joe & Kuo 2008, section 2)."""
+def _published() -> tuple[np.ndarray, np.ndarray]:
+    """Primitive polynomials and initial direction numbers of all coordinates."""
     with (files("scumble.design") / "joe_kuo.npz").open("rb") as stream:
         table = np.load(stream, allow_pickle=False)
-        polynomials, initial = table["polynomials"], table["initial"]
-    v = np.zeros((COORDINATES, BITS), np.uint64)
-    v[0] = [1 << (BITS - 1 - k) for k in range(BITS)]
-    for j in range(1, COORDINATES):
-        polynomial = int(polynomials[j])
-        degree = polynomial.bit_length() - 1
-        m = [int(x) for x in initial[j][:degree]]
-        for k in range(degree, BITS):
-            value = m[k - degree] ^ (m[k - degree] << degree)
-            for i in range(1, degree):
-                if polynomial >> (degree - i) & 1:
-                    value ^= m[k - i] << i
-            m.append(value)
-        v[j] = [m[k] << (BITS - 1 - k) for k in range(BITS)]
-    return v
+        return table["polynomials"], table["initial"]
 
 
-@njit(cache=True)
-def _parity(x: np.uint64) -> np.uint64:
-    """Whether a 32-bit word has an odd number of ones."""
-    x ^= x >> np.uint64(16)
-    x ^= x >> np.uint64(8)
-    x ^= x >> np.uint64(4)
-    x ^= x >> np.uint64(2)
-    x ^= x >> np.uint64(1)
-    return x & np.uint64(1)
+@cache
+def directions(coordinate: int) -> tuple[int, ...]:
+    """Direction numbers of one coordinate, most significant bit first (Joe & Kuo 2008, section 2)."""
+    if coordinate == 0:
+        return tuple(1 << (BITS - 1 - k) for k in range(BITS))
+    polynomials, initial = _published()
+    polynomial = int(polynomials[coordinate])
+    degree = polynomial.bit_length() - 1
+    m = [int(x) for x in initial[coordinate][:degree]]
+    for k in range(degree, BITS):
+        value = m[k - degree] ^ (m[k - degree] << degree)
+        for i in range(1, degree):
+            if polynomial >> (degree - i) & 1:
+                value ^= m[k - i] << i
+        m.append(value)
+    return tuple(m[k] << (BITS - 1 - k) for k in range(BITS))
 
 
-@njit(cache=True)
-def _scrambled(directions: np.ndarray, noise: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """Points 0 … n − 1 of one coordinate: 32 scrambled digits, then the 32 random bits of `low`.
+def _scrambled(directions: Words, noise: Words) -> tuple[Words, Words]:
+    """(coordinates, 32) direction numbers after the scramble, and each coordinate's shift.
 
-    `noise` holds 33 words: the rows of the random triangular matrix, then the shift.
+    `noise` holds 33 words for each coordinate: the rows of the random triangular matrix, then the shift.
     """
-    one = np.uint64(1)
-    columns = np.zeros(32, np.uint64)
-    for i in range(32):
-        top = np.uint64(31 - i)
-        # Row i of the matrix: ones on the diagonal, random bits left of it (more significant digits).
-        above = (np.uint64(0xFFFFFFFF) << (top + one)) & np.uint64(0xFFFFFFFF)
-        row = (noise[i] & above) | (one << top)
-        for k in range(32):
-            columns[k] |= _parity(row & directions[k]) << top
-    shift = noise[32] & np.uint64(0xFFFFFFFF)
-    out = np.empty(low.size, np.uint64)
-    for n in range(low.size):
-        x = shift
-        index = n
-        k = 0
-        while index:
-            if index & 1:
-                x ^= columns[k]
-            index >>= 1
-            k += 1
-        out[n] = (x << np.uint64(32)) | (low[n] >> np.uint64(32))
+    one, top = np.uint64(1), np.arange(BITS - 1, -1, -1, dtype=np.uint64)
+    # Row i of the matrix: ones on the diagonal, random bits left of it (more significant digits).
+    above = (_LOW << (top + one)) & _LOW
+    matrix = (noise[:, :BITS] & above) | (one << top)
+    digits = np.bitwise_count(matrix[:, :, None] & directions[:, None, :]).astype(np.uint64) & one
+    columns = np.bitwise_or.reduce(digits << top[:, None], axis=1)
+    return columns, noise[:, BITS] & _LOW
+
+
+def points(seed: int, stream: int, coordinate: int, coordinates: int, count: int) -> Words:
+    """(coordinates, count) words whose top bits are coordinates of a scrambled Sobol set, `coordinate` and those after.
+
+    `stream` and those after it pick the scrambles; 32 scrambled digits are followed by 32 random bits.
+    """
+    numbers = np.array([directions(coordinate + j) for j in range(coordinates)], np.uint64)
+    columns, shift = _scrambled(numbers, random.side_by_side(seed, stream, coordinates, 1 + BITS))
+    out = np.empty((coordinates, count), np.uint64)
+    out[:, 0] = shift
+    for k in range((count - 1).bit_length()):  # point 2ᵏ + m differs from point m by one direction number
+        left = min(1 << k, count - (1 << k))
+        out[:, 1 << k : (1 << k) + left] = out[:, :left] ^ columns[:, k : k + 1]
+    out <<= _HALF
+    out |= random.side_by_side(seed, stream, coordinates, count, first=64) >> _HALF
     return out
-
-
-def points(seed: int, stream: int, coordinate: int, count: int) -> np.ndarray:
-    """`count` words whose top bits are one coordinate of a scrambled Sobol set; `stream` picks the scramble."""
-    low = random.words(seed, stream, count, first=64)
-    return _scrambled(_directions()[coordinate], random.words(seed, stream, 33), low)

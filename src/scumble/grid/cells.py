@@ -10,7 +10,6 @@ import numpy as np
 from scumble.errors import ParameterError, parameter
 from scumble.grid.profile import Profile
 from scumble.kernels import Kernel
-from scumble.machine.compiling import njit
 
 TILE = 1 << 16
 
@@ -64,30 +63,21 @@ class Grid:
         self.spread = np.array([spread for _, _, spread in sizes])
 
     def cell(self, values: np.ndarray) -> np.ndarray:
-        """(n, columns) → the flat numbers of the records' cells."""
-        plain = np.ascontiguousarray(values, np.float64).view()
-        plain.flags.writeable = False  # one kind of array: the loop is compiled once
-        out = np.empty(len(values), np.int64)
-        _cells(plain, self.start, self.step, np.array(self.shape), out)
+        """(n, columns) → the flat numbers of the records' cells: ⌊(x − start)/step⌋ along each axis, or the edge cell
+        next to it."""
+        out = np.zeros(len(values), np.int64)
+        with np.errstate(all="ignore"):  # a warning could tell of a record
+            for axis, cells in enumerate(self.shape):
+                place = np.floor((values[:, axis] - self.start[axis]) / self.step[axis])
+                place = np.where(place > 0.0, place, 0.0)  # also where it is not a number
+                out *= cells
+                out += np.where(place < cells, place, cells - 1.0).astype(np.int64)
         return out
 
     def count(self, values: np.ndarray, counts: np.ndarray) -> None:
         """Add one for each record to `counts`, (1, cells)."""
         for first in range(0, len(values), TILE):
             np.add.at(counts[0], self.cell(values[first : first + TILE]), 1)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _cells(values, start, step, shape, out):
-    """The cell of each record: ⌊(x − start)/step⌋ along each axis, or the edge cell next to it."""
-    for row in range(len(values)):
-        cell = 0
-        for axis in range(len(shape)):
-            place = np.floor((values[row, axis] - start[axis]) / step[axis])
-            place = place if place > 0.0 else 0.0
-            place = place if place < shape[axis] else shape[axis] - 1.0
-            cell = cell * shape[axis] + np.int64(place)
-        out[row] = cell
 
 
 def aligned(low: float, high: float, cells: int) -> tuple[float, float, float]:

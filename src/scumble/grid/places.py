@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 
 def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
@@ -55,6 +54,8 @@ def _along(axis: int, counts: np.ndarray, noise_variance: float, slab: Sequence[
 
 def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Sums over boxes that reach so many cells to both sides along an axis, and how many cells each box has."""
+    from scipy.ndimage import uniform_filter1d  # slow to load
+
     n, place = values.shape[axis], np.arange(values.shape[axis])
     wide = 2 * min(reach, n - 1) + 1
     cells = np.minimum(place + reach + 1, n) - np.maximum(place - reach, 0)

@@ -6,5 +6,6 @@ The files::
     owned.py        a file that one process goes on from
     mark.py         which file an open file is, whatever it is called
     interrupts.py   signals that ask a program to stop, and when they may
+    cores.py        how many cores there are to use
     compiling.py    loops compiled on first use, and kept on disk
 """

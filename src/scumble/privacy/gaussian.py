@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 from scipy.special import erfcx
 
 from scumble.errors import parameter
@@ -112,6 +111,8 @@ def analytic_gaussian_sigma(epsilon: object, delta: object, sensitivity: object 
 
 def _separation(epsilon: float, delta: float) -> float:
     """The greatest μ with δ(ε) <= delta; δ grows with μ, so this is a root of one variable."""
+    from scipy.optimize import brentq  # slow to load, and Laplace noise needs none of it
+
     target = math.log(delta)
 
     def excess(log_mu: float) -> float:
@@ -137,6 +138,7 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
 
 def renyi_delta(epsilon: float, divergence: Callable[[float], float], most: float) -> float:
     """δ(ε) of a release from its Rényi divergence of order α; ln(α − 1) up to `most` is tried. As above."""
+    from scipy.optimize import minimize_scalar
 
     def log_delta(log_order: float) -> float:
         less_one = math.exp(log_order)

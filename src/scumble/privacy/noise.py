@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import ScumbleError, parameter
-from scumble.machine.compiling import njit
+from scumble.machine.cores import available_threads
 from scumble.privacy import seam
 from scumble.privacy.exact import as_fraction, float_up
 
@@ -143,11 +143,9 @@ def _gaussian(sigma: Fraction, count: int, margin: float = MARGIN) -> Integers:
 
 def _filled(count: int, fill: Callable[[Integers], None]) -> Integers:
     """`count` draws, by several threads if there are many; each part is drawn with entropy of its own."""
-    import numba
-
     out = np.empty(count, np.int64)
     parts = [out[first : first + _CHUNK] for first in range(0, count, _CHUNK)]
-    threads = min(numba.config.NUMBA_NUM_THREADS, len(parts))  # type: ignore[attr-defined]
+    threads = min(available_threads(), len(parts))
     if threads < 2:
         for part in parts:
             fill(part)
@@ -186,28 +184,26 @@ class _Laplace:
 
     def _decide(self, words: Words, width: int, out: Integers) -> Integers:
         """Fill the slots of the words that decide; the places of the others."""
-        waiting = np.empty(len(words), np.int64)
         if width == self._width and self._table is not None:
-            return waiting[: _laplace_lookup(words, self._table, out, waiting)]
-        words.flags.writeable = False  # all alike: the kernel is compiled once a width
-        return waiting[: _laplace_kernel(words, width, *self._numbers, out, waiting)]
+            found = self._table[words]
+            out[:] = found
+            return np.flatnonzero(found == _OPEN)
+        return _laplace_kernel(words, width, *self._numbers, out)
 
     def _answers(self) -> npt.NDArray[np.int16]:
         """What each word of the first width decides. A size is at most 16 ln 2 times the scale, and that is 2¹¹."""
         words = np.arange(1 << self._width, dtype=np.uint32)
-        words.flags.writeable = False
-        out, waiting = np.empty((2, len(words)), np.int64)
-        out[waiting[: _laplace_kernel(words, self._width, *self._numbers, out, waiting)]] = _OPEN
+        out = np.empty(len(words), np.int64)
+        out[_laplace_kernel(words, self._width, *self._numbers, out)] = _OPEN
         return out.astype(np.int16)
 
 
 def _accepted(sigma: Fraction, proposals: Integers, margin: float) -> npt.NDArray[np.bool_]:
     """Which proposals stay, each with probability exp(−γ): on 16 bits of U, or on as many as it takes."""
     words = _words(len(proposals), 16)
-    stays, waiting = np.empty(len(proposals), np.bool_), np.empty(len(proposals), np.int64)
+    stays = np.empty(len(proposals), np.bool_)
     centre = float(sigma * sigma / _proposal_scale(sigma))
-    undecided = _accept_kernel(words, proposals, centre, float(sigma), margin, stays, waiting)
-    for slot in waiting[:undecided].tolist():
+    for slot in _accept_kernel(words, proposals, centre, float(sigma), margin, stays).tolist():
         stays[slot] = _accepts(sigma, int(proposals[slot]), int(words[slot]))
     return stays
 
@@ -216,74 +212,39 @@ def _proposal_scale(sigma: Fraction) -> int:
     return int(sigma) + 1
 
 
-@njit(cache=True, nogil=True)
-def _laplace_kernel(
-    words: Words, width: int, scale: float, shift: float, margin: float, out: Integers, waiting: Integers
-) -> int:
-    """Fill slots of `out` from words of `width` bits; return how many are left undecided, named in `waiting`.
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")  # at U = 0, which decides nothing
+def _laplace_kernel(words: Words, width: int, scale: float, shift: float, margin: float, out: Integers) -> Integers:
+    """Fill slots of `out` from words of `width` bits; return the places of those that do not decide.
 
     A word's highest bit is the sign. Its others are the first ones of U and say that U lies in [n, n + 1]·unit: at the
     interval's upper end −ln U is smaller than at its lower end, by less than 1/n.
     """
-    sign = np.uint64(1) << np.uint64(width - 1)
-    unit = 2.0 ** (1 - width)
-    undecided = 0
-    for slot in range(len(words)):
-        word = np.uint64(words[slot])
-        bits = float(word & (sign - np.uint64(1)))
-        low, high = 0.0, 1.0
-        if bits > 0.0:
-            value = scale * (shift - math.log(bits * unit))
-            low = np.floor(value - scale * (1.0 / bits + margin))
-            high = np.floor(value + scale * margin)
-        if low != high:
-            waiting[undecided] = slot
-            undecided += 1
-        elif word & sign:
-            out[slot] = -np.int64(low)
-        else:
-            out[slot] = np.int64(low)
-    return undecided
+    sign = words.dtype.type(1 << (width - 1))
+    bits = (words & words.dtype.type((1 << (width - 1)) - 1)).astype(np.float64)
+    value = scale * (shift - np.log(bits * 2.0 ** (1 - width)))
+    low = np.floor(value - scale * (1.0 / bits + margin))
+    high = np.floor(value + scale * margin)
+    decided = (low == high) & (bits > 0.0)
+    size = np.where(decided, low, 0.0).astype(np.int64)
+    out[:] = np.where(words & sign, -size, size)
+    return np.flatnonzero(~decided)
 
 
-@njit(cache=True, nogil=True)
-def _laplace_lookup(words: Words, table: npt.NDArray[np.int16], out: Integers, waiting: Integers) -> int:
-    """The same for short words, whose answers are kept in a table."""
-    undecided = 0
-    for slot in range(len(words)):
-        value = table[words[slot]]
-        out[slot] = value
-        waiting[undecided] = slot  # kept if the next line counts it
-        undecided += value == _OPEN
-    return undecided
-
-
-@njit(cache=True, nogil=True)
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _accept_kernel(
-    words: Words,
-    proposals: Integers,
-    centre: float,
-    sigma: float,
-    margin: float,
-    stays: npt.NDArray[np.bool_],
-    waiting: Integers,
-) -> int:
-    """Accept a proposal Y with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ."""
-    undecided = 0
-    for slot in range(len(words)):
-        bits = float(words[slot])
-        away = (abs(float(proposals[slot])) - centre) / sigma
-        gamma = 0.5 * away * away
-        low, high = -1.0, 1.0
-        if bits > 0.0:
-            lead = -math.log(bits * 2.0**-16) - gamma
-            slack = margin * (1.0 + gamma)
-            low, high = lead - 1.0 / bits - slack, lead + slack
-        stays[slot] = low > 0.0
-        if low <= 0.0 and high >= 0.0:
-            waiting[undecided] = slot
-            undecided += 1
-    return undecided
+    words: Words, proposals: Integers, centre: float, sigma: float, margin: float, stays: npt.NDArray[np.bool_]
+) -> Integers:
+    """Accept a proposal Y with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ.
+
+    Returns the places of the words that do not decide.
+    """
+    bits = words.astype(np.float64)
+    away = (np.abs(proposals.astype(np.float64)) - centre) / sigma
+    gamma = 0.5 * away * away
+    lead = -np.log(bits * 2.0**-16) - gamma
+    slack = margin * (1.0 + gamma)
+    stays[:] = (lead - 1.0 / bits - slack > 0.0) & (bits > 0.0)
+    return np.flatnonzero(~stays & ~((lead + slack < 0.0) & (bits > 0.0)))
 
 
 # ---------------------------------------------------------------------------------------------

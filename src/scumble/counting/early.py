@@ -1,0 +1,96 @@
+"""The first records by NumPy: until compiled loops have earned the time that they take to load, or to be compiled.
+
+Loading numba and loops that were compiled before takes a second, compiling some takes three, and compiling all of them
+ten. NumPy counts a thousand records in as many rows in a tenth of a second, by the oracle's own functions
+(`reference.buckets`), a tile at a time: the same integers. So a process begins with NumPy, and goes on with compiled
+loops when it has spent on NumPy about what they cost: then it has waited at most twice as long as it had to, whatever
+comes.
+
+Work is counted, not timed: every run does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from scumble.counting import reference
+from scumble.counting.families import FAMILIES, PYTHON
+from scumble.counting.hasher import Hasher
+from scumble.kernels import Records
+
+CALL, HASH = 1 << 16, 8
+"""The work of a call and of a hash, in products of a value and a parameter, some 5 ns each by NumPy."""
+LOADING = 1 << 26
+"""Work of NumPy, a third of a second, that takes no longer than loading compiled loops."""
+COMPILING = 1 << 28
+"""Work of NumPy, a second or two, that takes no longer than compiling the loops of `exact`."""
+QUICK = 1 << 30
+"""Work of the loops of `exact`, a second or two, before a process waits for those of `quick` to be compiled."""
+TILE = 1 << 16
+"""Codes at a time: those of some records in all rows, in a cache."""
+
+Ready = Callable[[], bool]
+
+
+class Patience:
+    """How much work has been done the slower way; both ways give the same integers.
+
+    Parameters
+    ----------
+    limits : tuple of int
+        Up to the first, the slower way; from the last on, the quicker one; in between the quicker one if it is ready.
+    """
+
+    def __init__(self, *limits: int) -> None:
+        self.limits = limits
+        self.spent = 0
+
+    def lasts(self, work: int, ready: Ready) -> bool:
+        """Whether to do this work the slower way, too."""
+        after = self.spent + work
+        if after >= self.limits[-1] or (after >= self.limits[0] and ready()):
+            return False
+        self.spent = after
+        return True
+
+
+numpy_first = Patience(LOADING, COMPILING)
+exact_first = Patience(0, QUICK)
+
+
+def work_of(hasher: Hasher, n: int) -> int:
+    """Of a call with so many records."""
+    return CALL + n * (HASH * hasher.multipliers.size + sum(drawn.size for drawn in hasher.parameters))
+
+
+def serves(hasher: Hasher) -> bool:
+    """Whether NumPy's codes are known to be those of the compiled loops: not where a kernel has some of its own."""
+    known = [vars(kind).get("codes") for kind in FAMILIES]
+    return PYTHON not in hasher.families and all(type(factor).codes in known for factor in hasher.factors)
+
+
+def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray) -> None:
+    """Add each record to one counter of every row, in place; the counters are of one piece."""
+    flat = counts.reshape(-1)
+    for _, where in _tiles(hasher, records):
+        np.add.at(flat, (where + np.arange(hasher.rows) * counts.shape[1]).reshape(-1), 1)
+
+
+def sums(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, out: np.ndarray
+) -> None:  # fmt: skip
+    """Add the counters that each record falls into to `out`, (lines, n), row by row."""
+    starts = np.flatnonzero(np.diff(lines, prepend=-1))
+    rows = np.arange(hasher.rows)[:, None]
+    for place, where in _tiles(hasher, records):
+        out[lines[starts], place] = np.add.reduceat(counts[rows, where.T], starts, axis=0)
+
+
+def _tiles(hasher: Hasher, records: Sequence[Records]) -> Iterator[tuple[slice, np.ndarray]]:
+    """Some records after the other, and their buckets, (records, rows)."""
+    n, size = len(records[0]), max(1, TILE // hasher.multipliers.size)
+    for first in range(0, n, size):
+        place = slice(first, min(first + size, n))
+        yield place, reference.buckets(hasher, [part[place] for part in records])
