@@ -34,7 +34,7 @@ class Bare(Layout):
     """Only what must be answered."""
 
     told = "is bare"
-    check = prepare = count = reader = expected_error = lambda self, *_, **__: None  # type: ignore[assignment]
+    check = prepare = count = reader = expected_error = relative_error = typical_density = lambda self, *_, **__: None  # type: ignore[assignment]
 
 
 class BareReader(Reader):

@@ -35,7 +35,7 @@ from scumble.cli import build as build_verb
 from scumble.cli import release as release_verb
 from scumble.cli import sketch as sketch_verb
 from scumble.errors import ScumbleError
-from scumble.machine import interrupts, places
+from scumble.machine import interrupts, owned, places
 from scumble.machine.interrupts import Stopped
 from scumble.releasing import gate, pledges, spending
 from scumble.sources import building, checkpoint, onepass
@@ -45,7 +45,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
 ]
 
-STORING = [places, files, pledges, handover, interrupts, output]
+STORING = [places, owned, files, pledges, handover, interrupts, output]
 """The files that write."""
 DRAWING = [spending, gate, sketch, release_verb, sketch_verb, build_verb, building, checkpoint, preparing, guard]
 
