@@ -242,16 +242,100 @@ COMPUTERS: dict[str, Number | None] = {
     "ads": Number(0, 500, whole=True),
     "trend": Number(1, 40, whole=True),
 }
-UNSEEN: dict[str, tuple[dict[str, Number | None], str]] = {
-    "storms": (STORMS, "status"),
-    "HealthInsurance": (HEALTH, "insurance"),
-    "CPS1988": (CPS, "parttime"),
-    "VietNamI": (VIETNAM, "insurance"),
-    "flchain": (CHAINS, "death"),
-    "DoctorVisits": (DOCTORS, "private"),
-    "Computers": (COMPUTERS, "premium"),
+CRASHES: dict[str, Number | None] = {
+    "dvcat": None,
+    "weight": Number(0.1, 60_000, log=True),
+    "dead": None,
+    "airbag": None,
+    "seatbelt": None,
+    "frontal": None,
+    "sex": None,
+    "ageOFocc": Number(15, 100, whole=True),
+    "yearacc": None,
+    "yearVeh": Number(1950, 2004, whole=True),
+    "abcat": None,
+    "occRole": None,
+    "deploy": None,
+    "injSeverity": None,
 }
-"""Tables of the R packages dplyr, AER (three), Ecdat (two) and survival, as CSV in
+YOUTH: dict[str, Number | None] = {
+    "age": Number(12, 18, whole=True),
+    "gender": None,
+    "grade": None,
+    "hispanic": None,
+    "race": None,
+    "height": Number(1.2, 2.2),
+    "weight": Number(25, 200),
+    "helmet_12m": None,
+    "text_while_driving_30d": None,
+    "physically_active_7d": Number(0, 7, whole=True),
+    "hours_tv_per_school_day": None,
+    "strength_training_7d": Number(0, 7, whole=True),
+    "school_night_hours_sleep": None,
+}
+WIVES: dict[str, Number | None] = {
+    "whrswk": Number(0, 99, whole=True),
+    "hhi": None,
+    "whi": None,
+    "hhi2": None,
+    "education": None,
+    "race": None,
+    "hispanic": None,
+    "experience": Number(0, 60),
+    "kidslt6": Number(0, 8, whole=True),
+    "kids618": Number(0, 10, whole=True),
+    "husby": Number(0, 200),
+    "region": None,
+    "wght": Number(10_000, 2_000_000, log=True),
+}
+LENDING: dict[str, Number | None] = {
+    "Status": None,
+    "Seniority": Number(0, 60, whole=True),
+    "Home": None,
+    "Time": Number(6, 72, whole=True),
+    "Age": Number(18, 70, whole=True),
+    "Marital": None,
+    "Records": None,
+    "Job": None,
+    "Expenses": Number(20, 200, whole=True),
+    "Income": Number(0, 1_000, whole=True),
+    "Assets": Number(0, 300_000, whole=True, log=True),
+    "Debt": Number(0, 30_000, whole=True, log=True),
+    "Amount": Number(100, 5_000, whole=True),
+    "Price": Number(100, 12_000, whole=True),
+}
+SOCIAL: dict[str, Number | None] = {
+    "kids": Number(0, 8, whole=True),
+    "age": Number(18, 89, whole=True),
+    "education": Number(0, 20, whole=True),
+    "year": None,
+    "siblings": Number(0, 40, whole=True),
+    "agefirstbirth": Number(9, 60, whole=True),
+    "ethnicity": None,
+    "city16": None,
+    "lowincome16": None,
+    "immigrant": None,
+}
+JOBLESS: dict[str, Number | None] = {
+    "stateur": Number(0, 20),
+    "statemb": Number(50, 400, whole=True),
+    "age": Number(16, 70, whole=True),
+    "tenure": Number(0, 50, whole=True),
+    **dict.fromkeys(("joblost", "nwhite", "school12", "sex", "bluecol", "smsa", "married", "dkids", "dykids")),
+    "yrdispl": Number(1, 10, whole=True),
+    "rr": Number(0, 1),
+    "head": None,
+    "ui": None,
+}
+UNSEEN: dict[str, tuple[dict[str, Number | None], str]] = {
+    "nassCDS": (CRASHES, "dead"),
+    "yrbss": (YOUTH, "gender"),
+    "HI": (WIVES, "hhi"),
+    "credit_data": (LENDING, "Status"),
+    "GSS7402": (SOCIAL, "lowincome16"),
+    "Benefits": (JOBLESS, "ui"),
+}
+"""Tables of the R packages DAAG, openintro, Ecdat (two), modeldata and AER, as CSV in
 github.com/vincentarelbundock/Rdatasets. On these nothing was chosen: no rule, no constant and no share."""
 
 KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
@@ -261,8 +345,16 @@ KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
     "credit": (CREDIT, "default.payment.next.month"),
     "compas": (COMPAS, "two_year_recid"),
     "SmokeBan": (SMOKERS, "smoker"),
+    "storms": (STORMS, "status"),
+    "HealthInsurance": (HEALTH, "insurance"),
+    "CPS1988": (CPS, "parttime"),
+    "VietNamI": (VIETNAM, "insurance"),
+    "flchain": (CHAINS, "death"),
+    "DoctorVisits": (DOCTORS, "private"),
+    "Computers": (COMPUTERS, "premium"),
 }
-"""Tables that rules and constants were chosen on."""
+"""Tables that rules and constants were chosen on; the last seven, of dplyr, AER, Ecdat and survival, those of intervals
+alone."""
 
 
 def load(name: str, folder: Path) -> Table:

@@ -14,7 +14,7 @@ from scumble.explore.tablepayload import FINEST, rounded, stacks
 from scumble.tabular.answers import Answers
 from scumble.tabular.release import TableRelease
 from scumble.views.estimates import Estimate, combined, inside
-from scumble.views.intervals import SHARED_NOISE, Reading, conditions, smoothed
+from scumble.views.intervals import SHARED_NOISE, Reading, apart, conditions, smoothed
 from scumble.views.mixture import Mixture
 
 
@@ -37,7 +37,8 @@ class PageReading(Reading):
         if own is None:
             return modelled
         value, weight = combined(own, modelled, SHARED_NOISE)
-        return Estimate(value, (weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)) ** 2)
+        most = (weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)) ** 2
+        return Estimate(value, max(most, (1 - weight) ** 2 * apart(own, modelled)))
 
 
 def as_rounded(reading: Reading) -> Mixture:

@@ -115,6 +115,43 @@ def test_intervals_allow_for_where_in_their_cells_values_lie() -> None:
     assert fine.quantile("lumpy").low == fine.quantile("lumpy").high == 41
 
 
+@pytest.fixture(scope="module")
+def tied() -> TableRelease:
+    """Weights that are all 51, in a cell from 50 to 75; half of the records have a point."""
+    schema = scumble.Schema(
+        weight=scumble.Number(0, 100, cells=4, missing=False),
+        points=scumble.Number(0, 1, whole=True, missing=False),
+    )
+    points = np.tile([0, 1], 2000)
+    return scumble.TableSketch(schema).update({"weight": np.full(4000, 51.0), "points": points}).release(epsilon=2.0)
+
+
+@pytest.mark.parametrize(("where", "truth"), [("weight <= 51", 4000), ("weight > 51", 0), ("weight > 51.5", 0)])
+def test_counts_allow_for_where_in_a_cut_cell_values_lie(tied: TableRelease, where: str, truth: int) -> None:
+    """Values evenly in the cell would make it 160, 3,840 or 3,760, whose noise is a few records."""
+    for found, scale in ((tied.count(where), 1), (tied.share(where), 4000)):
+        assert found.low * scale <= truth + 30 and found.high * scale >= truth - 30
+    assert tied.count(where).standard_error > 500
+    total = tied.sum("points", where)
+    assert total.low - 30 <= truth / 2 <= total.high + 30
+    middle = tied.quantile("points", 0.75, where)
+    assert (middle.low, middle.high) == (0, 1)  # whoever they are
+    assert tied.histogram("weight", [0, 51.5, 100])["high"].min() > 3900
+
+
+def test_a_condition_that_cuts_no_cell_is_as_sure_as_before(tied: TableRelease) -> None:
+    assert tied.count("weight >= 50").standard_error < 50
+    assert tied.count("points == 1").standard_error < 50
+
+
+def test_means_allow_for_who_is_in_a_cut_cell(tied: TableRelease) -> None:
+    """Those on the one side may be those with a point, or those without."""
+    found = tied.mean("points", "weight > 51")
+    assert found.low < 0.05 and found.high > 0.95
+    whole = tied.mean("points", "weight >= 50")
+    assert whole.high - whole.low < 0.1
+
+
 def test_histograms_and_crosstabs(exact: TableRelease) -> None:
     found = exact.histogram("age", bins=[17, 30, 60, 90])
     truth = pd.cut(FRAME.age, [17, 30, 60, 91], right=False).value_counts(sort=False)

@@ -15,7 +15,7 @@ from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence, View
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
-from scumble.views.intervals import Reading, conditions, gamma_regression, law_inputs, mean_square
+from scumble.views.intervals import Reading, apart, conditions, gamma_regression, law_inputs, mean_square
 from scumble.views.rehearsal import rehearse
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
@@ -221,3 +221,81 @@ def test_a_law_does_not_run_away_where_questions_are_all_alike() -> None:
     found = gamma_regression(features, values)
     for share in (0.5, 0.08, 0.003):
         assert values.mean() / 10 < np.exp(law_inputs(share, 1) @ found) < 10 * values.mean()
+
+
+def without(seen: Evidence, *gone: tuple[int, ...]) -> Evidence:
+    return replace(seen, views=tuple(view for view in seen.views if view.columns not in gone))
+
+
+@pytest.fixture(scope="module")
+def reading() -> Reading:
+    return Reading(evidence(table(), 25.0, 0), "gaussian", 3)
+
+
+def test_what_noise_hides_of_a_measured_pair_counts_as_what_no_view_shows(reading: Reading) -> None:
+    """1/(1/prior + 1/noise), by hand; in the end, noise alone or all that an unmeasured pair may hide."""
+    asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
+    one, two = (reading.model.table([j]) for j in (0, 1))
+    pairs, spread = [], 1.0
+    for masses, weights in ((one.reshape(3, 2).sum(1), np.eye(3)[0]), (two, np.eye(3)[0])):
+        off = weights - masses @ weights
+        pairs.append(masses @ off**2)
+        spread *= float(off @ off)
+    often = reading.model.share(asked) * reading.evidence.count / (one[:2].sum() * two[0])
+    prior = 0.16**2 * pairs[0] * pairs[1]
+    for deviation in (1e-3, 25.0, 1e6):
+        noise = deviation**2 * spread / reading.evidence.count**2
+        reading._pairs[0, 1] = deviation**2
+        assert reading._hidden(asked, signed=False) == pytest.approx(often**2 / (1 / prior + 1 / noise))
+    reading._pairs[0, 1] = 25.0**2
+    assert reading.rehearsed_variance(asked) > reading._hidden(asked, signed=False)  # what the page's law is fitted to
+
+
+def test_pairs_that_were_left_out_when_others_were_chosen_hide_less() -> None:
+    seen = evidence(table(), 25.0, 0)
+    some = Reading(without(seen, (0, 1)), "gaussian", 3)
+    none = Reading(without(seen, (0, 1), (0, 2), (1, 2)), "gaussian", 3)
+    asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
+    often = [r.model.share(asked) for r in (some, none)]
+    ratio = some._unseen(asked, signed=False) / none._unseen(asked, signed=False)
+    assert ratio == pytest.approx((0.11 * often[0] / 0.16 / often[1]) ** 2, rel=0.2)
+
+
+def test_the_world_has_the_ties_that_the_model_smooths_away() -> None:
+    """A group of four levels whose records are all in one: noise hides it from the model, and not from the world."""
+    columns, groups = (Column(8, 8), Column(2)), (np.repeat([0, 1], 4), np.arange(2))
+    noisy = np.array([140.0, -60, 20, 10, 160, 60, -40, 30])
+    views = (View((0,), noisy, 80.0**2), View((1,), np.array([160.0, 160]), 80.0**2))
+    seen = Evidence(columns, groups, (*views, View((0, 1), np.full((2, 2), 80.0), 80.0**2)))
+    (part,) = rehearse(seen, "gaussian", 1, times=1)
+    modelled, world = (mixture.table([0]) for mixture in (part.model, part.world))
+    shares = world.reshape(2, 4) / world.reshape(2, 4).sum(1, keepdims=True)
+    for group, counts in zip(shares, noisy.reshape(2, 4), strict=True):
+        assert group.sum() == pytest.approx(1)
+        assert (group[counts < 0] == 0).all()
+    assert shares.max(1).min() > 0.5
+    assert seen.shapes[0].max() < 0.35  # what answers are made of
+    assert modelled.sum() == pytest.approx(1)
+
+
+def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Reading) -> None:
+    asked = [(1.0, {1: [1, 0, 0]})]
+    usual = reading.count(asked)
+    seen = reading.evidence
+    moved = tuple(replace(v, counts=v.counts + [900, -900, 0]) if v.columns == (1,) else v for v in seen.views)
+    reading.evidence = replace(seen, views=moved)
+    found, own = reading.count(asked), inside(reading.evidence, asked)
+    reading.evidence = seen
+    assert own is not None
+    assert math.sqrt(found.variance) > 0.95 * abs(found.value - own.value)
+    assert found.variance > 4 * usual.variance
+    assert apart(own, Estimate(own.value + 3, 1.0)) == 0
+
+
+def test_cells_keep_their_exact_law(reading: Reading) -> None:
+    """Rehearsals that never err do not make an interval narrower than what its cells' own noise says."""
+    asked = [(1.0, {1: [1, 0, 0]})]
+    own = inside(reading.evidence, asked)
+    assert own is not None
+    found = reading._both(own, Estimate(own.value, 1e12), asked, np.zeros(len(reading.rehearsals)))
+    assert found.variance >= own.variance

@@ -296,7 +296,7 @@ class Asking:
         upto = np.cumsum(masses) / masses.sum()
 
         def reached(share: float, upto: Floats) -> int:
-            return int(min(np.searchsorted(upto, share, side="left"), cuts.size - 1))
+            return min(int(np.searchsorted(upto, share, side="left")), len(upto) - 1)
 
         cell = reached(q, upto)
         within, before = masses[cell] / masses.sum(), float(upto[cell - 1]) if cell else 0.0

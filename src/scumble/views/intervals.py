@@ -21,6 +21,9 @@ noise for independence, and the world that rehearsals are drawn from was fitted 
 covariance of two conditions may be φ √(B₁B₂), and the view shows it up to noise of variance s² = v Σ d₁² Σ d₂²/n², v
 being that of a cell and d the groups' deviations from the mean. Knowing both leaves 1/(1/(φ² B₁B₂) + 1/s²), times the
 squared number of records that meet the other conditions.
+
+Inside one view there is an exact law beside the model. If its cells are farther from the model than their noise takes
+them, the model is off by the rest at least (`apart`).
 """
 
 from __future__ import annotations
@@ -214,8 +217,19 @@ class Reading:
             errors.append(weight * cells_off + (1 - weight) * model_off)
         rehearsed = float(np.mean(np.square(errors)))
         most = weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)  # if wholly correlated
-        variance = (CAUTION**2 * rehearsed + most**2) / 2
-        return Estimate(value, max(variance, weight**2 * own.variance))  # what comes from cells has their exact law
+        variance = max((CAUTION**2 * rehearsed + most**2) / 2, weight**2 * own.variance)  # cells have their exact law
+        return Estimate(value, max(variance, (1 - weight) ** 2 * apart(own, modelled)))
+
+
+def apart(own: Estimate, modelled: Estimate) -> float:
+    """By which square the model must be off, as it is farther from a view's own cells than their noise takes it.
+
+    It widens the interval, and does not move the answer: one view alone may as well be what is far off.
+
+    >>> apart(Estimate(100.0, 9.0), Estimate(105.0, 1.0)), apart(Estimate(100.0, 9.0), Estimate(101.0, 1.0))
+    (16.0, 0.0)
+    """
+    return max((own.value - modelled.value) ** 2 - own.variance, 0.0)
 
 
 def mean_square(errors: Floats, between: float, fits: int) -> float:

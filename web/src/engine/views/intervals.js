@@ -30,7 +30,8 @@ export class Reading {
     if (!own) return { value: modelled, variance, unseen };
     const { value, weight } = combined(own, { value: modelled, variance }, SHARED_NOISE);
     const most = weight * Math.sqrt(own.variance) + (1 - weight) * Math.sqrt(variance);
-    return { value, variance: most ** 2, unseen: unseen * (1 - weight) ** 2 };
+    const off = (1 - weight) ** 2 * apart(own, modelled);
+    return { value, variance: Math.max(most ** 2, off), unseen: unseen * (1 - weight) ** 2 };
   }
 
   // The law's squared error of a question, in records.
@@ -68,6 +69,9 @@ export class Reading {
     return kept.get(weights);
   }
 }
+
+// By which square the model must be off, as it is farther from a view's own cells than their noise takes it.
+const apart = (own, modelled) => Math.max((own.value - modelled) ** 2 - own.variance, 0);
 
 function variancesOf(weights, shares, { group, groups }) {
   const mean = sum(shares.map((share, level) => share * weights[level]));
