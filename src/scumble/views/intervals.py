@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.views.budgeting import Law
+from scumble.views.coarsening import coarser
 from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
@@ -68,6 +69,7 @@ class Reading:
 
     def __init__(self, evidence: Evidence, law: Law, seed: int) -> None:
         self.evidence = evidence
+        self._groups = coarser(evidence).groups  # what the model can tell apart
         with one_thread():
             fits = several(evidence, seed)
         self.model = together(fits)
@@ -166,7 +168,7 @@ class Reading:
 
     def _variances(self, column: int, weights: Floats) -> _Variances:
         """A condition's mean, its variance, and the part of that between groups."""
-        group, share = self.evidence.groups[column], self._marginals[column]
+        group, share = self._groups[column], self._marginals[column]
         mean = float(share @ weights)
         masses = np.bincount(group, share)
         means = np.bincount(group, share * weights) / np.maximum(masses, 1e-300)
