@@ -15,7 +15,7 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 import scumble
 from scumble import TableRelease, TableSketch
 from scumble.cli import main
-from scumble.sources import Build
+from scumble.sources import Build, parquet
 
 FRAME = people(1500)
 
@@ -52,6 +52,27 @@ def test_every_source_fills_the_same_counters(source, options: dict) -> None:
     job = Build(source, schema=SCHEMA, target="sex", **options)
     (sketch,) = job.count().sketches
     np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, FRAME))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_fills_the_same_counters(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many batches, whose levels are found in any order, are counted each once, and told in their own order."""
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 100)
+    told: list[int] = []
+    counted = Build("people.parquet", schema=SCHEMA, threads=threads).count(lambda found: told.append(found.rows))
+    np.testing.assert_array_equal(counted.sketches[0].secret.counts, by_pandas(counted.sketches[0].spec, FRAME))
+    assert told == list(range(100, 1501, 100))
+
+
+def test_the_first_bad_batch_is_named_whichever_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 100)
+    bad = FRAME.astype({"age": float})
+    bad.loc[[250, 1400], "age"] = np.nan
+    bad.to_parquet("bad.parquet")
+    counted: list[int] = []
+    with pytest.raises(scumble.DataError, match="'age'"):
+        Build("bad.parquet", schema=SCHEMA, threads=5).count(lambda found: counted.append(found.rows))
+    assert counted == [100, 200]
 
 
 def test_a_build_gives_a_release_and_is_charged(tmp_path: Path) -> None:

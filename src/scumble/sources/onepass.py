@@ -13,7 +13,7 @@ from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.sources.causes import bad_cells
 from scumble.sources.checkpoint import Checkpoint
-from scumble.sources.readahead import read_ahead
+from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
 from scumble.sources.source import Piece, Source
 from scumble.sources.tally import Tally, UnknownClass
 from scumble.tables.roles import Roles
@@ -52,11 +52,15 @@ def one_pass(
     tally.begin()
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)
-    with PatientInterrupts() as interrupted:
-        pieces = source.pieces(roles, start=start, invalid=invalid)
-        for piece in read_ahead(pieces, stopped=interrupted, wake=source.wake):
+    pieces = source.pieces(roles, start=start, invalid=invalid)
+    with (
+        PatientInterrupts() as interrupted,
+        begun(pieces, lambda piece: tally.ready(piece.batch), tally.threads) as under_way,
+    ):
+        depth = max(READ_AHEAD, tally.threads)
+        for piece, found in read_ahead(under_way, depth=depth, stopped=interrupted, wake=source.wake):
             try:
-                tally.update(piece.batch)
+                tally.update(piece.batch, found())
             except DataError as problem:
                 raise located(problem, source, tally, piece) from None
             position = piece.position

@@ -1,14 +1,23 @@
-"""Reading and counting at the same time: a thread reads the next batches while this one is counted."""
+"""Reading and counting at the same time: a thread reads the next batches while this one is counted.
+
+Others may already work on them: what is a function of one batch alone.
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+S = TypeVar("S")
 
+READ_AHEAD = 3
+"""Items that lie ready."""
 _END = object()
 _PATIENCE = 3.0  # seconds that a reader has to end
 _WAIT = 0.1  # seconds after which a waiting thread looks whether it should stop
@@ -17,7 +26,7 @@ _WAIT = 0.1  # seconds after which a waiting thread looks whether it should stop
 def read_ahead(
     items: Iterator[T],
     *,
-    depth: int = 3,
+    depth: int = READ_AHEAD,
     stopped: Callable[[], bool] = lambda: False,
     wake: Callable[[], None] = lambda: None,
 ) -> Iterator[T]:
@@ -74,3 +83,31 @@ def read_ahead(
         wake()
         # A thread that comes back while the interpreter ends would abort it; one that never does must not keep it.
         thread.join(_PATIENCE)
+
+
+@contextmanager
+def begun(items: Iterator[T], work: Callable[[T], S], threads: int) -> Iterator[Iterator[tuple[T, Callable[[], S]]]]:
+    """The same items in the same order, each with a function that returns `work(item)`, which a thread has begun.
+
+    Whoever reads these items ahead has that many of them under way. An error of `work` is raised by the function.
+    With one thread, the function itself does the work.
+
+    >>> with begun(iter(range(5)), lambda number: number**2, threads=2) as items:
+    ...     [(item, done()) for item, done in items]
+    [(0, 0), (1, 1), (2, 4), (3, 9), (4, 16)]
+    """
+    pool = ThreadPoolExecutor(threads, "scumble-worker")
+
+    def handed() -> Iterator[tuple[T, Callable[[], S]]]:
+        try:
+            for item in items:
+                yield item, partial(work, item) if threads == 1 else pool.submit(work, item).result
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+
+    try:
+        yield handed()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

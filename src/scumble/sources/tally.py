@@ -18,6 +18,8 @@ from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
+from scumble.tabular import counting
+from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
 
@@ -82,16 +84,31 @@ class Tally:
         if self._noise is not None and not self.sketches[0].noisy:
             begin_with_noise([sketch.secret for sketch in self.sketches], *self._noise)
 
-    def update(self, batch: pa.RecordBatch) -> None:
-        """Count a batch. If it is refused, the tally is of no further use."""
+    @property
+    def threads(self) -> int:
+        """How many may call `ready` at the same time."""
+        return (self.options.get("threads") or counting.cores()) if self._is_table else 1
+
+    @property
+    def _is_table(self) -> bool:
+        # How many records a person has had depends on the order of batches, so those are taken one after the other.
+        return isinstance(self.sketches[0], TableSketch) and self.person is None
+
+    def ready(self, batch: pa.RecordBatch) -> Levels | None:
+        """What a batch adds to a table: a function of its records alone, so any thread may find it at any time."""
+        return self.sketches[0].levels(batch) if self._is_table else None
+
+    def update(self, batch: pa.RecordBatch, found: Levels | None = None) -> None:
+        """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use."""
         rows = batch.num_rows
         if self.person is not None and self.people is not None:
             batch = self._limited(batch, self.person, self.people)
         if self._hashes is None:
-            before = int(self.sketches[0].dropped)
-            self.sketches[0].update(batch)
-            if int(self.sketches[0].dropped) > before:
-                self.causes.look_at(batch, self.sketches[0].spec)
+            sketch = self.sketches[0]
+            before = int(sketch.dropped)
+            sketch.update(batch) if found is None else sketch.add(found)
+            if int(sketch.dropped) > before:
+                self.causes.look_at(batch, sketch.spec)
         else:
             self._update_classes(batch, self._hashes)
         self.rows += rows

@@ -1,7 +1,9 @@
 """Counting a batch: each record adds one to one counter of every view. Compiled, all cores, no interpreter lock.
 
-Views are dealt out to the threads, so that each thread owns its views' counters and nothing has to be merged. Records
-are taken in blocks small enough for the cache, and a block goes through all views before the next one comes.
+First a record's levels are laid out as the views ask for them (`lines`), which is a function of the record alone: any
+thread may do it, in any order. Then the counters go up (`add`). Views are dealt out to the threads, so that each thread
+owns its views' counters and nothing has to be merged. Records are taken in blocks small enough for the cache, and a
+block goes through all views before the next one comes.
 
 The slow twin is `reference`: one `bincount` a view.
 """
@@ -21,10 +23,12 @@ from scumble.tabular.spec import TableSpec
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Lines = npt.NDArray[np.uint16]
+"""(2 columns + 1, records): all that views ask of a record. No column has more levels than 2¹⁶."""
 
 BLOCK = 1 << 12
 """Records of a block: their levels stay in the cache of a core."""
-WORTH_A_THREAD = 1 << 21
+WORTH_A_THREAD = 1 << 19
 """Increments that take longer than starting a thread does."""
 
 
@@ -42,11 +46,27 @@ def count(spec: TableSpec, codes: Codes, counts: Integers, threads: int | None =
     threads : int, optional
         How many count; all cores by default.
     """
-    if not len(codes):
+    add(spec, lines(spec, codes), counts, threads)
+
+
+def lines(spec: TableSpec, codes: Codes) -> Lines:
+    """All that views ask of a record, a line each: its levels, its levels in pairs, and nothing."""
+    columns = codes.shape[1]
+    found = np.empty((2 * columns + 1, len(codes)), np.uint16)
+    found[:columns] = codes.T
+    for j, axis in enumerate(spec.axes):
+        axis.astype(np.uint16).take(found[j], out=found[columns + j], mode="clip")  # "raise" would copy; all are there
+    found[-1] = 0
+    return found
+
+
+def add(spec: TableSpec, levels: Lines, counts: Integers, threads: int | None = None) -> None:
+    """Add the records of `lines` to the counters of all views, in place."""
+    records = levels.shape[1]
+    if not records:
         return
-    levels, table = _levels(spec, codes), _table(spec)
-    cores = threads or _cores()
-    parts = max(1, min(cores, spec.rows, 1 + len(codes) * spec.rows // WORTH_A_THREAD))
+    table = _table(spec)
+    parts = max(1, min(threads or cores(), spec.rows, 1 + records * spec.rows // WORTH_A_THREAD))
     edges = [spec.rows * k // parts for k in range(parts + 1)]
     if parts == 1:
         _count(levels, table, counts, BLOCK)
@@ -73,17 +93,6 @@ def reference(spec: TableSpec, codes: Codes) -> Integers:
     return np.concatenate(rows)
 
 
-def _levels(spec: TableSpec, codes: Codes) -> Codes:
-    """All that views ask of a record, a line each: its levels, its levels in pairs, and nothing."""
-    columns = codes.shape[1]
-    found = np.empty((2 * columns + 1, len(codes)), np.int32)
-    found[:columns] = codes.T
-    for j, axis in enumerate(spec.axes):
-        found[columns + j] = axis.astype(np.int32)[codes[:, j]]
-    found[-1] = 0
-    return found
-
-
 def _table(spec: TableSpec) -> Integers:
     """For each view: which lines make its cell (class, one, other), how far a step along each goes, where it begins."""
     columns = len(spec.schema)
@@ -100,7 +109,8 @@ def _table(spec: TableSpec) -> Integers:
     return out
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
@@ -108,7 +118,7 @@ def _cores() -> int:
 
 
 @njit(nogil=True, cache=True)
-def _count(levels: Codes, table: Integers, counts: Integers, block: int) -> None:
+def _count(levels: Lines, table: Integers, counts: Integers, block: int) -> None:
     records = levels.shape[1]
     for start in range(0, records, block):
         end = min(start + block, records)

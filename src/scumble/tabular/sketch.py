@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from scumble import checks, files
 from scumble.errors import CorruptFileError, parameter
@@ -20,6 +20,14 @@ from scumble.tabular.spec import TableSpec
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
+
+
+class Levels(NamedTuple):
+    """Records, ready to be counted; as secret as they are."""
+
+    lines: counting.Lines
+    dropped: int
+    """How many others were dropped."""
 
 
 class TableSketch(Holder):
@@ -101,12 +109,20 @@ class TableSketch(Holder):
         """
         with self.secret.lock:
             self.secret.require_open("update")
+        return self.add(self.levels(X))
+
+    def levels(self, X: Any) -> Levels:
+        """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
         codes, dropped = self._spec.schema.encode(X, invalid=self._invalid)
         kept = codes[~dropped] if dropped.any() else codes
+        return Levels(counting.lines(self._spec, kept), len(codes) - len(kept))
+
+    def add(self, found: Levels) -> TableSketch:
+        """Count what `levels` found."""
         with self.secret.changing("update") as counts:
-            counting.count(self._spec, kept, counts, self._threads)
-            self.secret.counted(len(kept))
-            self.dropped += len(codes) - len(kept)
+            counting.add(self._spec, found.lines, counts, self._threads)
+            self.secret.counted(found.lines.shape[1])
+            self.dropped += found.dropped
         return self
 
     # ---- releasing ----

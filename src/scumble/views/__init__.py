@@ -7,6 +7,7 @@ The files::
     budgeting.py    how the budget goes to views, and how fine they are
     grouping.py     fine cells put together, by noisy single columns
     evidence.py     the measured views, and the shapes within groups
+    coarsening.py   fewer runs of numbers, for fits
     mixture.py      the model: a mixture of products, with answers in closed form
     fitting.py      the mixture that agrees with all views
     descent.py      its loop, compiled: χ², slope, steps

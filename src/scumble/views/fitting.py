@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scumble.views.coarsening import coarser
 from scumble.views.descent import descent, slope
 from scumble.views.evidence import Evidence, simplex
 from scumble.views.mixture import Mixture, together
@@ -33,6 +34,8 @@ MOST_COMPONENTS = 400
 FITS = 8
 WIDE = 400
 """Groups of all columns together: from there on, a step takes a time that grows with their square."""
+MANY = 200
+"""Components of a table with much to fit: half of the fits are then as good as all were of fewer."""
 THREADS = 2
 STEPS = 400
 NEAR = 1.25
@@ -179,6 +182,7 @@ def several(
     list of Mixture
         Their columns have all levels: those of a group have the shares that the single column shows.
     """
+    evidence = coarser(evidence)
     targets = Targets.of(evidence)
     if not targets.pair_precision.any():  # nothing ties columns together
         alone = [simplex(evidence.single(j).counts / evidence.count)[None] for j in range(len(evidence.columns))]
@@ -191,16 +195,17 @@ def several(
                 return found
             size = min(2 * size, most)
 
-    number = fits_for(len(targets.singles)) if fits is None else fits
     first = fit(0, components)
+    number = fits_for(len(targets.singles), len(first.logs)) if fits is None else fits
     with ThreadPoolExecutor(THREADS) as pool:
         others = list(pool.map(lambda k: fit(k, len(first.logs)), range(1, number)))
     return [_refined(found, evidence) for found in (first, *others)]
 
 
-def fits_for(groups: int) -> int:
+def fits_for(groups: int, components: int = COMPONENTS) -> int:
     """How many fits a table of so many groups gets: all together, they should not take minutes."""
-    return FITS if groups <= WIDE else max(2, FITS * WIDE // groups)
+    most = FITS if components < MANY else FITS // 2
+    return most if groups <= WIDE else max(2, FITS * WIDE // groups)
 
 
 @contextmanager

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.views.budgeting import Law
+from scumble.views.coarsening import coarser
 from scumble.views.evidence import Evidence, View, shape_within
-from scumble.views.fitting import COMPONENTS, THREADS, WIDE, fitted
+from scumble.views.fitting import COMPONENTS, MANY, THREADS, WIDE, fitted
 from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +32,7 @@ REHEARSALS = 8
 WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
 FEWER = 4
-"""Of wide tables."""
+"""Of wide tables, and of those with much to fit."""
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
 
@@ -108,7 +109,7 @@ def rehearse(
         How often; by default REHEARSALS, and less for wide tables.
     """
     if times is None:
-        times = REHEARSALS if sum(evidence.sizes) <= WIDE else FEWER
+        times = REHEARSALS if sum(coarser(evidence).sizes) <= WIDE and components < MANY else FEWER
     world = rough(
         fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL), evidence
     )
