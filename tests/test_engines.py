@@ -55,6 +55,8 @@ def test_every_engine_agrees_to_the_integer(name: str, kernel: Kernel) -> None:
     read, expected = by.lookup(hasher, some, wanted), reference.lookup(hasher, some, wanted)
     np.testing.assert_array_equal(read, expected)
     np.testing.assert_array_equal(by.sums(hasher, some, wanted, lines), np.add.reduceat(expected, range(0, 37, 5)))
+    part = by.lookup(hasher.some(slice(8, 21)), some, wanted[8:21].copy())
+    np.testing.assert_array_equal(part, expected[8:21])
 
 
 def test_auto_takes_the_first_that_suits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ Where all codes of a row fit into W buckets (angular kernels), they are numbered
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from math import prod
 
@@ -59,6 +60,16 @@ class Hasher:
             self.multipliers = np.ascontiguousarray(words[:, 1:])
         first = np.cumsum([0, *hashes])
         self.slices = [slice(int(a), int(b)) for a, b in pairwise(first)]
+
+    def some(self, rows: slice) -> Hasher:
+        """The hash functions of a run of the rows, as if there were no others."""
+        found = copy(self)
+        for kept in ("_on_device", "_shape"):  # what an engine has made of all rows
+            found.__dict__.pop(kept, None)
+        found.parameters = [np.ascontiguousarray(parameters[rows]) for parameters in self.parameters]
+        found.start, found.multipliers = self.start[rows].copy(), self.multipliers[rows].copy()
+        found.rows = len(found.start)
+        return found
 
     def __repr__(self) -> str:
         return f"<{self.rows} hash functions into {self.buckets} buckets>"

@@ -58,9 +58,9 @@ class Particles:
         places = rng.uniform(size=(size, spec.dimensions))
         for turn in range(ROUNDS):
             moving = turn < ROUNDS - 1
-            codes = self.codes(self.low + places * width)[self.rows]
-            some = slice(MOVING_ROWS if moving else None)
-            weights = _weights(codes[some], target[some], STEPS if moving else LAST_STEPS)
+            some = slice(first, min(self.rows.stop, first + MOVING_ROWS)) if moving else self.rows
+            codes = self.codes(self.low + places * width, some)
+            weights = _weights(codes, target[: len(codes)], STEPS if moving else LAST_STEPS)
             if moving:
                 scale = 0.3 * (final / 0.3) ** (turn / (ROUNDS - 2))
                 places = places[_systematic(weights, size, rng)]
@@ -69,10 +69,11 @@ class Particles:
                 )
         self.places, self.weights, self.jitter = places, weights, final
 
-    def codes(self, X: np.ndarray) -> np.ndarray:
+    def codes(self, X: np.ndarray, rows: slice | None = None) -> np.ndarray:
         """(rows, n): the buckets of points, by looking them up in a table that holds its own positions."""
         parts, _ = self.layout.read(X, invalid="error")
-        return engine("auto").lookup(self.layout.hasher, parts, self._positions).astype(np.int32)
+        hasher = self.layout.hasher if rows is None else self.layout.hasher.some(rows)
+        return engine("auto").lookup(hasher, parts, self._positions[: hasher.rows]).astype(np.int32)
 
     @cached_property
     def _positions(self) -> np.ndarray:
