@@ -191,20 +191,22 @@ def _add(name: str, run: Any, kind: type[PrivateEstimator], given: dict[str, Any
     classifies = "classes" in options(kind) and given.get("unknown") == "drop"
     replaced = promise["neighbors"] == "replace"
     mixed = any(name in given for name in MIXED)
-    few = 2 if "starts" in options(kind) else None if len(name) < 30 or mixed else 6
+    few = 2 if "starts" in options(kind) else None if len(name) < 30 else 6  # the search takes its time
+    if mixed:  # all read such tables by one coding, so one estimator tries everything
+        few = None if kind.__name__ == "PrivateKDE" else min(few or 5, 5)
     add(
         name,
         run,
-        "floats",
-        *(("labels",) if classifies else ()),
         *(("missing", "missing things") if mixed else ()),
+        *(("floats",) if not mixed or kind.__name__ == "PrivateKDE" else ()),
+        *(("labels",) if classifies else ()),
         *traits,
         **promise,
         public=tuple(words),
         strict=True,
         # A classifier does not do "replace" where classes would then be counted in public.
         forbidden=replaced and "classes" in options(kind),
-        few=few,  # the search takes its time
+        few=few,
     )
 
 
