@@ -229,7 +229,7 @@ class Exhibit:
         """Points as JSON brings them, as a table that a release or a model reads."""
         names, kinds = self.names, self.roles
         if numbers:
-            wide = len(names) if self.model is None else self.model.n_features_in_
+            wide = len(names) if self.model is None else self.model._width
             names, kinds = names if wide == len(names) else [f"x{j}" for j in range(wide)], ["number"] * wide
         if len(set(names)) < len(names):
             raise DataError("Two columns of this release have the same name, and points cannot tell them apart.")
@@ -314,10 +314,12 @@ def finite(value: object) -> Any:
 
 
 def _nameless(model: Any) -> Any:
-    """The model for plain arrays: scikit-learn would warn of columns without names."""
+    """The model for plain arrays of the release's own columns: scikit-learn would warn of those without names."""
     if model is None or not hasattr(model, "feature_names_in_"):
         return model
     plain = copy.copy(model)
+    plain.n_features_in_ = model._width  # of a mixed table: the page asks for numbers, as they are released
+    vars(plain).pop("schema_", None)
     del plain.feature_names_in_
     return plain
 

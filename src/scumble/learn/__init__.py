@@ -20,6 +20,8 @@ What they share::
 
     base.py             what an estimator is, and how to write one
     estimators.py       the list of all of them
+    columns.py          what an estimator knows of its columns
+    frames.py           mixed tables as numbers, by a public schema
     reading.py          records and targets, as scumble's tables read them
     levels.py           learning from the release of a table
     targets.py          labels and targets: what about them is public

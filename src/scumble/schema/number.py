@@ -216,29 +216,28 @@ class Number(Column):
 
     @property
     def limits(self) -> tuple[float, float]:
-        if self.scale == "log":
-            return 0.0, float(self.cuts.size)
-        return float(self.low or 0), float(self.high or 0)
+        ends = np.array([self.low, self.high], np.float64)
+        low, high = (self._among_cells(ends) if self.scale == "log" else ends).tolist()
+        return low, high
 
     def _numbers(self, column: reading.Column, label: str) -> np.ndarray:
         """Themselves; on a logarithmic scale their place among the cells, straight within each."""
         values = _values(column, label)
         values = np.where(np.isfinite(values), values, np.nan)
-        if self.whole:
-            values = np.floor(values)
-        return self._places_among_cells(values) if self.scale == "log" else values
+        values = np.floor(values) if self.whole else values
+        if self.scale == "linear":
+            return values
+        beyond = np.sign(values - np.clip(values, self.low, self.high))
+        return np.where(np.isnan(values), np.nan, self._among_cells(np.nan_to_num(values)) + beyond)
 
-    def _places_among_cells(self, values: np.ndarray) -> np.ndarray:
+    def _among_cells(self, values: np.ndarray) -> np.ndarray:
         """No logarithm is taken of a record: those of two machines may differ in the last bit."""
-        assert self.low is not None and self.high is not None
+        inside = np.clip(values, self.low, self.high)
         edges = self.cuts.values(np.array(self.cuts.edges))
-        inside = np.clip(np.nan_to_num(values), self.low, self.high)
         cell = self.spread.find(line.place(inside)).astype(np.int64)
         width = np.diff(edges)[cell]
         one_value = width < LEAST  # the cell of zero
-        found = cell + np.where(one_value, 0.0, (inside - edges[cell]) / np.where(one_value, 1.0, width))
-        found = np.where(values < self.low, -1.0, np.where(values > self.high, self.cuts.size + 1.0, found))
-        return np.where(np.isnan(values), np.nan, found)
+        return cell + np.where(one_value, 0.0, (inside - edges[cell]) / np.where(one_value, 1.0, width))
 
     def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:
         if self.scale == "log":

@@ -16,12 +16,14 @@ from typing import Any, cast
 import numpy as np
 
 from scumble import learn
-from scumble.audit.greybox.neighbors import CLASSES, Table
+from scumble.audit.greybox.building import arrow
+from scumble.audit.greybox.neighbors import CLASSES, THINGS, Table
 from scumble.audit.greybox.paths import add, promise_of
 from scumble.audit.greybox.sketches import ledger_of, numbers
 from scumble.kernels import AngularKernel, ColumnKernel, EuclideanKernel, FoldedKernel, ManhattanKernel
 from scumble.learn.base import FACTS, PrivateEstimator
 from scumble.privacy.sensitivity import NEIGHBORS
+from scumble.schema import Category, Number, Schema
 
 COMMON: dict[str, Any] = {"bounds": (0.0, 10.0), "rows": 8, "buckets": 32}
 NEEDED: dict[str, Any] = {"classes": list(CLASSES), "target_bounds": (0.0, 10.0), "starts": 2}
@@ -34,6 +36,12 @@ KERNELS: dict[str, list[Any]] = {
 }
 OTHER_KERNELS = [EuclideanKernel(2.0), ManhattanKernel(2.0)]
 
+SCHEMA = Schema(
+    thing=Category(tuple(THINGS)), x=Number(0, 10, missing=True), y=Number(0, 10, scale="log", missing=True)
+)
+MIXED = ("schema", "categories")
+"""Options with which tables come as they are, with a category and missing cells."""
+
 VALUES: dict[str, Any] = {
     "delta": [1e-3],
     "rho": [0.02],
@@ -42,6 +50,8 @@ VALUES: dict[str, Any] = {
     "rows": [None],
     "buckets": [None],
     "bounds": [((0.0, 1.0), (10.0, 9.0))],
+    "schema": [SCHEMA],
+    "categories": [{"thing": list(THINGS)}],
     "records_per_person": [3],
     "bandwidths": [[0.1, 0.5]],
     "normalize": [True],
@@ -132,6 +142,8 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
 
 def _with(base: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
     changed = {**base, name: value}
+    if name == "schema":
+        del changed["bounds"]
     if name == "public":
         for fact in value:
             changed.pop(fact, None)  # what is public is read off the data
@@ -139,6 +151,8 @@ def _with(base: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Schema):
+        return "..."
     return "[several]" if isinstance(value, list) and value and hasattr(value[0], "to_dict") else repr(value)
 
 
@@ -147,7 +161,9 @@ def fitted(
 ) -> Any:
     """The estimator, fitted to a table."""
     names = options(kind)
-    X, model = numbers(table), cast(Any, kind(**given))
+    mixed = any(name in given for name in MIXED)
+    X: Any = arrow(table).select(["x", "y", "thing"]) if mixed else numbers(table)
+    model = cast(Any, kind(**given))
     if "target_bounds" in names:
         return model.fit(X, np.array([record["z"] for record in table], float), **charged)
     if "classes" in names:
@@ -174,10 +190,15 @@ def _add(name: str, run: Any, kind: type[PrivateEstimator], given: dict[str, Any
     words = given.get("public", ())
     classifies = "classes" in options(kind) and given.get("unknown") == "drop"
     replaced = promise["neighbors"] == "replace"
+    mixed = any(name in given for name in MIXED)
+    few = 2 if "starts" in options(kind) else None if len(name) < 30 else 6  # the search takes its time
+    if mixed:  # all read such tables by one coding, so one estimator tries everything
+        few = None if kind.__name__ == "PrivateKDE" else min(few or 5, 5)
     add(
         name,
         run,
-        "floats",
+        *(("missing", "missing things") if mixed else ()),
+        *(("floats",) if not mixed or kind.__name__ == "PrivateKDE" else ()),
         *(("labels",) if classifies else ()),
         *traits,
         **promise,
@@ -185,7 +206,7 @@ def _add(name: str, run: Any, kind: type[PrivateEstimator], given: dict[str, Any
         strict=True,
         # A classifier does not do "replace" where classes would then be counted in public.
         forbidden=replaced and "classes" in options(kind),
-        few=2 if "starts" in options(kind) else None if len(name) < 30 else 6,  # the search takes its time
+        few=few,
     )
 
 

@@ -1,0 +1,253 @@
+"""Mixed tables straight in: every estimator, the same numbers as by hand, conventions, files, refusals."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+import scumble
+from estimators import CLASSES, EACH, options, parts, releases, small
+from scumble import Boolean, Category, Date, Number, Schema, learn
+from scumble.learn.frames import Coding, short_schema
+from scumble.learn.models import from_bytes
+from scumble.learn.saving import contents
+from scumble.privacy.laws.discrete_laplace import DiscreteLaplace
+
+SCHEMA = Schema(
+    pay=Number(0, 1000, scale="log", whole=True, missing=True),
+    seen=Date("2020-01-01", "2020-12-31", missing=True),
+    town=Category(["Ulm", "Bonn"]),
+    smoker=Boolean(),
+    age=Number(17, 90, whole=True),
+)
+N = 400
+ANSWERS = ("predict", "decision_function", "score_samples", "keep_probability")
+TOWNS = np.array(["Ulm", "Bonn", "Rom", None], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    seen = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 366, N), "D"))
+    return pd.DataFrame(
+        {
+            "age": rng.integers(10, 99, N),
+            "seen": seen.where(rng.random(N) < 0.9),
+            "town": TOWNS[rng.integers(0, 4, N)],
+            "smoker": rng.random(N) < 0.3,
+            "pay": pd.Series(rng.integers(0, 1200, N).astype(float)).where(rng.random(N) < 0.8),
+        }
+    )
+
+
+def by_hand(frame: pd.DataFrame, *, indicators: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers and bounds, cell by cell, in plain Python."""
+    edges = [*map(int, SCHEMA["pay"].cuts.edges)]  # type: ignore[attr-defined]
+    top = len(edges) - 2 + (1000 - edges[-2]) / (edges[-1] - edges[-2])
+    rows = []
+    for age, seen, town, smoker, pay in frame.itertuples(index=False):
+        row: list[float] = []
+        if pd.isna(pay):
+            row += [top / 2, 1] if indicators else [-0.25 * top]
+        else:
+            value = min(int(pay), 1000)
+            k = max(k for k, edge in enumerate(edges[:-1]) if edge <= value)
+            row += [k + (value - edges[k]) / (edges[k + 1] - edges[k]), 0][: 1 + indicators]
+        day = None if pd.isna(seen) else (seen - pd.Timestamp("1970-01-01")).days
+        first, last = 18262, 18262 + 365
+        if day is None:
+            row += [(first + last) / 2, 1] if indicators else [first - 0.25 * 365]
+        else:
+            row += [day, 0][: 1 + indicators]
+        level = 3 if pd.isna(town) else {"Ulm": 0, "Bonn": 1}.get(town, 2)
+        row += [float(level == k) for k in range(4)] if indicators else [level]
+        row += [float(smoker), float(min(max(age, 17), 90))]
+        rows.append(row)
+    if indicators:
+        low, high = [0, -1, 18262, -1, -1, -1, -1, -1, 0, 17], [top, 1, 18627, 1, 1, 1, 1, 1, 1, 90]
+    else:
+        low, high = [-0.25 * top, 18262 - 0.25 * 365, 0, 0, 17], [top, 18627, 3, 1, 90]
+    return np.array(rows), np.array(low, float), np.array(high, float)
+
+
+@pytest.fixture
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, scale, size, backend="exact": np.zeros(size, np.int64))
+
+
+def made(kind: Any, **given: Any) -> Any:
+    size = {} if hasattr(kind, "_moments") else {"rows": 8, "buckets": 32}
+    return small(kind, bounds=None, starts=2, **size, **given)
+
+
+def learnt(kind: Any, frame: pd.DataFrame) -> Any:
+    if "classes" in options(kind):
+        return np.where(frame["age"] > 50, *reversed(CLASSES))
+    return frame["age"].to_numpy() / 10.0 if "target_bounds" in options(kind) else None
+
+
+@EACH
+@pytest.mark.usefixtures("no_noise")
+def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.DataFrame, tmp_path: Path) -> None:
+    """Without noise the counters are those of a matrix of numbers within bounds; so are the answers."""
+    SCHEMA.save(tmp_path / "people.toml")
+    model = made(kind, schema=str(tmp_path / "people.toml"))
+    assert clone(model).get_params()["schema"] == model.schema and model.get_params()["categories"] is None
+    model.fit(frame, learnt(kind, frame))
+    X, low, high = by_hand(frame, indicators=model._indicators())
+    plain = made(kind).set_params(bounds=(low, high)).fit(X, learnt(kind, frame))
+    for one, other in zip(releases(model), releases(plain), strict=True):
+        for mine, others in zip(parts(one), parts(other), strict=True):
+            np.testing.assert_array_equal(mine.counts, others.counts)
+            assert mine.privacy == others.privacy
+    assert model.clipped_ == int(((frame["age"] < 17) | (frame["age"] > 90) | (frame["pay"] > 1000)).sum())
+    assert model.n_features_in_ == 5 and model.feature_names_in_.tolist() == list(SCHEMA)
+    shuffled = pl.from_pandas(frame[["town", "age", "pay", "smoker", "seen"]].assign(more=1))
+    for name in ANSWERS:
+        if hasattr(model, name):
+            np.testing.assert_array_equal(getattr(model, name)(shuffled), getattr(plain, name)(X))
+    with pytest.raises(scumble.DataError, match="There is no column 'town'"):
+        model._read(frame.drop(columns="town"))
+    model.save(tmp_path / "m.scumble")
+    assert b"people.toml" not in (tmp_path / "m.scumble").read_bytes()
+    for again in (learn.load(tmp_path / "m.scumble"), pickle.loads(pickle.dumps(model))):  # noqa: S301  our own bytes
+        assert again.schema_ == SCHEMA and again.n_features_in_ == 5
+        for name in ANSWERS:
+            if hasattr(model, name):
+                np.testing.assert_array_equal(getattr(again, name)(frame), getattr(model, name)(frame))
+
+
+def test_a_release_alone_and_its_schema(frame: pd.DataFrame) -> None:
+    kinds = learn.PrivateKDE, learn.PrivateNeighbors, learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor
+    for kind in kinds:
+        model = made(kind, schema=SCHEMA).fit(frame, learnt(kind, frame))
+        again = kind.from_release(model.release_, schema=SCHEMA)
+        np.testing.assert_array_equal(again._read(frame), model._read(frame))
+        assert again.schema_ == SCHEMA and again.n_features_in_ == 5
+        with pytest.raises(scumble.DataError, match="schema that the release was made with"):
+            kind.from_release(model.release_, schema=Schema(age=Number(0, 1)))
+
+
+def test_a_schema_in_short(frame: pd.DataFrame) -> None:
+    table, y = frame[["age", "town", "smoker"]], np.where(frame["age"] > 50, *reversed(CLASSES))
+    words: dict[str, Any] = {"town": ["Ulm", "Bonn"], "smoker": [False, True]}
+    wanted = Schema(age=Number(0.0, 100.0), town=Category(words["town"]), smoker=Category(words["smoker"]))
+    for bounds in ((0, 100), ([0], [100]), {"age": (0, 100)}):
+        model = learn.PrivateKDEClassifier(bounds=bounds, categories=words, classes=CLASSES).fit(table, y)
+        assert model.schema_ == wanted and model.predict(table[::-1]).shape == (N,)
+    public = learn.PrivateKDE(categories=words, public=("bounds",), rows=4, buckets=8).fit(table)
+    assert public.schema_ == Schema({**wanted, "age": Number(float(table.age.min()), float(table.age.max()))})
+    with pytest.raises(scumble.PrivacyError, match="bounds"):
+        learn.PrivateKDE(categories=words).fit(table)
+    with pytest.raises(scumble.PrivacyError, match="bounds"):  # a kernel of one's own does not say how wide they are
+        learn.PrivateKDE(categories=words, kernel=scumble.EuclideanKernel(1.0)).fit(table)
+    only = learn.PrivateKDE(categories=words, rows=4, buckets=8).fit(table[["town", "smoker"]])
+    assert only._names() == [f"town={w}" for w in ("Ulm", "Bonn", "(other)", "(missing)")] + [
+        f"smoker={w}" for w in ("false", "true", "(other)", "(missing)")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"schema": SCHEMA, "bounds": (0, 1)}, "leave out `bounds`"),
+        ({"schema": SCHEMA, "categories": {"town": ["Ulm"]}}, "leave out `bounds`"),
+        ({"schema": 3}, "Schema or the path"),
+        ({"schema": Schema(age=Number(17, 90, outside="drop"))}, "outside='clip'"),
+        ({"schema": Schema(age=Number(17, 90), pay=Number(0, 9))}, "in column 'pay'.*missing=True"),
+        ({"schema": Schema(town=Category(["Ulm"], other=False))}, "other=True"),
+        ({"schema": Schema({"a": Category(["b=c"]), "a=b": Category(["c"])})}, "same name"),
+        ({"categories": ["town"], "bounds": (0, 1)}, "mapping"),
+        ({"categories": {"twon": ["Ulm"]}, "bounds": (0, 1)}, "no column 'twon'"),
+        ({"categories": {"age": [1]}, "bounds": {"age": (0, 1)}}, "a category has none"),
+        ({"bounds": {"age": (1, 0)}}, "low below high"),
+    ],
+)
+def test_what_is_wrong_is_said_without_a_cell(given: dict[str, Any], words: str, frame: pd.DataFrame) -> None:
+    table = frame[["age", "town", "pay"]]
+    table = table if "categories" not in given else table.assign(town=1.0, pay=1.0)
+    with pytest.raises((scumble.ParameterError, scumble.DataError), match=words) as caught:
+        learn.PrivateKDE(rows=4, buckets=8, **given).fit(table)
+    assert "Rom" not in str(caught.value)
+
+
+def test_tables_without_names_and_without_records() -> None:
+    schema = Schema(age=Number(0, 9), town=Category(["Ulm"]))
+    model = learn.PrivateKDE(schema=schema, rows=4, buckets=8).fit([[1, "Ulm"], [2, None]])
+    assert model.density([[1, "Ulm"]]).shape == (1,)
+    with pytest.raises(scumble.DataError, match="0 sample"):
+        model.density({"age": [], "town": []})
+    with pytest.raises(scumble.DataError, match="2 were asked for"):
+        model.density([[1, "Ulm", 3]])
+    with pytest.raises(scumble.ParameterError, match="this table has none"):
+        learn.PrivateKDE(categories={"town": ["Ulm"]}, bounds=(0, 9)).fit([[1, "Ulm"]])
+    with pytest.raises(scumble.ParameterError, match="A release does not tell"):
+        learn.PrivateKDE.from_release(model.release_, categories={"town": ["Ulm"]}, bounds=(0, 9))
+
+
+@pytest.mark.parametrize("indicators", [False, True])
+def test_a_record_is_coded_alike_in_any_company_and_comes_back(indicators: bool, frame: pd.DataFrame) -> None:
+    coding = Coding(SCHEMA, indicators=indicators)
+    together, _ = coding.read(frame)
+    assert all((coding.read(frame[i : i + 1])[0] == together[i]).all() for i in range(0, N, 40))
+    low, high = coding.bounds
+    assert (together >= low).all() and (together <= high).all()
+    back = coding.table(together)
+    assert list(back) == list(SCHEMA)
+    np.testing.assert_array_equal(coding.read(back)[0], together)  # what was clipped or unforeseen stays that
+
+
+def test_numbers_on_a_logarithmic_scale_stand_between_their_cells() -> None:
+    pay = Number(0, 1000.0, scale="log", cells=8, missing=True)
+    values = np.array([0.0, 5e-324, 1e-3, 1.0, 31.0, 1000.0, 1e9, -1.0, np.inf, np.nan])
+    found = pay.numbers(values)
+    assert pay.limits == (0.0, found[5]) and found[0] == 0.0 and round(found[5], 9) == 8.0
+    assert (np.diff(found[:6]) > 0).all() and found[6] > found[5] and found[7] < 0.0 and np.isnan(found[8:]).all()
+    np.testing.assert_array_equal(np.floor(found[:5]), pay.encode(values[:5]).codes)
+    near = np.asarray(pay.cells_at(found[:6], np.zeros(6, bool)))
+    np.testing.assert_allclose(near, values[:6], rtol=1e-9, atol=1e-12)
+
+
+def test_samples_and_modes_are_records() -> None:
+    crowd = pd.DataFrame({"age": [30.0] * 3000, "town": ["Bonn"] * 3000})
+    given: dict[str, Any] = {"bounds": (0, 100), "categories": {"town": ["Ulm", "Bonn"]}, "epsilon": 100.0}
+    kde = learn.PrivateKDE(**given, rows=16, buckets=64).fit(crowd)
+    drawn = kde.sample(7, random_state=0)
+    assert list(drawn) == ["age", "town"] and len(drawn) == 7 and kde.density(drawn).shape == (7,)
+    with pytest.raises(scumble.ParameterError, match="no picture"):
+        kde.plot()
+    modes = learn.PrivateModes(**given, starts=2, rows=32, buckets=64).fit(crowd)
+    assert modes.records_["town"].tolist()[:1] == ["Bonn"]  # at hundreds of standard errors
+    with pytest.raises(scumble.ParameterError, match="no schema"):
+        _ = learn.PrivateModes(bounds=(0, 1), starts=2, rows=4, buckets=8).fit([[0.5]]).records_
+
+
+def test_a_file_cannot_say_another_thing_than_its_schema(frame: pd.DataFrame) -> None:
+    model = learn.PrivateKDE(schema=SCHEMA, rows=4, buckets=8).fit(frame)
+    metadata, arrays = contents(model)
+    learnt = metadata["learnt"]
+    other = {"@schema": short_schema({"town": ["Ulm"]}, {"age": (0, 1)}, None).to_dict()}
+    for change in (
+        {"schema_": other},
+        {"schema_": 3},
+        {"n_features_in_": 4},
+        {"bounds_": None},
+        {"feature_names_in_": {"@texts": list("abcde"), "object": True}},
+    ):
+        bad = scumble.files.to_bytes("model", {**metadata, "learnt": {**learnt, **change}}, arrays)
+        with pytest.raises(scumble.CorruptFileError):
+            from_bytes(bad)
+
+
+def test_a_refit_to_numbers_forgets_the_schema(frame: pd.DataFrame) -> None:
+    model = learn.PrivateKDE(schema=SCHEMA, rows=4, buckets=8).fit(frame)
+    with pytest.warns(learn.RepeatedReleaseWarning):
+        model.set_params(schema=None, bounds=(0, 9)).fit(np.ones((3, 2)))
+    assert model.schema_ is None and model.n_features_in_ == 2 and model.density(np.ones((1, 2))).shape == (1,)
