@@ -16,15 +16,23 @@ import scumble
 from benchmarks.speed.clock import seconds
 from scumble.privacy.noise import discrete_laplace
 
-FIRST_UPDATE = """
+FIRST_RESULT = """
 import time
 import numpy as np
 start = time.perf_counter()
 import scumble
-X = np.random.default_rng(0).normal(size=(10_000, 3))
-scumble.Sketch(scumble.EuclideanKernel(1.0), 3, rows=256, buckets=256).update(X)
+X = np.random.default_rng(0).normal(size=({records}, 3))
+sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 3, {options}).update(X)
+sketch.release(1.0).kernel_sum(X[:5])
 print(time.perf_counter() - start)
 """
+ROWS, GRID = "rows=256, buckets=256", "bounds=([-4.0] * 3, [4.0] * 3)"
+FIRST = {
+    "first result, 1,000 records, rows": FIRST_RESULT.format(records=1_000, options=ROWS),
+    "first result, 1,000 records, a planned grid": FIRST_RESULT.format(records=1_000, options=GRID),
+    "first result, 1,000,000 records, rows": FIRST_RESULT.format(records=1_000_000, options=ROWS),
+}
+"""From the import to the first answers of a release."""
 
 
 def _process(*command: str, environment: dict[str, str] | None = None) -> float:
@@ -40,13 +48,24 @@ def _told(program: str, environment: dict[str, str]) -> float:
     return float(done.stdout)
 
 
+def _build(cold: str) -> float:
+    """Of a table of 1,000 rows, with an empty cache."""
+    table = os.path.join(cold, "table.csv")
+    np.savetxt(table, np.random.default_rng(0).normal(size=(1000, 3)), delimiter=",", header="a,b,c", comments="")
+    command = (sys.executable, "-m", "scumble", "build", table, "--bandwidth", "1", "--epsilon", "1", "--quiet")
+    return _process(*command, "--out", os.path.join(cold, "out.scumble"), environment={"NUMBA_CACHE_DIR": cold})
+
+
 def measure(quick: bool) -> dict[str, float]:
     bare = seconds(lambda: _process(sys.executable, "-c", "pass"))
     found = {"import scumble": seconds(lambda: _process(sys.executable, "-c", "import scumble")) - bare}
     found["scumble --help"] = seconds(lambda: _process(sys.executable, "-m", "scumble", "--help"))
+    for what, program in FIRST.items():
+        with tempfile.TemporaryDirectory() as cold:
+            found[f"{what}, nothing compiled before"] = _told(program, {"NUMBA_CACHE_DIR": cold})
+            found[f"{what}, again"] = min(_told(program, {"NUMBA_CACHE_DIR": cold}) for _ in range(3))
     with tempfile.TemporaryDirectory() as cold:
-        found["first update, compiled for the first time"] = _told(FIRST_UPDATE, {"NUMBA_CACHE_DIR": cold})
-        found["first update, compiled before"] = min(_told(FIRST_UPDATE, {"NUMBA_CACHE_DIR": cold}) for _ in range(3))
+        found["scumble build, 1,000 rows of CSV, nothing compiled before"] = _build(cold)
     discrete_laplace(1000, 100)
     found["noise for 10 million counters"] = seconds(lambda: discrete_laplace(1000, 10_000_000))
     rng = np.random.default_rng(0)

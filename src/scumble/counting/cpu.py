@@ -37,7 +37,7 @@ WORTH_A_THREAD = 1 << 18
 SHARES = 4
 """Shares of the rows for each thread: who is quick takes more of them."""
 PART, FEWEST = 1 << 21, 1 << 13
-"""Values, and the fewest records, that are prepared at a time: 16 MiB for up to seven threads."""
+"""Values for each thread, and the fewest records, that are prepared at a time: then threads wait for each other."""
 
 
 def suits(work: int) -> bool:
@@ -160,8 +160,8 @@ def _in_single(batch: Batch, threads: int, pool: Pool, room: np.ndarray | None) 
 
 
 def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator[Sequence[Records]]:
-    """The records in parts that are prepared and freed one at a time, larger ones for many threads."""
-    size = max(FEWEST, PART * max(1, threads // 4) // sum(len(which) for which in hasher.which))
+    """The records in parts that are prepared and freed one at a time, 16 MiB for each thread."""
+    size = max(FEWEST, PART * threads // sum(len(which) for which in hasher.which))
     for first in range(0, len(records[0]), size):
         yield [part[first : first + size] for part in records]
 
