@@ -35,6 +35,7 @@ class Bare(Layout):
 
     told = "is bare"
     check = prepare = count = reader = expected_error = lambda self, *_, **__: None  # type: ignore[assignment]
+    typical_density, relative_error = 0.1, lambda self, *_: 0.0  # type: ignore[assignment]
 
 
 class BareReader(Reader):
