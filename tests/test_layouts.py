@@ -34,7 +34,8 @@ class Bare(Layout):
     """Only what must be answered."""
 
     told = "is bare"
-    check = prepare = count = reader = expected_error = relative_error = typical_density = lambda self, *_, **__: None  # type: ignore[assignment]
+    check = prepare = count = reader = expected_error = lambda self, *_, **__: None  # type: ignore[assignment]
+    typical_density, relative_error = 0.1, lambda self, *_: 0.0  # type: ignore[assignment]
 
 
 class BareReader(Reader):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,10 @@ def test_misspelt_and_missing_classes() -> None:
     assert advice(KERNEL, NAMES, BOUNDS, label="cut", classes=[1, 2]) == []
 
 
-def test_a_build_begins_with_the_two_lines_that_matter(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     words = ["build", "sound.csv", "--columns", "age,income", "--bandwidth", "1", "--epsilon", "1", "--rows", "8"]
     assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
@@ -130,6 +134,9 @@ def test_a_build_begins_with_the_two_lines_that_matter(folder: Path, capsys: pyt
     assert second.startswith("Advice: No scale") and second.endswith("(2 more: --rehearse)")
     assert main([*words, "--buckets", "16", "--out", "o.scumble", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
+    assert capsys.readouterr().err.startswith("Wrote o.scumble")
 
 
 def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(

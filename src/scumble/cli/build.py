@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from functools import partial
 
 EXAMPLE = """
@@ -88,8 +89,9 @@ def run(args: argparse.Namespace) -> None:
         needs = room(sketches[0].spec, len(sketches))
         note = None if kept is None else kept.note
         with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover:
-            for line in beforehand(job):
-                say(args, line)
+            if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
+                for line in beforehand(job):
+                    say(args, line)
             count(args, job)
             sign = None if kept is None else partial(kept.pledge, job.tally)
             release, size = handover.make(job.release, sign=sign, done=job.discard_checkpoint)

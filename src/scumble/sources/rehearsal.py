@@ -87,11 +87,14 @@ class Rehearsal:
     @property
     def summary(self) -> str:
         """The line that matters."""
-        middle = self.places[len(self.places) // 2]
-        return f"{self.kind}, about {_size(self.bytes)}. Of {self.records:,} records: {middle}."
+        return f"{self._made} {self.places[len(self.places) // 2]}."
+
+    @property
+    def _made(self) -> str:
+        return f"{self.kind}, about {_size(self.bytes)}. Of {self.records:,} records:"
 
     def __str__(self) -> str:
-        told = [self.summary, *(f"  {place}" for place in self.places), self.decides]
+        told = [self._made, *(f"  {place}" for place in self.places), self.decides]
         told += [f"Advice: {one}" for one in self.advice] or ["No advice: go on."]
         return "\n".join([*told, "A rehearsal: no record was read, nothing was spent, nothing was written."])
 
