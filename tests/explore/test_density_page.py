@@ -32,6 +32,14 @@ def places(centre: float) -> scumble.Release:
     return scumble.Sketch(kernel, columns=["lat", "lon"], bounds=BOUNDS, design="grid").update(X).release(epsilon=1.0)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_starts() -> Iterator[None]:
+    """The search for modes is not what is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scumble.explore.exhibit.STARTS", 6)
+        yield
+
+
 @pytest.fixture(scope="module")
 def before() -> scumble.Release:
     return places(48.0)
@@ -222,8 +230,8 @@ PROGRAM = sum(len(part(name)) for name in Exhibit.parts)
 
 
 def hashed() -> scumble.Release:
-    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0, 2), columns=["a", "b"], rows=300, buckets=256)
-    return sketch.update(RNG.normal(0, 2, (3000, 2))).release(epsilon=1.0)
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0, 2), columns=["a", "b"], rows=64, buckets=256)
+    return sketch.update(RNG.normal(0, 2, (1000, 2))).release(epsilon=1.0)
 
 
 @pytest.mark.parametrize("what", ["a grid", "hashed rows", "a bundle"])

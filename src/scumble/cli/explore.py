@@ -6,7 +6,6 @@ import argparse
 
 EXAMPLE = """
 scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
-scumble explore people.scumble last_year.scumble --export both.html
 """
 NOTHING_PRIVATE = "reads a released file"
 
