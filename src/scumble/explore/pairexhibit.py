@@ -20,8 +20,8 @@ class PairExhibit:
 
     Parameters
     ----------
-    found : mapping of str to Release
-        The two of them, by what they are called.
+    found : mapping
+        The two releases, by what they are called.
     title : str
         What to call both.
     ranges, values, units : mapping or None
