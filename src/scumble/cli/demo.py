@@ -131,7 +131,8 @@ def commuters(people: int) -> Any:
         # A dense core with a wide skirt.
         width = spread * rng.choice([1.0, 2.2], here.sum(), p=[0.7, 0.3])[:, None]
         homes[here] = np.array(centre) + rng.normal(0.0, 1.0, (here.sum(), 2)) * width
-    homes = np.clip(homes, low, high)
+    # Mirrored at the border: clipped, they would pile up on it.
+    homes = high - np.abs((homes - low) % (2.0 * (high - low)) - (high - low))
     work = np.array([centre for centre, _, _ in TOWNS.values()])[
         rng.choice(len(TOWNS), people, p=shares / shares.sum())
     ]
@@ -245,7 +246,7 @@ def _draw(folder: str, release: Any, kernel: Any, homes: Any, peaks: Any, plan: 
         _say("   (none: pip install 'scumble[plot]' for pictures)")
         return
     from scumble.planning import plan as make_plan
-    from scumble.show import plots
+    from scumble.show import demoplots, plots
 
     units = {"home_east": "km", "home_north": "km"}
     names = {name: place for name, (place, _, _) in TOWNS.items()}
@@ -261,8 +262,8 @@ def _draw(folder: str, release: Any, kernel: Any, homes: Any, peaks: Any, plan: 
     }
     grids = {epsilon: make_plan(**settings, epsilon=epsilon, design="grid", bounds=BOUNDS) for epsilon in budgets}
     pictures = {
-        "map.png": plots.town_map(homes, release, peaks, names=names, units=units),
-        "cut.png": plots.line_cut(
+        "map.png": demoplots.town_map(homes, release, peaks, names=names, units=units),
+        "cut.png": demoplots.line_cut(
             x, truth, release.kernel_sum(Q), lower, upper, xlabel="home_east (km), along home_north = 24 km"
         ),
         "plan.png": plots.plan_errors(lines, grids=grids),

@@ -19,6 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a released file: of densities, of a table, a bundle of classes, or a model from scumble fit; "
         "or the folder of a stream",
     )
+    parser.add_argument("other", nargs="?", help="a second release of the same columns, to stand beside it")
     parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that opens with a double-click")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
@@ -52,8 +53,9 @@ def run(args: argparse.Namespace) -> None:
         check_out(args.export, like=(".html", ".htm"))
     units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
     exhibit = exhibit_of(
-        read(args.release),
-        args.title or os.path.basename(os.path.normpath(args.release)),
+        read(args.release) if args.other is None else side_by_side(args.release, args.other),
+        args.title
+        or " and ".join(os.path.basename(os.path.normpath(one)) for one in (args.release, args.other) if one),
         ranges=args.range,
         values=args.values,
         units=units,
@@ -63,6 +65,16 @@ def run(args: argparse.Namespace) -> None:
         say(args, f"Wrote {args.export} ({human_bytes(size)}). It holds the release and needs nothing else.")
         return
     serve(args, exhibit)
+
+
+def side_by_side(*paths: str) -> dict[str, object]:
+    """Two releases under the names of their files; whole paths where those are alike."""
+    import os
+
+    from scumble.explore import read
+
+    names = [os.path.splitext(os.path.basename(path))[0] for path in paths]
+    return {name: read(path) for name, path in zip(paths if names[0] == names[1] else names, paths, strict=True)}
 
 
 def serve(args: argparse.Namespace, exhibit: object) -> None:

@@ -23,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--at", type=shared.values, metavar="B=5", help="cut through the data here: fixes these columns"
     )
     parser.add_argument("--units", type=shared.values, metavar="A=years", help="units for the axes")
+    parser.add_argument("--log", action="store_true", help="colours by the logarithm: for data crowded in one corner")
     parser.add_argument("--title", help="above the picture")
     parser.add_argument("--class", dest="label", metavar="X", help="of a file with classes, the one to draw")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the band (default: 0.95)")
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> None:
         units=args.units,
         confidence=args.confidence,
         title=args.title,
+        log=args.log,
     )
     plots.save(figure, args.out)
     say(args, f"Drew {args.out}.")

@@ -4,6 +4,7 @@ The files::
 
     opening.py        from a file to what is shown of it; `scumble.explore` itself
     exhibit.py        what is shown, and what answers questions
+    pairexhibit.py    two releases side by side
     ranges.py         what part of each column to draw
     payload.py        what the page computes with
     tableexhibit.py   what is shown of a table
@@ -35,11 +36,23 @@ from typing import Any
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.opening import exhibit_of, explore, read
 from scumble.explore.pages import export, page
+from scumble.explore.pairexhibit import PairExhibit
 from scumble.explore.server import Server
 from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
-__all__ = ["Exhibit", "Server", "StreamExhibit", "TableExhibit", "exhibit_of", "explore", "export", "page", "read"]
+__all__ = [
+    "Exhibit",
+    "PairExhibit",
+    "Server",
+    "StreamExhibit",
+    "TableExhibit",
+    "exhibit_of",
+    "explore",
+    "export",
+    "page",
+    "read",
+]
 
 
 class _Room(ModuleType):

@@ -7,6 +7,7 @@ from typing import Any
 from scumble._version import __version__
 from scumble.explore import points
 from scumble.explore.exhibit import Exhibit
+from scumble.explore.pairexhibit import PairExhibit
 from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
@@ -19,7 +20,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 _CONFIDENCE: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 
 
-def description(exhibit: Exhibit | TableExhibit | StreamExhibit) -> dict[str, Any]:
+def description(exhibit: Exhibit | TableExhibit | StreamExhibit | PairExhibit) -> dict[str, Any]:
     """What can be asked of this exhibit, with its own columns and classes."""
     asked: dict[str, Any] = {}
     if isinstance(exhibit, TableExhibit):

@@ -12,6 +12,7 @@ from scumble.continual.published import StreamRelease
 from scumble.errors import CorruptFileError, ParameterError
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.pages import export
+from scumble.explore.pairexhibit import PairExhibit
 from scumble.explore.server import Server
 from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
@@ -47,9 +48,12 @@ def exhibit_of(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[str]] | None = None,
     units: Mapping[str, str] | None = None,
-) -> Exhibit | TableExhibit | StreamExhibit:
-    """What is shown of a release, a bundle, a table, a stream or a model. A table's schema says what to draw."""
+) -> Exhibit | TableExhibit | StreamExhibit | PairExhibit:
+    """What is shown of a release, a bundle, a table, a stream or a model, or of two releases in a plain dict, side by
+    side. A table's schema says what to draw."""
     named = {} if title is None else {"title": title}
+    if isinstance(found, dict):
+        return PairExhibit(found, **named, ranges=ranges, values=values, units=units)
     if isinstance(found, StreamRelease):
         if values:
             raise ParameterError("`values` are for categories: a stream's page has none. Hint: leave them out.")
@@ -75,8 +79,9 @@ def explore(
 
     Parameters
     ----------
-    found : Release, Bundle, TableRelease, StreamRelease or PrivateEstimator
-        What to show. Of a stream, one or two columns of numbers, over time.
+    found : Release, Bundle, TableRelease, StreamRelease, PrivateEstimator or dict
+        What to show. Of a stream, one or two columns of numbers, over time. Two releases, as in
+        ``{"1990": before, "2020": after}``, stand side by side.
     path : path-like, optional
         Write the page to this file, which needs nothing else. Without it the page is served on this machine alone and
         opens in the browser, until Ctrl-C.

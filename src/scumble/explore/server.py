@@ -24,6 +24,7 @@ from scumble.errors import ParameterError, ScumbleError
 from scumble.explore.exhibit import Exhibit
 from scumble.explore.openapi import description
 from scumble.explore.pages import page
+from scumble.explore.pairexhibit import PairExhibit
 from scumble.explore.streamexhibit import StreamExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
@@ -57,7 +58,7 @@ class Server(ThreadingHTTPServer):
 
     Parameters
     ----------
-    exhibit : Exhibit, TableExhibit or StreamExhibit
+    exhibit : Exhibit, TableExhibit, StreamExhibit or PairExhibit
         What is shown.
     host, port : str or int
         Where to listen; port 0 takes a free one.
@@ -72,7 +73,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(
         self,
-        exhibit: Exhibit | TableExhibit | StreamExhibit,
+        exhibit: Exhibit | TableExhibit | StreamExhibit | PairExhibit,
         host: str = "127.0.0.1",
         port: int = 0,
         names: Iterable[str] = (),

@@ -135,10 +135,7 @@ class Field:
         return terms.total + self._beta(terms) * self._excess
 
     def on_page(self, keep: Callable[[np.ndarray], str]) -> dict[str, Any]:
-        """What ``web/src/engine/grid.js``, its twin, answers from; it makes the tables itself.
-
-        `keep` stores an array and gives its name.
-        """
+        """What ``web/src/engine``, its twin, makes its tables of. `keep` stores an array and gives its name."""
         grid = self._grid
         return {
             "factors": self._profile.on_page(),

@@ -3,7 +3,9 @@
 The files::
 
     cards.py        the privacy card of a release, a bundle, a model
-    plots.py        pictures of releases and plans; the only file that imports matplotlib
+    plots.py        pictures of releases and plans
+    shading.py      colours of maps: even or by logarithm, faded where noise could explain them
+    demoplots.py    the demo's pictures
     pictures.py     pictures of fitted estimators
     shapes.py       pictures of additive models: a curve for each column
     momentcards.py  the privacy card of moments

@@ -1,4 +1,4 @@
-"""Pictures of releases and plans. The only file that imports matplotlib: ``pip install 'scumble[plot]'``.
+"""Pictures of releases and plans. They need matplotlib: ``pip install 'scumble[plot]'``.
 
 Every function gives a matplotlib Figure back; `save` writes it as PNG, SVG or PDF. A picture is post-processing: it
 costs no privacy.
@@ -15,6 +15,7 @@ import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
+from scumble.show import shading
 from scumble.show.shown import Shown
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -52,11 +53,14 @@ def density(
     units: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     title: str | None = None,
+    log: bool = False,
 ) -> Any:
     """The density that a release describes.
 
     One free column: a curve with its interval as a band. Two: a heat map with contours. More: all pairs, each a cut
     through the middle of the others. `at` fixes columns, `ranges` says what to draw (the release's bounds by default).
+    `log` colours maps by the logarithm of the density, for data of which a small part holds nearly all. Whatever noise
+    alone could explain is faded; columns called longitude and latitude (lon, lat) are drawn as a map.
     """
     view = View(release, ranges or {}, at or {}, units or {})
     if len(view.free) == 1:
@@ -65,10 +69,12 @@ def density(
     elif len(view.free) == 2:
         figure = new_figure(7.6, 5.8)
         axes = figure.subplots()
-        image = draw_map(axes, view, *view.free, points=_POINTS_2D)
+        across_and_up = sorted(view.free, key=lambda name: shading.angle(name, *view.ranges[name]) == "latitude")
+        image = draw_map(axes, view, *across_and_up, points=_POINTS_2D, log=log)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
+        figure.supxlabel("pale: noise alone could explain it", fontsize=8, color=FAINT)
     else:
-        figure = _pairs(view, confidence)
+        figure = _pairs(view, confidence, log)
     figure.suptitle(title if title is not None else view.title(), fontsize=11, color=INK)
     return figure
 
@@ -158,25 +164,41 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> Non
     plain(axes)
 
 
-def draw_map(axes: Any, view: Any, first: str, second: str, *, points: int, contours: bool = True) -> Any:
-    """Two columns: a heat map; contours where the density stands clear of its error."""
+def draw_map(
+    axes: Any, view: Any, first: str, second: str, *, points: int, contours: bool = True, log: bool = False
+) -> Any:
+    """Two columns: a heat map, faded where noise drowns it; contours where the density stands clear of its error.
+
+    Gives what a colour bar needs.
+    """
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+
     x, y = view.axis(first, points), view.axis(second, points)
     grid = np.meshgrid(x, y)
     table = view.table({first: grid[0].ravel(), second: grid[1].ravel()})
-    count = max(view.release.count, 1.0)
     values = view.release.density(table).reshape(points, points)
-    image = axes.pcolormesh(x, y, values, cmap="YlGnBu", shading="gouraud", vmin=0.0, rasterized=True)
-    error = float(np.median(view.release.standard_error(table))) / count
-    levels = [level for level in np.linspace(0.0, values.max(), 8)[1:-1] if level > 3.0 * error]
-    if contours and levels:
-        axes.contour(x, y, values, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
+    error = view.release.standard_error(table).reshape(points, points) / max(view.release.count, 1.0)
+    norm, levels = shading.scale(values, error, log)
+    cmap = colormaps["YlGnBu"]
+    axes.imshow(
+        shading.colours(values, error, norm, cmap),
+        origin="lower",
+        extent=(x[0], x[-1], y[0], y[-1]),
+        aspect="auto",
+        interpolation="bilinear",
+    )
+    if contours and len(levels):
+        clear = np.ma.masked_where(values <= shading.DROWNED * error, values)
+        axes.contour(x, y, clear, levels=levels, colors=INK, linewidths=0.6, alpha=0.7)
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
     thousands(axes.xaxis, axes.yaxis)
+    shading.as_a_map(axes, [view.ranges[first], view.ranges[second]], [first, second])
     plain(axes, grid=False)
-    return image
+    return ScalarMappable(norm, cmap)
 
 
-def _pairs(view: Any, confidence: float) -> Any:
+def _pairs(view: Any, confidence: float, log: bool) -> Any:
     names = view.free
     figure = new_figure(2.4 * len(names) + 0.6, 2.3 * len(names) + 0.6)
     all_axes = figure.subplots(len(names), len(names))
@@ -190,7 +212,7 @@ def _pairs(view: Any, confidence: float) -> Any:
             axes.set_ylabel("density" if i == 0 else "")
             axes.get_legend().remove()
         else:
-            draw_map(axes, view, names[j], names[i], points=_POINTS_PAIRS)
+            draw_map(axes, view, names[j], names[i], points=_POINTS_PAIRS, log=log)
             axes.set_ylabel(view.label(names[i]) if j == 0 else "")
         axes.set_xlabel(view.label(names[j]) if i == len(names) - 1 else "")
         axes.tick_params(labelsize=7)
@@ -251,63 +273,3 @@ def plain(axes: Any, *, grid: bool = True) -> None:
     if grid:
         axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
         axes.set_axisbelow(True)
-
-
-# ---- the demo's pictures ----
-
-
-def town_map(
-    homes: np.ndarray,
-    release: Shown,
-    peaks: np.ndarray,
-    *,
-    names: Mapping[str, tuple[float, float]],
-    units: Mapping[str, str],
-) -> Any:
-    """The private table beside what was released of it, with the town centres that were found."""
-    from matplotlib.patheffects import withStroke
-
-    figure = new_figure(11.5, 4.3)
-    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    view = View(release, {}, {}, units)
-    first, second = view.names
-    left.hist2d(*homes.T, bins=(120, 80), range=list(view.ranges.values()), cmap="Greys", norm="asinh", rasterized=True)
-    left.set(xlabel=view.label(first), ylabel=view.label(second))
-    left.set_title("The private table: every home (never shared)", fontsize=11, color=INK)
-    image = draw_map(right, view, first, second, points=161)
-    right.plot(*peaks.T, "o", color="white", mec=SECOND, mew=1.8, ms=8, label="centre found in the release")
-    halo = [withStroke(linewidth=3, foreground="white")]
-    for k, (name, place) in enumerate(names.items()):
-        right.plot(*place, "+", color=INK, ms=9, mew=1.6, label="true centre" if k == 0 else None)
-        where = {"xytext": (0, 20), "textcoords": "offset points", "ha": "center"}
-        left.annotate(name, place, fontsize=10, color=SECOND, weight="bold", path_effects=halo, **where)
-    right.set(ylabel="")
-    right.set_title(f"The release: ε = {release.privacy.epsilon:g}, free to share", fontsize=11, color=INK)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    figure.colorbar(image, ax=right, label="density (mean kernel value)", shrink=0.9)
-    for axes in (left, right):
-        axes.set_aspect("equal")
-    plain(left, grid=False)
-    return figure
-
-
-def line_cut(
-    x: np.ndarray, truth: np.ndarray, value: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, xlabel: str
-) -> Any:
-    """Kernel sums along a line: the release and the truth; below, their difference in the error band."""
-    figure = new_figure(8.0, 5.6)
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    top.plot(x, value, color=SECOND, linewidth=2.4, alpha=0.8, label="release")
-    top.plot(x, truth, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), label="truth (brute force)")
-    top.set(ylabel="kernel sum (people near)", xlim=(x[0], x[-1]))
-    top.set_ylim(bottom=0.0)
-    bottom.fill_between(x, lower - value, upper - value, color=SECOND, alpha=0.2, linewidth=0, label="95 % interval")
-    bottom.plot(x, value - truth, color=SECOND, linewidth=1.4, label="release − truth")
-    bottom.axhline(0.0, color=INK, linewidth=0.8)
-    bottom.set(xlabel=xlabel, ylabel="error (people)")
-    most = 2.2 * float(np.max(upper - value))
-    bottom.set_ylim(-most, most)
-    for axes in (top, bottom):
-        axes.legend(frameon=False, fontsize=9, loc="upper right", ncols=2 if axes is bottom else 1)
-        plain(axes)
-    return figure

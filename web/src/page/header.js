@@ -21,10 +21,15 @@ export function header(exhibit, state) {
       "section",
       { class: "card", "aria-labelledby": "promise" },
       h("h2", { id: "promise" }, "What it promises"),
-      h("div", { class: "promise" }, facts(exhibit.info), h("p", { class: "meaning" }, exhibit.info.meaning)),
+      (exhibit.compared ?? [exhibit.info]).map((info, k) => promise(info, exhibit.compared ? exhibit.nameOf(k) : null)),
       h("details", {}, h("summary", {}, "The whole privacy card"), card(exhibit.card)),
     ),
   );
+}
+
+function promise(info, name) {
+  const whose = name === null ? null : h("h3", {}, name);
+  return h("div", { class: "promise" }, whose, facts(info), h("p", { class: "meaning" }, info.meaning));
 }
 
 function facts({ epsilon, delta, count, count_standard_error: error }) {

@@ -25,7 +25,7 @@ export function modes(exhibit, state) {
   });
   const headings = [
     "Mode",
-    ...(classes.length ? ["Class"] : []),
+    ...(classes.length ? [exhibit.compared ? "Release" : "Class"] : []),
     ...exhibit.usableNames,
     "Density",
     "95 % interval",

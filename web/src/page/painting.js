@@ -40,7 +40,8 @@ const KINDS = {
     return [pictures.classCurve({ ...whole, title: "Probability of each class", label })];
   },
 
-  map(exhibit, state, _, half) {
+  map(exhibit, state, whole, half) {
+    const beside = half.width < whole.width;
     const { maps } = half;
     const scale = colourScale(maps, state.colours === "log");
     const densities = maps.map(({ release, density, error }) => {
@@ -50,7 +51,7 @@ const KINDS = {
     });
     if (maps.length > 1) return densities;
     const label = "A map of the relative standard error of the density beside.";
-    return [...densities, pictures.errorMap({ ...half, ...maps[0], title: "Relative error", label })];
+    return [...densities, pictures.errorMap({ ...half, ...maps[0], beside, title: "Relative error", label })];
   },
 
   classMap(exhibit, state, _, half) {

@@ -108,8 +108,10 @@ function frame(width, x, y) {
 const LEAST = 0.005; // relative errors are shown from here to 1, by their logarithm
 const lift = (r) => Math.min(1, Math.max(0, 1 - Math.log(r) / Math.log(LEAST)));
 
-export function errorMap({ width, x, y, density, error, palette, title, label }) {
-  const chart = new Chart({ ...frame(width, x, y), head: 88, title, palette, label });
+// Beside the map of densities it stands at the same height; below it, it needs no room for margins.
+export function errorMap({ width, x, y, density, error, beside, palette, title, label }) {
+  const room = beside ? { head: 88 } : { head: 64, strip: 0, aside: 0 };
+  const chart = new Chart({ ...frame(width, x, y), ...room, title, palette, label });
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);
   picture(chart, x, y, (i) => (error[i] >= density[i] ? unknown : shade(lift(error[i] / density[i]))));

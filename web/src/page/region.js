@@ -82,7 +82,7 @@ function answersOf(exhibit, state) {
   return shownReleases(state).flatMap((release, k) => {
     const found = exhibit.regionOf(release, box, state.at, state.confidence);
     const name = state.show === "sides" ? `${exhibit.nameOf(release)}: ` : "";
-    return [k ? h("br", {}) : null, name, ...(found.kind === "count" ? count : mean)(exhibit, state, release, found)];
+    return [...(k ? [h("br", {})] : []), name, ...(found.kind === "count" ? count : mean)(exhibit, state, release, found)];
   });
 }
 

@@ -1,5 +1,6 @@
 // The pictures as files.
 
+import { create } from "d3-selection";
 import { button, download, h } from "./dom.js";
 
 export function takeaway(exhibit, state) {
@@ -11,13 +12,32 @@ export function takeaway(exhibit, state) {
   );
 }
 
+// All pictures of one question, side by side, in one file.
 async function save({ fileName }, { show, charts }, kind) {
-  for (const [k, chart] of charts.entries()) {
-    const text = new XMLSerializer().serializeToString(chart.node);
-    const file = `${fileName}-${show}${k ? `-${k + 1}` : ""}.${kind}`;
-    if (kind === "svg") download(file, text, "image/svg+xml");
-    else download(file, await rasterised(text, chart.width, chart.height));
+  if (!charts.length) return;
+  const [text, width, height] = sheet(charts);
+  const file = `${fileName}-${show}.${kind}`;
+  if (kind === "svg") download(file, text, "image/svg+xml");
+  else download(file, await rasterised(text, width, height));
+}
+
+const GAP = 20;
+
+function sheet(charts) {
+  const width = charts.reduce((sum, chart) => sum + chart.width, GAP * (charts.length - 1));
+  const height = Math.max(...charts.map((chart) => chart.height));
+  const { paper } = charts[0].palette;
+  const whole = create("svg").attr("xmlns", "http://www.w3.org/2000/svg").attr("viewBox", `0 0 ${width} ${height}`);
+  whole.attr("width", width).attr("height", height).append("rect").attr("width", width).attr("height", height);
+  whole.select("rect").attr("fill", paper);
+  let x = 0;
+  for (const chart of charts) {
+    const part = chart.node.cloneNode(true);
+    part.setAttribute("x", x);
+    whole.node().append(part);
+    x += chart.width + GAP;
   }
+  return [new XMLSerializer().serializeToString(whole.node()), width, height];
 }
 
 function rasterised(svg, width, height) {

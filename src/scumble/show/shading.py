@@ -1,0 +1,83 @@
+"""Colours of maps: even or by logarithm, and faded where noise alone could explain them.
+
+The twin of ``web/src/page/shading.js``: up to two standard errors above nothing a value has hardly any colour, from
+four on it has all of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+DROWNED, CLEAR = 2.0, 4.0
+"""Standard errors at which colours begin, and at which they are full."""
+PALE = 0.1
+DEEPEST = 1e-4
+"""The lowest density of a logarithmic scale, as a part of the greatest."""
+LEVELS = 6
+_ANGLES = {
+    "longitude": (re.compile(r"(.*[_ .-])?(lon|lng|long|longitude)", re.IGNORECASE), 360.0, "EW"),
+    "latitude": (re.compile(r"(.*[_ .-])?(lat|latitude)", re.IGNORECASE), 90.0, "NS"),
+}
+
+
+def strength(value: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """How much of its colour a value has.
+
+    >>> strength(np.array([1.0, 2.0, 3.0, 9.0]), np.ones(4)).round(2)
+    array([0.1 , 0.1 , 0.55, 1.  ])
+    """
+    clear = np.clip((value / np.maximum(error, 1e-300) - DROWNED) / (CLEAR - DROWNED), 0.0, 1.0)
+    share: np.ndarray = PALE + (1.0 - PALE) * clear
+    return share
+
+
+def scale(values: np.ndarray, error: np.ndarray, log: bool) -> tuple[Any, np.ndarray]:
+    """A matplotlib norm for densities, and the levels of contours that stand clear of their error."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    most, noise = float(values.max()) or 1.0, float(np.median(error))
+    if log:
+        least = min(max(2.0 * noise, DEEPEST * most), most / 3.0)
+        return LogNorm(least, most, clip=True), np.geomspace(least, most, LEVELS + 2)[1:-1]
+    levels = np.linspace(0.0, most, LEVELS + 2)[1:-1]
+    return Normalize(0.0, most), levels[levels > 3.0 * noise]
+
+
+def colours(values: np.ndarray, error: np.ndarray, norm: Any, cmap: Any) -> np.ndarray:
+    """(…, 3): red, green and blue on white paper."""
+    shade = strength(values, error)[..., None]
+    mixed: np.ndarray = shade * np.asarray(cmap(norm(values)))[..., :3] + (1.0 - shade)
+    return mixed
+
+
+def angle(name: str, low: float, high: float) -> str | None:
+    """ "longitude", "latitude" or None: by a column's name, and a range that fits."""
+    for kind, (pattern, most, _) in _ANGLES.items():
+        if pattern.fullmatch(name) and -most <= low and high <= most:
+            return kind
+    return None
+
+
+def degrees(kind: str, value: float) -> str:
+    """A place on the Earth in words.
+
+    >>> degrees("longitude", 11.6), degrees("latitude", -33.0)
+    ('11.6° E', '33° S')
+    """
+    sides = _ANGLES[kind][2]
+    return f"{abs(value):g}°" + ("" if value == 0.0 else f" {sides[int(value < 0.0)]}")
+
+
+def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:
+    """Degrees along the axes; longitude across and latitude up are drawn so that a kilometre has one length."""
+    from matplotlib.ticker import FuncFormatter
+
+    kinds = [angle(name, *side) for name, side in zip(names, ranges, strict=True)]
+    for axis, kind in zip((axes.xaxis, axes.yaxis), kinds, strict=True):
+        if kind is not None:
+            axis.set_major_formatter(FuncFormatter(lambda value, _, kind=kind: degrees(kind, value)))
+    if kinds == ["longitude", "latitude"]:
+        axes.set_aspect(1.0 / max(0.05, float(np.cos(np.radians(sum(ranges[1]) / 2.0)))))
