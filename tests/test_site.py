@@ -134,6 +134,10 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     for path in site.rglob("*.css"):
         assert "url(http" not in path.read_text().replace('"', "").replace("'", ""), path.name
 
+    # Search works from a folder too: the index as a script, and a worker made of a frame.
+    assert (site / "search/search_index.js").read_text().startswith("var __index = {")
+    assert any(address.endswith("iframe-worker.js") for address in Page(site / "index.html").fetched)
+
     known = documented(site)
     for module in MODULES:
         for name in importlib.import_module(module).__all__:
