@@ -23,7 +23,8 @@ TYPE = re.compile(rf"{KIND}(?:, {KIND})*(?: or {KIND})?(?:, optional)?")
 def documented(module: Any) -> Iterator[tuple[str, Any]]:
     """What has a docstring in a module: functions, classes and their methods, private ones too."""
     for name, value in vars(module).items():
-        if getattr(value, "__module__", None) == module.__name__ and inspect.getdoc(value):
+        own = getattr(value, "__module__", None) == module.__name__ and callable(value)
+        if own and inspect.getdoc(value):
             yield name, value
             if inspect.isclass(value):
                 yield from ((f"{name}.{inner}", one) for inner, one in vars(value).items() if inspect.isfunction(one))

@@ -167,7 +167,7 @@ def test_a_schema_in_short(frame: pd.DataFrame) -> None:
         ({"categories": ["town"], "bounds": (0, 1)}, "mapping"),
         ({"categories": {"twon": ["Ulm"]}, "bounds": (0, 1)}, "no column 'twon'"),
         ({"categories": {"age": [1]}, "bounds": {"age": (0, 1)}}, "a category has none"),
-        ({"bounds": {"age": (1, 0)}}, "low below high"),
+        ({"categories": {"town": ["Ulm"], "pay": [1]}, "bounds": {"age": (1, 0)}}, "low below high|below"),
     ],
 )
 def test_what_is_wrong_is_said_without_a_cell(given: dict[str, Any], words: str, frame: pd.DataFrame) -> None:

@@ -116,7 +116,7 @@ class PrivateEstimator(KnowsColumns, BaseEstimator):
         The sketch's size. None lets the plan choose, including a grid where it is better.
     bounds : pair of float, pair of array-like, mapping or None
         (low, high), public, each a number or one per column. Values outside are clipped. For tables with names, also
-        a mapping from names to pairs: then these columns are read, and those of `categories`.
+        a mapping from names to pairs: beside `categories`, those of the columns that are numbers; else, of all.
     schema : Schema, str, PathLike or None
         Instead of bounds, what each column of a table can hold: numbers, dates, booleans, categories, missing cells
         (:class:`scumble.Schema`, or the path of its file). Public. Tables then come as they are; columns are found by

@@ -71,7 +71,10 @@ class Boolean(Column):
         return by_text(column, label, _code, "booleans")
 
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
-        return pa.array(codes == 1, pa.bool_(), mask=gone)
+        return self._held(codes, gone)
+
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        return pa.array(values == 1, pa.bool_(), mask=gone)
 
     def span(self, literal: object) -> Span:
         text = text_of(literal)

@@ -121,12 +121,15 @@ class Category(Column):
         return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
 
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
+        return self._held(codes, gone)
+
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         kinds = {type(word) for word in self.values}
         if self.other or str in kinds or (bool in kinds and len(kinds) > 1):
             texts = pa.array([*(text.decode() for text in self.known), *([OTHER] if self.other else [])], pa.string())
-            return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=gone), texts)
+            return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32(), mask=gone), texts)
         kind = pa.bool_() if bool in kinds else pa.float64() if float in kinds else pa.int64()
-        return pa.array(list(self.values), kind).take(pa.array(codes, mask=gone))
+        return pa.array(list(self.values), kind).take(pa.array(values, mask=gone))
 
     # ---- what conditions ask for ----
 

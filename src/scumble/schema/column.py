@@ -136,10 +136,14 @@ class Column(ABC):
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         """The values of levels on the line."""
 
+    @abstractmethod
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
+        """Such values (of words, their levels) as a table holds them."""
+
     def cells_at(self, numbers: np.ndarray, gone: np.ndarray) -> pa.Array:
         """The cells that such `numbers` stand for, the nearest there are; null where they are `gone`."""
         codes = np.clip(np.rint(numbers), 0, self.line[1] - 1).astype(np.int64)
-        return self._draw(codes, gone, np.random.default_rng(0))  # a word is drawn from one
+        return self._held(codes, gone)
 
     def places(self, values: pa.ChunkedArray) -> np.ndarray:
         """Where the values that `decode` has drawn stand on the line; of missing ones, anywhere."""

@@ -201,11 +201,11 @@ class Date(Column):
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         return self._held(self.cuts.at(codes, generator.random(len(codes))), gone)
 
-    def _held(self, ticks: np.ndarray, gone: np.ndarray) -> pa.Array:
+    def _held(self, values: np.ndarray, gone: np.ndarray) -> pa.Array:
         if self.resolution == "day":
-            return pa.array(ticks.astype(np.int32), pa.int32(), mask=gone).cast(pa.date32())
+            return pa.array(values.astype(np.int32), pa.int32(), mask=gone).cast(pa.date32())
         zone = "UTC" if any(bound.endswith("Z") for bound in self._bounds) else None
-        return pa.array(ticks * self.step, pa.int64(), mask=gone).cast(pa.timestamp("s", tz=zone))
+        return pa.array(values * self.step, pa.int64(), mask=gone).cast(pa.timestamp("s", tz=zone))
 
     def places(self, values: pa.ChunkedArray) -> np.ndarray:
         if self.resolution == "day":

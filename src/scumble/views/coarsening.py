@@ -28,7 +28,7 @@ def coarser(evidence: Evidence) -> Evidence:
     >>> alone = [View((j,), np.full(20, 5.0), 1.0) for j in (0, 1)]
     >>> both = View((0, 1), np.full((20, 20), 0.25), 1.0)
     >>> found = coarser(Evidence((column, column), (fine, fine), (*alone, both)))
-    >>> found.sizes, found.views[2].counts.sum()
+    >>> found.sizes, float(found.views[2].counts.sum())
     ((16, 16), 100.0)
     """
     merged = [_merged(evidence, j) for j in range(len(evidence.columns))]
