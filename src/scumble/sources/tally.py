@@ -22,6 +22,9 @@ from scumble.tabular import counting
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
+MOST_THREADS = 4
+"""That find levels beside those that count: more of them wait for the interpreter's lock, and for each other."""
+
 
 class Tally:
     """Sketches with equal specs, and what the curator is told about the pass.
@@ -87,7 +90,7 @@ class Tally:
     @property
     def threads(self) -> int:
         """How many may call `ready` at the same time."""
-        return (self.options.get("threads") or counting.cores()) if self._is_table else 1
+        return min(self.options.get("threads") or counting.cores(), MOST_THREADS) if self._is_table else 1
 
     @property
     def _is_table(self) -> bool:

@@ -2,9 +2,10 @@
 
 A step of a fit takes a time that grows with the square of all groups together. Where there are many records, pairs bear
 dozens of runs of a number; but neighbours resemble each other, and what lies within a run is known from the single
-column. On a million records with Adult's structure, and on one whose columns are functions of each other, sixteen runs
-gave answers as near to the truth as all of them. So fits see sums of the published cells; questions inside one view are
-still answered by its own cells, too. Words are never taken together: they have no neighbours.
+column. On a million records with Adult's structure, sixteen runs gave answers as near to the truth as all of them;
+where columns are sharp functions of each other, a tenth is lost (docs/benchmarks.md). So fits see sums of the published
+cells; questions inside one view are still answered by its own cells, too. Words are never taken together: they have no
+neighbours.
 """
 
 from __future__ import annotations
