@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
+from scumble import sketch as scumble_sketch
 from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import coarser, groups
 from scumble.planning.later import DENSITIES, HANDY, Choice, Fold, Menu, plausible, worth_it
@@ -20,7 +24,7 @@ from scumble.planning.start import MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
 from scumble.privacy.facts import Facts, divided, price
-from scumble.releasing import gate, planned
+from scumble.releasing import gate, planned, secret
 from scumble.releasing.planned import publish_planned, typical_norm
 from scumble.sketch import release_disjoint
 
@@ -320,6 +324,48 @@ def test_what_is_refused_leaves_the_sketch_as_it_was(rng: np.random.Generator, t
         assert sketch.planned and sketch.spec == spec and sketch.secret.spec == spec
         np.testing.assert_array_equal(sketch.secret.counts, counts)
     assert sketch.release(1.0).privacy.epsilon == 1.0
+
+
+def test_an_interrupt_never_parts_a_sketch_from_its_noise() -> None:
+    """Wherever Ctrl-C comes while noise is drawn first: none yet, or all of it in the counters, or an end."""
+    files = {module.__file__ for module in (gate, secret, scumble_sketch)}
+
+    def interrupted_at(stop: int) -> tuple[scumble.Sketch, int]:
+        seen = 0
+
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal seen
+            if frame.f_code.co_filename not in files:
+                return None
+            seen += event == "line"
+            if seen == stop and event == "line":
+                raise KeyboardInterrupt
+            return trace
+
+        sketch = opened()
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            sketch.start_with_noise(1.0)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        return sketch, seen
+
+    states = set()
+    _, last = interrupted_at(-1)
+    for stop in range(1, last + 1):
+        sketch, _ = interrupted_at(stop)
+        counts, noise = sketch.secret.counts, sketch.secret.noise
+        if sketch.secret.closed:  # then nobody can have what it holds, which is noise at most
+            with pytest.raises(scumble.PrivacyError):
+                sketch.release() if sketch.noisy else sketch.release(1.0)
+        else:
+            assert counts.any() == (noise is not None) and sketch.planned == (noise is None), stop
+            assert sketch.spec == sketch.secret.spec and counts.shape == sketch.spec.counters, stop
+        states.add((bool(sketch.secret.closed), noise is not None))
+    assert states == {(False, False), (True, False), (True, True), (False, True)}
 
 
 def test_rows_that_are_not_published_are_wiped_whatever_happens(

@@ -43,8 +43,8 @@ class PageReading(Reading):
 
 def as_rounded(reading: Reading) -> Mixture:
     """The model as the page has it."""
-    evidence, columns = reading.evidence, []
-    for stack, group, shape in zip(stacks(reading.model, evidence), evidence.groups, evidence.shapes, strict=True):
+    seen, columns = reading.seen, []
+    for stack, group, shape in zip(stacks(reading.model, seen), seen.groups, seen.shapes, strict=True):
         shares = (rounded(stack).T / FINEST) ** 2
         columns.append((shares / shares.sum(axis=1, keepdims=True))[:, group] * shape)
     return Mixture(reading.model.weights, tuple(columns))

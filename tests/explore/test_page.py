@@ -232,7 +232,9 @@ def test_classes_are_those_of_python(
     X = rng.normal(3 + 3 * y[:, None], 1, (4000, 2))
     model = PrivateKDEClassifier(epsilon=1.0, bounds=(0, 10), classes=["no", "yes"]).fit(X, np.array(["no", "yes"])[y])
     parts = {
-        int(k): scumble.Sketch(scumble.EuclideanKernel(1.0, 2), 2, bounds=(0, 10), design="grid").update(X[y == k])
+        int(k): scumble.Sketch(
+            scumble.EuclideanKernel(1.0, 2), 2, bounds=(0, 10), design="grid", buckets=(24, 24)
+        ).update(X[y == k])
         for k in (1, 0)
     }
     bundle = Bundle({k: sketch.release(epsilon=1.0) for k, sketch in parts.items()})

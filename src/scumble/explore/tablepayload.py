@@ -74,8 +74,9 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
     evidence = reading.evidence
     return {
         "weights": arrays.add(reading.model.weights),
-        "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, evidence)],
-        "shapes": [arrays.add(shape) for shape in evidence.shapes],
+        "told": [arrays.add(np.asarray(group, np.int64)) for group in reading.seen.groups],
+        "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, reading.seen)],
+        "shapes": [arrays.add(shape) for shape in reading.seen.shapes],
         "law": law_of(reading, of_count, seed).tolist(),
         "views": [
             {

@@ -150,7 +150,7 @@ def finish(secret: Secret) -> Published:
     with held([secret]):
         secret.require_open("release")
         noise = secret.noise
-        assert noise is not None
+        assert noise is not None and not secret.planned, "noise goes to counters that are fixed"
         require_public_count(noise.claim, [secret])
         if secret.home is not None:
             keep_noise(secret, secret.home, finished=True)

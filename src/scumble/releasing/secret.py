@@ -230,10 +230,12 @@ class Secret:
                 narrow += self.counts[:rows]
             else:
                 np.add.at(narrow[0], groups, self.counts[0])
-            self.spec, self.counts, self.planned = spec, narrow, False
             try:
+                self.spec, self.counts, self.planned = spec, narrow, False
                 yield
             except BaseException:
+                if self.noise is not None and not self.closed:  # what is in the counters was paid for: no way back
+                    self.give_up("It was interrupted when its noise was drawn.")
                 if not self.closed:
                     self.spec, self.counts, self.planned = before
                     narrow.fill(0)

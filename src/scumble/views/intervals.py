@@ -85,8 +85,8 @@ class Reading:
 
     def __init__(self, evidence: Evidence, law: Law, seed: int) -> None:
         self.evidence = evidence
-        seen = coarser(evidence)  # what the model can tell apart
-        self._groups = seen.groups
+        self.seen = coarser(evidence)
+        """What the model can tell apart."""
         with one_thread():
             fits = several(evidence, seed)
         self.model = together(fits)
@@ -95,7 +95,7 @@ class Reading:
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
         self._coefficients: Floats = np.zeros(4)
-        self._pairs = {(v.columns[0], v.columns[1]): v.variance for v in seen.views if len(v.columns) == 2}
+        self._pairs = {(v.columns[0], v.columns[1]): v.variance for v in self.seen.views if len(v.columns) == 2}
         self._marginals = [self.model.table([j]) for j in range(len(evidence.columns))]
 
     def prepare(self) -> None:
@@ -203,7 +203,7 @@ class Reading:
                 yield (i, j), parts[i], parts[j], coefficient * rest
 
     def _variances(self, column: int, weights: Floats) -> _Variances:
-        group, share = self._groups[column], self._marginals[column]
+        group, share = self.seen.groups[column], self._marginals[column]
         mean = float(share @ weights)
         masses = np.bincount(group, share)
         off = np.bincount(group, share * weights) / np.maximum(masses, 1e-300) - mean
