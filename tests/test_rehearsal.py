@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import scumble
@@ -80,6 +82,25 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     assert found.decides.startswith("'age' has the most levels, 100")
     poor = scumble.build(folder / "sound.csv", schema=schema, n=30, epsilon=0.01, rehearse=True)
     assert "No pair of columns stands out" in poor.advice[0] and poor.places[0].error > found.places[0].error
+
+
+def test_a_source_that_can_be_read_once_keeps_its_tables() -> None:
+    table = pa.table({"x": [1.0, 2.0]})
+    tables = iter([table, table])
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for source in (tables, reader):
+        with pytest.raises(scumble.ParameterError, match="an empty table of these columns"):
+            scumble.build(source, scumble.EuclideanKernel(1.0), epsilon=1.0, rehearse=True)
+    assert len(list(tables)) == 2 and reader.read_all().num_rows == 2
+
+
+def test_a_query_that_was_not_run_is_not_run() -> None:
+    def never(frame: pl.DataFrame) -> pl.DataFrame:
+        raise AssertionError("a row was asked for")
+
+    source = pl.LazyFrame({"x": [1.0, 2.0]}).map_batches(never)
+    told = scumble.build(source, scumble.EuclideanKernel(1.0), epsilon=1.0, rehearse=True)
+    assert "records" in str(told)
 
 
 def test_classes_are_rehearsed(folder: Path) -> None:

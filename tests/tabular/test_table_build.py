@@ -54,6 +54,14 @@ def test_every_source_fills_the_same_counters(source, options: dict) -> None:
     np.testing.assert_array_equal(sketch.secret.counts, by_pandas(sketch.spec, FRAME))
 
 
+def test_levels_of_another_sketch_are_refused() -> None:
+    """What they stand for there, they do not here: a record would count twice in one view and not at all in others."""
+    one, other = scumble.TableSketch(SCHEMA), scumble.TableSketch(SCHEMA)
+    with pytest.raises(scumble.PrivacyError, match="another sketch"):
+        one.add(other.levels(people(5)))
+    assert not one.secret.counts.any()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_any_number_of_threads_fills_the_same_counters(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many batches, whose levels are found in any order, are counted each once, and told in their own order."""

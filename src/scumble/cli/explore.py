@@ -68,13 +68,15 @@ def run(args: argparse.Namespace) -> None:
 
 
 def side_by_side(*paths: str) -> dict[str, object]:
-    """Two releases under the names of their files; whole paths where those are alike."""
+    """Two releases under the names of their files; where those are alike, by their numbers: a page tells no path."""
     import os
 
     from scumble.explore import read
 
     names = [os.path.splitext(os.path.basename(path))[0] for path in paths]
-    return {name: read(path) for name, path in zip(paths if names[0] == names[1] else names, paths, strict=True)}
+    if len(set(names)) < len(names):
+        names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    return {name: read(path) for name, path in zip(names, paths, strict=True)}
 
 
 def serve(args: argparse.Namespace, exhibit: object) -> None:

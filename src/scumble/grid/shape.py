@@ -22,6 +22,8 @@ CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
 NODES = (0, 64, 32, 20, 12)
+FAINTEST = 1e-12
+"""No plan looks at a lower density: nothing could be seen of it."""
 RARE = 0.08
 """Queries of mean density ρ have a mean inverse density of about ρ^−RARE/ρ: some of them lie less densely. Measured."""
 
@@ -89,7 +91,7 @@ def typical_density(
     """E k(x, y) for records spread evenly over half of the bounds along each axis."""
     profile = Profile(kernel, width, names)
     lower, upper = checked_bounds(low, high, profile.dimensions)
-    return _moments(profile, upper - lower)[0]
+    return max(_moments(profile, upper - lower)[0], FAINTEST)
 
 
 class Errors(NamedTuple):

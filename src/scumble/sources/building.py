@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, overload
+
+import pyarrow as pa
 
 from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
@@ -27,6 +29,7 @@ from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
+from scumble.tables.containers import is_of
 from scumble.tables.roles import roles_of
 from scumble.tabular.publishing import COUNT_SHARE, price
 from scumble.tabular.release import TableRelease
@@ -334,7 +337,18 @@ def build_by(
 
 
 def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None, options: dict[str, Any]) -> Build:
-    """The same build without what it would write or charge."""
+    """The same build without what it would write or charge, and without rows where they are not there yet."""
+    if isinstance(source, Iterator | pa.RecordBatchReader):
+        raise ParameterError(
+            "A rehearsal would take the first table out of this iterator, only for the names of its columns. "
+            "Hint: rehearse with an empty table of these columns."
+        )
+    if is_of(source, "polars", "LazyFrame"):
+        import polars
+
+        source = polars.DataFrame(schema=source.collect_schema())  # type: ignore[attr-defined]
+    elif is_of(source, "duckdb", "DuckDBPyRelation"):
+        source = source.limit(0)  # type: ignore[attr-defined]
     kept = {"checkpoint", "checkpoint_seconds", "ledger", "dataset", "part"}
     return Build(source, kernel, columns, **{name: value for name, value in options.items() if name not in kept})
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from scumble import checks, files
-from scumble.errors import CorruptFileError, parameter
+from scumble.errors import CorruptFileError, PrivacyError, parameter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class Levels(NamedTuple):
     """Records, ready to be counted; as secret as they are."""
 
+    of: TableSpec
+    """Whose levels they are."""
     lines: counting.Lines
     dropped: int
     """How many others were dropped."""
@@ -115,10 +117,12 @@ class TableSketch(Holder):
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
         codes, dropped = self._spec.schema.encode(X, invalid=self._invalid)
         kept = codes[~dropped] if dropped.any() else codes
-        return Levels(counting.lines(self._spec, kept), len(codes) - len(kept))
+        return Levels(self._spec, counting.lines(self._spec, kept), len(codes) - len(kept))
 
     def add(self, found: Levels) -> TableSketch:
-        """Count what `levels` found."""
+        """Count what `levels` of this very sketch has found."""
+        if found.of is not self._spec:
+            raise PrivacyError("These are the levels of another sketch. Hint: `update` this one with the records.")
         with self.secret.changing("update") as counts:
             counting.add(self._spec, found.lines, counts, self._threads)
             self.secret.counted(found.lines.shape[1])
