@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble.cli import main
+from scumble.cli import BAD_DATA, main
 from scumble.errors import DataError
 from scumble.privacy import seam
 from scumble.sources import Rehearsal, build_by, madeup
@@ -192,3 +192,39 @@ def test_causes_of_a_table(folder: Path) -> None:
     ]
     with pytest.raises(DataError, match=r"1 in column 'age'.*"):
         scumble.sources.Build(folder / "mixed.csv", schema=schema).count()
+
+
+def test_what_was_left_out_is_told_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelt class: the curator hears of it while the ledger is still full, and nobody else ever does."""
+    (folder / "mixed.csv").write_text("age,income,mode\n" + "41,5,bus\n41,5,buss\n" * 3)
+    ledger = scumble.Ledger.create(folder / "town.ledger")
+    ledger.open_dataset("people", epsilon=1.0)
+    before = (folder / "town.ledger").read_bytes()
+    told = "3 rows were left out: 3 of none of the classes in 'mode'"
+
+    def published(*_: Any, **__: Any) -> Any:
+        assert told in capsys.readouterr().err and (folder / "town.ledger").read_bytes() == before
+        raise DataError("nothing is drawn here")
+
+    words = ["build", "mixed.csv", *WORDS, "--label", "mode", "--classes", "bus,car", "--invalid", "drop"]
+    words += ["--ledger", "town.ledger", "--dataset", "people", "--out", "o.scumble"]
+    with monkeypatch.context() as patched:
+        patched.setattr("scumble.sources.building.released", published)
+        assert main(words) == BAD_DATA
+    assert main(words) == 0
+    for file in ("o.scumble", "town.ledger"):
+        assert not [word for word in (b"none of", b"left out", b"dropped") if word in (folder / file).read_bytes()]
+
+
+def test_a_program_asks_why_rows_were_left_out(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "mixed.csv").write_text("age,income,mode\n41,5,bus\nx,5,bus\n41,5,buss\n41,5,buss\n")
+    classes: dict[str, Any] = {"label": "mode", "classes": ["bus"], "invalid": "drop", "bounds": BOUNDS}
+    job = scumble.sources.Build(folder / "mixed.csv", KERNEL, ["age", "income"], **classes)
+    job.count()
+    assert job.left_out() == [
+        "2 of none of the classes in 'mode'",
+        "1 with a cell missing, unreadable or not finite in 'age'",
+    ]
+    assert not caplog.records

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -12,13 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from scumble import files
+from scumble.counting.device import on_device
 from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
 from scumble.reading.answers import Answers
-from scumble.reading.layout import Reader
+from scumble.reading.layout import Estimate, Reader
 from scumble.spec import Spec
 
 Disjoint = bool | Literal["persons"] | None
@@ -88,8 +89,10 @@ class Release(Answers):
         parts: tuple[str, ...] = (),
         engine: str = "auto",
         stream: Span | None = None,
+        kinds: Mapping[str, str] | None = None,
     ) -> None:
         self._spec = spec
+        self._kinds = dict(kinds or {})
         self._stream = stream
         self._counts = np.ascontiguousarray(counts, np.int64)
         self._counts.flags.writeable = False
@@ -127,6 +130,34 @@ class Release(Answers):
     def spec(self) -> Spec:
         """All public parameters of the sketch."""
         return self._spec
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Which columns hold whole numbers, dates, times or booleans: {"age": "whole", "seen": "date"}.
+
+        A "date" is counted in days since 1970-01-01, a "time" too, with the time of day as a fraction. Points may be
+        given in dates or in these numbers.
+        """
+        return dict(self._kinds)
+
+    def declared_as(self, kinds: Mapping[str, str]) -> Release:
+        """The same release, naming what its columns hold."""
+        return self._with(self._spec, self._counts, kinds)
+
+    def _with(self, spec: Spec, counts: np.ndarray, kinds: Mapping[str, str]) -> Release:
+        return Release(
+            spec,
+            counts,
+            self.privacy,
+            noisy_count=self.noisy_count,
+            counter_variance=self.counter_variance,
+            count_variance=self.count_variance,
+            identity=self.identity,
+            parts=self._parts,
+            engine=self._engine,
+            stream=self._stream,
+            kinds=kinds,
+        )
 
     @property
     def stream(self) -> Span | None:
@@ -218,8 +249,10 @@ class Release(Answers):
     def metadata(self) -> dict[str, Any]:
         """Everything but the counters, as JSON values."""
         stream = {} if self._stream is None else {"stream": self._stream.to_dict()}
+        kinds = {"kinds": self.kinds} if self._kinds else {}
         return {
             **stream,
+            **kinds,
             "spec": self._spec.to_dict(),
             "privacy": self._privacy.to_dict(),
             "noisy_count": self.noisy_count,
@@ -258,6 +291,7 @@ class Release(Answers):
                 identity=str(data["identity"]),
                 parts=tuple(str(part) for part in data["parts"]),
                 stream=Span.from_dict(data.get("stream")),
+                kinds=_kinds_in(data, spec),
             )
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem
@@ -271,6 +305,13 @@ class Release(Answers):
 
     def _reader(self) -> Reader:
         return self._answering
+
+    def _estimate(self, Q: object, method: str) -> Estimate:
+        if {*self._kinds.values()} - {"whole"} and not on_device(Q):
+            from scumble.schema import kinds  # needs Arrow, which a release of plain numbers does not
+
+            Q = kinds.points(Q, self._kinds, self._spec.columns or ())
+        return super()._estimate(Q, method)
 
     # ---- to look at ----
 
@@ -323,6 +364,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         count_variance=sum(release.count_variance for release in all_of),
         parts=tuple(parts),
         engine=first._engine,
+        kinds=first.kinds if all(release.kinds == first.kinds for release in all_of) else None,
     )
 
 
@@ -347,14 +389,12 @@ def _require_common_cells(releases: list[Release]) -> None:
 
 def _first_rows(release: Release, rows: int) -> Release:
     """The same release without its further rows."""
-    return Release(
-        replace(release.spec, rows=rows),
-        release.counts[:rows],
-        release.privacy,
-        noisy_count=release.noisy_count,
-        counter_variance=release.counter_variance,
-        count_variance=release.count_variance,
-        identity=release.identity,
-        parts=release._parts,
-        engine=release._engine,
-    )
+    return release._with(replace(release.spec, rows=rows), release.counts[:rows], release.kinds)
+
+
+def _kinds_in(data: Mapping[str, Any], spec: Spec) -> Mapping[str, str] | None:
+    if "kinds" not in data:
+        return None
+    from scumble.schema.kinds import checked
+
+    return checked(data["kinds"], spec.columns)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from scumble import learn
+from scumble import Category, Date, Schema, learn
 from scumble.cli import main
 from scumble.privacy.ledger import open_ledger
 
@@ -26,3 +28,28 @@ def test_a_fit_is_charged_until_the_budget_is_spent(tmp_path: Path, capsys: pyte
     assert "left" in capsys.readouterr().err
     assert not (tmp_path / "two.scumble").exists()
     assert float(open_ledger(book).account("people").spent.epsilon) == pytest.approx(1.0)
+
+
+def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Words and dates as they are; what the model answers is what the same model in memory answers."""
+    rows = [(f"2024-01-{1 + k % 28:02}", ("Ulm", "Bonn", "")[k % 3], ("bus", "car")[k % 3 == 1]) for k in range(300)]
+    (tmp_path / "people.csv").write_text("seen,town,mode\n" + "".join(",".join(row) + "\n" for row in rows))
+    columns = {"seen": Date("2024-01-01", "2024-01-31"), "town": Category(["Ulm", "Bonn"], missing=True)}
+    Schema(**columns, mode=Category(["bus", "car"])).save(tmp_path / "town.toml")
+    line = ["fit", str(tmp_path / "people.csv"), "--task", "separate", "--target", "mode", "--classes", "bus,car"]
+    line += ["--epsilon", "8", "--out", str(tmp_path / "m.scumble"), "--schema", str(tmp_path / "town.toml")]
+    assert main(line) == 0
+    model = learn.load(tmp_path / "m.scumble")
+    assert model.schema_ == Schema(**columns)
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "m.scumble"), str(tmp_path / "people.csv"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    expected = model.predict(pa.table({"town": [row[1] or None for row in rows], "seen": [row[0] for row in rows]}))
+    assert [one["prediction"] for one in told] == expected.tolist()
+    assert [(one["seen"], one["town"] or "") for one in told] == [row[:2] for row in rows]
+    for more, words in (
+        (["--bounds", "seen=0:1"], "leave out --bounds"),
+        (["--columns", "age"], "no column 'age'"),
+    ):
+        assert main([*line, *more]) == 2
+        assert words in capsys.readouterr().err

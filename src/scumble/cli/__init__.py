@@ -214,7 +214,7 @@ def _explain(problem: Exception) -> int:
         else:
             code = USAGE
         return _say(str(problem), code)
-    if isinstance(problem, ImportError) and "Hint: pip install 'scumble[" in str(problem):  # our own words
+    if isinstance(problem, ImportError) and "Hint: pip install " in str(problem):  # our own words
         return _say(str(problem), USAGE)
     if isinstance(problem, OSError) and problem.strerror:
         where = f" {problem.filename!r}" if problem.filename else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -104,23 +106,32 @@ def scale(text: str) -> float | dict[str, float]:
         raise argparse.ArgumentTypeError("must be a number, or look like age=10,income=20000") from None
 
 
-def bounds(text: str) -> dict[str, tuple[float, float]] | tuple[float, float]:
-    """0:100 for all columns, or age=0:100,income=0:200000"""
+def bounds(text: str) -> dict[str, tuple[Any, Any]] | tuple[float, float]:
+    """0:100 for all columns, or age=0:100,seen=2024-01-01:2024-12-31"""
     if "=" in text or ":" not in text:
-        return ranges(text)
+        return _ranges(text, _bound)
     return ranges(f"all={text}")["all"]
 
 
 def ranges(text: str) -> dict[str, tuple[float, float]]:
     """age=0:100,income=0:200000"""
+    return _ranges(text, float)
+
+
+def _ranges(text: str, side: Callable[[str], Any]) -> dict[str, tuple[Any, Any]]:
     found = {}
     try:
         for name, value in _pairs(text, "age=0:100,income=0:200000").items():
-            low, high = (float(side) for side in value.split(":"))
+            low, high = map(side, value.split(":"))
             found[name] = (low, high)
     except ValueError:
         raise argparse.ArgumentTypeError("must look like age=0:100,income=0:200000") from None
     return found
+
+
+def _bound(text: str) -> float | str:
+    """100, or 2024-12-31"""
+    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()) else float(text)
 
 
 def values(text: str) -> dict[str, float | str]:
@@ -177,6 +188,15 @@ def kernel(parser: Parser) -> None:
         "--categories", type=names, metavar="C,D", help="columns whose values are equal or not (Hamming)"
     )
     group.add_argument("--tokens", type=names, metavar="E", help="a column of sets or of words (Jaccard)")
+
+
+def kinds(parser: Parser) -> None:
+    """Columns of numbers that hold something else."""
+    group = parser.add_argument_group("columns that the kernel reads as numbers (all public)")
+    group.add_argument("--whole", type=names, metavar="A", help="whole numbers: so are cells and samples")
+    group.add_argument("--dates", type=names, metavar="B", help="dates, as days since 1970-01-01")
+    group.add_argument("--times", type=names, metavar="C", help="times, as days since 1970-01-01 with fractions")
+    group.add_argument("--booleans", type=names, metavar="D", help="true or false, yes or no: 1 and 0")
 
 
 def table(parser: Parser) -> None:

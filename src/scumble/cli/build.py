@@ -11,6 +11,7 @@ scumble build people.parquet --columns age,income --scale age=10,income=20000 --
 scumble build people.csv --columns age,mode --categories mode --bandwidth 10 --epsilon 1 --out modes.scumble
 scumble build people.csv --columns age --bandwidth 5 --label mode --classes bus,car,bike --epsilon 1 --out c.scumble
 scumble build sqlite:///people.db --table people --columns age --bandwidth 5 --epsilon 1 --out ages.scumble
+scumble build people.csv --columns age --whole age --bounds age=0:100 --bandwidth 5 --epsilon 1 --out whole.scumble
 scumble build people.parquet --schema town.toml --epsilon 1 --out town.scumble
 scumble build people.csv --columns age,income --bandwidth 1 --epsilon 1 --rehearse
 scumble build --config people.toml
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label", metavar="COLUMN", help="one release per class: the column that holds the class")
     parser.add_argument("--classes", type=shared.names, metavar="X,Y", help="all classes; public")
     shared.kernel(parser)
+    shared.kinds(parser)
     shared.table(parser)
     shared.budget(parser)
     shared.people(parser)

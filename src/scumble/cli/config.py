@@ -33,7 +33,7 @@ from typing import Any
 from scumble.cli.guard import INPUTS, OUTPUTS
 from scumble.errors import ParameterError
 
-_LISTS = ("columns", "categories", "tokens", "classes")
+_LISTS = ("columns", "categories", "tokens", "classes", "whole", "dates", "times", "booleans")
 
 
 def read_config(path: str, known: dict[str, argparse.Action]) -> dict[str, Any]:

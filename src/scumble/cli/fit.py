@@ -8,6 +8,7 @@ from typing import Any
 EXAMPLE = """
 scumble fit people.csv --task classify --columns age,income --target mode --classes bike,bus,car --bounds age=0:100,income=0:200000 --epsilon 1 --out mode.scumble
 scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
+scumble fit people.csv --task classify --schema town.toml --target mode --classes bike,bus,car --epsilon 1 --out mixed.scumble
 scumble ledger town.ledger --open visits --epsilon 3
 scumble fit people.csv --task classify --columns age --target mode --classes bike,bus,car --bounds age=0:100 --epsilon 1 --ledger town.ledger --dataset visits --out mode.scumble
 """  # noqa: E501  command lines that run as they stand
@@ -24,7 +25,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--columns", type=names, metavar="A,B", help="what to learn from (default: all but the target)")
     parser.add_argument("--target", type=name, required=True, metavar="COLUMN", help="what to learn")
-    parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="public bounds of every column")
+    parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="public bounds of every column of numbers")
+    parser.add_argument(
+        "--schema", metavar="FILE.toml", help="instead of --bounds: what each column can hold, words and dates too"
+    )
     parser.add_argument("--classes", type=names, metavar="X,Y", help="all classes, public")
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
     parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
@@ -50,22 +54,26 @@ def run(args: argparse.Namespace) -> None:
     from scumble.checks import by_column
     from scumble.cli.arguments import require
     from scumble.cli.output import check_out, say
+    from scumble.errors import ParameterError
     from scumble.learn import saving
     from scumble.learn.estimators import TASKS
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
     from scumble.privacy.account import Account
 
-    require(args, epsilon="the privacy budget of this fit, such as 1", bounds="the columns' public bounds")
+    require(args, epsilon="the privacy budget of this fit, such as 1")
+    if args.schema is None:
+        require(args, bounds="the columns' public bounds; or --schema, a file that says what the columns can hold")
+    elif args.bounds is not None:
+        raise ParameterError("--bounds and --schema both say what the columns can hold. Hint: leave out --bounds.")
     if args.out == "-":
-        from scumble.errors import ParameterError
-
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
     check_out(args.out)
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     kind = getattr(learn, TASKS[args.task])
     regresses = "target_bounds" in kind._get_param_names()
-    columns, X, y = read(args, target=args.target, columns=args.columns, number=regresses)
+    schema = None if args.schema is None else _features(args)
+    columns, X, y = read(args, target=args.target, columns=args.columns, number=regresses, schema=schema)
     options: dict[str, Any] = {
         "epsilon": args.epsilon,
         "delta": args.delta,
@@ -73,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
         "records_per_person": args.records_per_person,
         "rows": args.rows,
         "random_state": args.seed,
-        "bounds": by_column(args.bounds, columns),
+        **({"bounds": by_column(args.bounds, columns)} if schema is None else {"schema": schema}),
     }
     if regresses:
         options["target_bounds"] = args.target_bounds
@@ -92,8 +100,25 @@ def run(args: argparse.Namespace) -> None:
     say(args, f"Wrote {args.out}: {model.privacy_}.")
 
 
-def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool) -> Any:
-    """Column names, the columns as numbers, and the target as numbers or as it is."""
+def _features(args: argparse.Namespace) -> Any:
+    """What the columns to learn from can hold: those of the schema, without the target."""
+    from scumble.errors import ParameterError
+    from scumble.schema import Schema
+
+    schema = Schema.load(args.schema)
+    names = args.columns or [name for name in schema if name != args.target]
+    for name in names:
+        if name not in schema:
+            raise ParameterError(f"{args.schema} has no column {name!r}. Hint: it has {', '.join(schema)}.")
+    if not names:
+        raise ParameterError(f"{args.schema} has no column but the target. Hint: declare what to learn from.")
+    return Schema({name: schema[name] for name in names})
+
+
+def read(
+    args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool, schema: Any = None
+) -> Any:
+    """Column names, the columns as numbers, or as they are where a schema reads them; and the target, likewise."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -103,10 +128,10 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
     from scumble.tables.roles import converted
 
     source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
-    columns = source.columns(columns or None, besides=[target])
+    columns = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
     wanted = [*columns, *([target] if target else [])]
     source.require(wanted)
-    roles = dict.fromkeys(columns, "number")
+    roles = dict.fromkeys(columns, "number") if schema is None else dict(schema.roles)
     if target:
         roles[target] = "number" if number else "any"
     batches = [converted(piece.batch.select(wanted), roles) for piece in source.pieces(roles)]
@@ -114,11 +139,15 @@ def read(args: argparse.Namespace, *, target: str | None, columns: list[str] | N
     if not batches or not sum(batch.num_rows for batch in batches):
         raise DataError(f"{source} has no rows.")
     table = pa.Table.from_batches(batches)
-    bad = [name for name in wanted if table[name].null_count]
+    bad = [name for name in wanted if (schema is None or name == target) and table[name].null_count]
     if bad:
         raise DataError(f"The column {bad[0]!r} has missing or unreadable cells. Hint: drop those rows first.")
     try:
-        X = np.column_stack([pc.cast(table[name], pa.float64()).to_numpy() for name in columns])
+        X = (
+            table.select(columns)
+            if schema is not None
+            else np.column_stack([pc.cast(table[name], pa.float64()).to_numpy() for name in columns])
+        )
         y = None if target is None else pc.cast(table[target], pa.float64()).to_numpy() if number else table[target]
     except pa.ArrowInvalid:
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None

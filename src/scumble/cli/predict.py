@@ -41,8 +41,10 @@ def run(args: argparse.Namespace) -> None:
         raise DataError(
             f"{args.model} is a {type(model).__name__}, which predicts nothing. Hint: scumble fit makes one."
         )
-    if model._levels() is not None:
-        _of_table(args, model)
+    levels = model._levels()
+    schema = model.schema_ if levels is None else levels.schema
+    if schema is not None:
+        _of_table(args, model, schema)
         return
     columns, X, _ = read(args, target=None, columns=args.columns, number=True)
     if X.shape[1] != model.n_features_in_:
@@ -69,8 +71,8 @@ def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
     return names, [pa.array(column) for column in answers]
 
 
-def _of_table(args: argparse.Namespace, model: Any) -> None:
-    """Batch by batch, with the columns as they are: the schema of the model's table reads them."""
+def _of_table(args: argparse.Namespace, model: Any, schema: Any) -> None:
+    """Batch by batch, with the columns as they are: the model's schema reads them."""
     import pyarrow as pa
 
     from scumble.cli.modes import free
@@ -81,7 +83,7 @@ def _of_table(args: argparse.Namespace, model: Any) -> None:
     if args.columns is not None:
         raise ParameterError("--columns is not for the model of a table: it knows its columns by name.")
     source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
-    roles = model._levels().schema.roles
+    roles = schema.roles
     source.require(list(roles))
     empty = True
     with TableWriter(args.out, args.json) as writer:

@@ -16,6 +16,7 @@ from scumble.cli.progress import ProgressLine
 from scumble.errors import ParameterError
 from scumble.schema import Schema
 from scumble.sources import Build, Source, open_source
+from scumble.sources.settings import KINDS
 from scumble.tables.roles import roles_of
 
 
@@ -46,6 +47,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
             bounds=args.bounds,
             target=args.target,
             levels=args.levels,
+            **{name: getattr(args, name) for name in KINDS if getattr(args, name, None) is not None},
             **_running(args),
             **options,
         )
@@ -68,8 +70,8 @@ def _running(args: argparse.Namespace) -> dict[str, Any]:
 
 def _table(args: argparse.Namespace) -> dict[str, Any]:
     """The options of a whole table; those of kernels are refused."""
-    for name in ("columns", "kernel", "bandwidth", "power", "scale", "categories", "tokens", "bounds"):
-        if getattr(args, name) is not None:
+    for name in ("columns", "kernel", "bandwidth", "power", "scale", "categories", "tokens", "bounds", *KINDS):
+        if getattr(args, name, None) is not None:
             raise ParameterError(
                 f"--{name} goes with kernels, and --schema describes a whole table. Hint: leave it out."
             )
@@ -114,8 +116,7 @@ def count(args: argparse.Namespace, job: Build) -> None:
     if dropped:
         # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
         were = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
-        why = ", ".join(job.tally.causes.words(job.tally.dropped_rows, sum(job.tally.skipped.values())))
-        say(args, f"{were} left out: {why} (do not publish these numbers).")
+        say(args, f"{were} left out: {', '.join(job.left_out())} (do not publish these numbers).")
     if job.tally.over:
         say(
             args,

@@ -51,11 +51,12 @@ def run(args: argparse.Namespace) -> None:
                 print(_sentence(points, name, release, args.confidence))
         return
     empty = True
+    dated = [name for name, kind in releases[0][1].kinds.items() if kind != "whole"]  # dates stay dates
     with TableWriter(args.out, args.json) as writer:
         for batch, points in _points(args, releases[0][1]):
             empty = empty and batch.num_rows == 0
             if writer.kind != "csv":  # CSV gets the points' own text back; elsewhere numbers are numbers
-                batch = _replaced(batch, points)
+                batch = _replaced(batch, points.drop_columns([name for name in points.schema.names if name in dated]))
             for name, release in releases:
                 writer.write(_answers(batch, points, name, release, args.confidence))
         if empty:
@@ -78,10 +79,23 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     if len(columns) != release.dimensions:
         raise DataError(f"{source} has {len(columns)} columns and the release has {release.dimensions}.")
     roles = roles_of(release.kernel, columns)
+    kinds = {name: kind for name, kind in release.kinds.items() if kind != "whole"}
     for piece in source.pieces(dict.fromkeys(names, "any")):
-        points = converted(piece.batch.select(columns), roles)
+        points = converted(_read(piece.batch.select(columns), kinds), roles)
         _check(points, piece, source, release, columns)
         yield piece.batch, points
+
+
+def _read(batch: Any, kinds: dict[str, str]) -> Any:
+    """Dates, times and booleans as numbers; numbers stay."""
+    if not kinds:
+        return batch
+    import pyarrow as pa
+
+    from scumble.schema.kinds import points
+
+    columns = points(batch, kinds, batch.schema.names)
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns.values()], names=batch.schema.names)
 
 
 def _one_point(at: dict[str, str], release: Any) -> Any:

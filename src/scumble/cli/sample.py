@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import ParameterError
     from scumble.learn import sample
+    from scumble.schema.kinds import bounds_by, values
 
     check_out(args.out, like=tuple(TABLES))
     found = load_release(args.release, tables=True)
@@ -64,9 +65,10 @@ def run(args: argparse.Namespace) -> None:
         which = "--where" if args.where is not None else "--report"
         raise ParameterError(f"{which} goes with the release of a table. Hint: scumble build --schema makes one.")
     names = column_names(found.spec)
-    drawn = sample(found, args.n, args.seed, bounds=by_column(args.bounds, names))
+    kinds = (next(iter(found.values())) if isinstance(found, Bundle) else found).kinds
+    drawn = sample(found, args.n, args.seed, bounds=by_column(bounds_by(kinds, args.bounds), names))
     X = drawn[0] if isinstance(found, Bundle) else drawn
-    columns = [pa.array(column) for column in X.T]
+    columns = [values(column, kinds.get(name)) for name, column in zip(names, X.T, strict=True)]
     if isinstance(found, Bundle):
         columns.append(pa.array(drawn[1].tolist()))
         names = [*names, *free([found.label or "class"], names)]

@@ -26,6 +26,7 @@ from scumble.counting.guard import Batch, Spread, prepare
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
+from scumble.machine.compiling import can_compile
 from scumble.machine.cores import available_threads
 
 Share = TypeVar("Share")
@@ -129,8 +130,10 @@ def moments(
 
 
 def _early(hasher: Hasher, n: int) -> bool:
-    """Whether NumPy does it, as long as nothing is compiled or loaded."""
-    return early.serves(hasher) and early.numpy_first.lasts(early.work_of(hasher, n), exact.ready)
+    """Whether NumPy does it, as long as nothing is compiled or loaded, or can be."""
+    if not early.serves(hasher):
+        return False
+    return not can_compile() or early.numpy_first.lasts(early.work_of(hasher, n), exact.ready)
 
 
 def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool) -> Batch | None:

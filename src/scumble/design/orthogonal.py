@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scumble.machine.compiling import njit
+from scumble.machine.compiling import can_compile, njit
 
 Numbers = npt.NDArray[np.float64]
 
@@ -24,7 +24,7 @@ WIDE = 128
 def orthogonalised(gauss: Numbers) -> Numbers:
     """Make the rows of each block of d orthogonal, keeping each row's length."""
     rows, d = gauss.shape
-    if min(rows, d) >= WIDE:
+    if min(rows, d) >= WIDE and can_compile():
         out = np.empty_like(gauss)
         _one_by_one(gauss, out)
         return out

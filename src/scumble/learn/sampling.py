@@ -10,6 +10,7 @@ from scumble.bundle import Bundle
 from scumble.checks import Sides, by_column, sides, whole
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.release import Release
+from scumble.schema.kinds import bounds_by, nearest
 
 
 def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any = None) -> Any:
@@ -36,7 +37,8 @@ def sample(release: Any, n: int, random_state: int | None = None, *, bounds: Any
     *Grids.* The cells are halved again and again, along one axis at a time. Half A of a node with mass m has the noisy
     count a, of variance s². Its mass is the mean of what is plausible: a normal law around a, cut to [0, m], with some
     prior probability that all the mass, or none, lies in A. So noise is averaged over wide empty regions before it can
-    do harm, no mass is negative, and all masses sum to the count. Within a cell records are spread evenly.
+    do harm, no mass is negative, and all masses sum to the count. Within a cell records are spread evenly; columns that
+    the release declares as whole numbers, dates or booleans (`release.kinds`) then go to the nearest of those.
 
     *Hashed rows.* Each row is a histogram of the table along a random projection, so finding records from rows is
     tomography. A cloud of weighted particles is counted by the release's own hash functions. The weights follow
@@ -82,8 +84,12 @@ class Sampler:
         self._source = release.spec.layout.source(release, self.bounds, rng)
 
     def draw(self, n: int) -> np.ndarray:
-        """(n, columns) records within the bounds."""
-        return self._source.draw(n, self.rng)
+        """(n, columns) records within the bounds; columns that hold whole numbers have such."""
+        X = self._source.draw(n, self.rng)
+        for name, kind in self.release.kinds.items():
+            j = (self.release.columns or ()).index(name)
+            X[:, j] = np.clip(nearest(X[:, j], kind), self.bounds[0][j], self.bounds[1][j])
+        return X
 
 
 def bounds_of(release: Release, bounds: Any) -> Sides:
@@ -101,4 +107,4 @@ def bounds_of(release: Release, bounds: Any) -> Sides:
             "A release of hashed rows has no bounds to draw within. Hint: pass bounds=(low, high), each a number or "
             "one per column, from what is known without the data."
         )
-    return sides(by_column(bounds, release.columns), release.dimensions)
+    return sides(by_column(bounds_by(release.kinds, bounds), release.columns), release.dimensions)

@@ -13,12 +13,22 @@ is as good as none.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import logging
 import os
 from collections.abc import Callable
 from typing import Any
 
 _told = False
+
+
+@functools.cache
+def can_compile() -> bool:
+    """Whether numba is installed. Who only reads releases can do without it."""
+    try:
+        return importlib.util.find_spec("numba") is not None
+    except ValueError:  # it is blocked
+        return False
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -63,6 +73,8 @@ class Loop:
 
     def _make(self) -> Any:
         # Without a lock: two threads may both get here, and then compile the same thing.
+        if not can_compile():
+            raise ImportError(f"{self.__name__.strip('_')!r} is a loop that numba compiles. Hint: pip install numba.")
         import numba
 
         keep = self._options.get("cache", False)

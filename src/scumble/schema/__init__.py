@@ -19,6 +19,7 @@ The files::
     cuts.py          a line cut into cells, and how values lie within one
     search.py        which cell a value falls into
     clock.py         dates and times as ticks
+    kinds.py         whole numbers, dates, times and booleans as numbers for a kernel
     grammar.py       conditions as people write them
     conditions.py    conditions in their one form
     toml.py          a schema's file

@@ -19,13 +19,15 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.schema import Schema
+from scumble.schema.kinds import require_numbers
 from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import Checkpoint
+from scumble.sources.declared import Declared
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
-from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
+from scumble.sources.settings import Declarations, Groups, Running, Size, Views, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
@@ -48,11 +50,14 @@ class Build:
         self, source: object, kernel: Kernel | None = None, columns: Sequence[str] | None = None, **options: Any
     ) -> None:
         self.running = sorted_out(Running, options)
-        self.size = sorted_out(Size, options)
+        self.declared = sorted_out(Declarations, options)
+        self.size = self.declared.bounds(sorted_out(Size, options))
         self.groups = sorted_out(Groups, options)
         self.views = sorted_out(Views, options)
         self.views.require_alone(kernel, columns, self.size, self.groups)
         schema = self.views.schema
+        if schema is not None and self.declared.kinds:
+            raise ParameterError("whole, dates, times and booleans go with kernels. Hint: the schema declares columns.")
         if schema is None and not isinstance(kernel, Kernel):
             must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
             raise parameter("kernel", must, kernel, "or give schema=, for counts and synthetic rows of a whole table.")
@@ -75,12 +80,15 @@ class Build:
         self._require_apart(source, book.get("ledger"), options)
         people = self.groups.people(self.budget.records_per_person)
         self.source: Source = open_source(source, **options)
+        if self.declared.kinds:
+            self.source = Declared(self.source, self.declared.kinds)
         try:
             others = self.groups.columns
             names = self.source.columns(columns if schema is None else list(schema), besides=others)
             self.source.require([*names, *others])
             self.groups.require_beside(names)
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
+            require_numbers(self.declared.kinds, roles)
             self.roles = {**roles, **dict.fromkeys(others, "category")}
             spec: Spec | TableSpec
             planned = False
@@ -89,7 +97,8 @@ class Build:
             else:
                 # Noise that comes first goes to rows that will be published; and classes have a sketch each in memory.
                 later = not self.running.noise_first and self.groups.label is None
-                spec, planned = self.size.spec(kernel, names, self.budget, later=later)  # type: ignore[arg-type]
+                whole = self.declared.whole_ones
+                spec, planned = self.size.spec(kernel, names, self.budget, whole=whole, later=later)  # type: ignore[arg-type]
             self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
             if self.account is not None and not self.running.goes_on:
                 self.account.check(self._price(spec, planned))
@@ -140,6 +149,8 @@ class Build:
             "person_column": self.groups.person_column,
             "noise_first": self.running.noise_first,
         }
+        if self.declared.kinds:
+            about["kinds"] = self.declared.kinds
         if self.budget.rho is not None:
             about["rho"] = str(self.budget.rho)
         return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
@@ -161,6 +172,14 @@ class Build:
             )
         return self.tally
 
+    def left_out(self) -> list[str]:
+        """Why rows were left out so far, and how many, the most frequent cause first: for the curator alone.
+
+        As private as the rows: it belongs in nothing that is kept. After `count` and before `release` it comes in time
+        to mend a misspelt class or a column of a wrong kind, before anything is spent.
+        """
+        return list(self.tally.causes.words(self.tally.dropped_rows, sum(self.tally.skipped.values())))
+
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
 
@@ -180,6 +199,8 @@ class Build:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
             releases = released(self.tally.sketches, self.budget, self.account, n=self.size.n)
+        if self.declared.kinds:
+            releases = [release.declared_as(self.declared.kinds) for release in releases]
         if self.tally.classes is None:
             only: Release | TableRelease = releases[0]
             return only
@@ -240,6 +261,11 @@ def build(
         Roughly how many records there are, if that is public: it improves the plan.
     bounds : pair of float, pair of array-like, mapping or None
         (low, high), public, or a pair by column, ``{"age": (0, 100)}``: for the grid.
+    whole, dates, times, booleans : sequence of str or None
+        Columns that hold whole numbers (fractions are cut off; cells and samples are whole), dates (days since
+        1970-01-01), times (the same, with the time of day as a fraction), or booleans (0 and 1). Public; the release
+        names them, so points are asked for, and samples drawn, in dates. Bounds may be dates:
+        ``bounds={"seen": ("2024-01-01", "2024-12-31")}``.
     seed : int
         The public seed of the hash functions.
     invalid : {"error", "drop"}

@@ -49,8 +49,8 @@ def open_source(
         if "://" in path and not os.path.exists(path):
             raise ParameterError(
                 f"scumble does not read from {path.split('://')[0]}://. "
-                "Hint: local files, sqlite:///file.db, duckdb:///file.duckdb and postgresql://host/name; pipe anything "
-                "else into '-'."
+                "Hint: local files, sqlite:///file.db, duckdb:///file.duckdb and postgresql://host/name; in Python, "
+                "object stores through pyarrow.fs; pipe anything else into '-'."
             )
     from scumble.sources.filesource import FileSource
 

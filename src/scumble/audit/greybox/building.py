@@ -350,6 +350,30 @@ def _grid(table: Table, folder: Path) -> Release:
     return built(file_of(table, folder), ["x", "y"], EuclideanKernel(2.0), **options)
 
 
+@path("build, declared columns", *FREE, "missing labels", "nobody", few=12)
+def _declared(table: Table, folder: Path) -> Release:
+    """Dates, times and booleans, some of them unreadable: each a function of its own cell."""
+    words = {"bus": "yes", "car": "no"}
+    dated = [
+        {
+            **record,
+            "thing": _dated(record["thing"]),
+            "who": _dated(record["who"], "T12:30"),
+            "label": words.get(record["label"], record["label"]),
+        }
+        for record in table
+    ]
+    kinds = {"whole": ["x"], "dates": ["thing"], "times": ["who"], "booleans": ["label"]}
+    kernel = EuclideanKernel(2.0)
+    return built(file_of(dated, folder, ".csv"), ["x", "thing", "who", "label"], kernel, **kinds)
+
+
+def _dated(cell: Any, time: str = "") -> Any:
+    """A date for most cells."""
+    mark = sum(repr(cell).encode())
+    return cell if cell is None or mark % 5 == 0 else f"2024-01-{1 + mark % 28:02}{time}"
+
+
 @path("build, planned", "floats", "missing", few=5)
 def _planned(table: Table, folder: Path) -> Release:
     options = {"design": "auto", "rows": None, "buckets": None, "bounds": (0.0, 10.0), "n": 1000}

@@ -31,7 +31,7 @@ from scumble.releasing import gate
 from scumble.sketch import release_disjoint
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
-from scumble.sources.settings import Groups, Running, Size, Views
+from scumble.sources.settings import Declarations, Groups, Running, Size, Views
 from scumble.sources.source import Source
 from scumble.tabular.publishing import publish
 
@@ -173,6 +173,7 @@ def _inner_doors() -> list[Callable[..., Any]]:
         scumble.Stream.__init__,
         scumble.Stream.update,
         Size.__init__,
+        Declarations.__init__,
         Views.__init__,
         publish,
         Groups.__init__,

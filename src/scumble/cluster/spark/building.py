@@ -130,6 +130,9 @@ class ClusterBuild(Build):
                 "Noise first does not go with a cluster: there the counters of partitions are exact until they are "
                 "merged. Hint: leave it out, or build on one machine."
             )
+        for name in ("whole", "dates", "times", "booleans"):
+            if options.get(name) is not None:
+                raise ParameterError(f"A cluster has no `{name}`. Hint: make numbers of such columns in Spark, first.")
         others = [options[name] for name in ("label", "person_column") if options.get(name) is not None]
         schema = options.get("schema")
         wanted = columns if schema is None else list(schema)

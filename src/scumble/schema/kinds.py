@@ -1,0 +1,150 @@
+"""Columns of a kernel that hold more than plain numbers: whole numbers, dates, times, booleans, each as a number.
+
+===========  ============================================================  =================================
+kind         the number of a cell                                          and back
+===========  ============================================================  =================================
+"whole"      itself, its fraction cut off: 41.9 is 41                      an integer, the nearest
+"date"       days since 1970-01-01, whole: 2024-02-29 is 19782             a date
+"time"       days since 1970-01-01T00:00, with the time of day as a        a time, to the second
+             fraction: 2024-02-29T12:00 is 19782.5; in UTC, where it has
+             a zone
+"boolean"    1 for true, yes, y, t, on and 1; 0 for their opposites        true or false
+===========  ============================================================  =================================
+
+Each cell is read for itself, by the rules of the schema's own columns (:mod:`scumble.schema.clock`, `Boolean`). What is
+none of these is a bad cell, NaN. The kinds are public: a build's caller declares them, and the release names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scumble.errors import ParameterError
+from scumble.schema import clock
+from scumble.schema.boolean import Boolean
+from scumble.tables import Table, cells
+
+ROLES = {"whole": "number", "date": "category", "time": "category", "boolean": "category"}
+"""What a source reads each kind as: text stays text until it is read here."""
+ON_WHOLE_NUMBERS = frozenset(("whole", "date", "boolean"))
+"""Kinds whose numbers are whole."""
+DAY = clock.SECONDS["day"]
+
+Kinds = Mapping[str, str]
+"""The kinds of some columns, by name."""
+
+
+def read(column: cells.Column, kind: str, label: str) -> np.ndarray:
+    """The cells as float64, NaN for a bad one.
+
+    >>> read(pa.array(["2024-02-29", "1970-01-01T18:00", "soon", None]), "time", "Column 'seen'").tolist()
+    [19782.0, 0.75, nan, nan]
+    >>> read(pa.array(["yes", "FALSE", "perhaps"]), "boolean", "Column 'smoker'").tolist()
+    [1.0, 0.0, nan]
+    """
+    if kind == "whole":
+        found: np.ndarray = np.floor(cells.numbers(column, label))
+        return found
+    if kind == "boolean":
+        return Boolean().numbers(column, label)
+    ticks = clock.ticks_of(column, label, DAY if kind == "date" else 1)
+    return np.where(ticks == clock.NO_TIME, np.nan, ticks / (1 if kind == "date" else DAY))
+
+
+def number(literal: object, kind: str) -> Any:
+    """The number of a bound or of a point that somebody wrote; what is one already stays."""
+    if kind not in ("date", "time"):
+        return literal
+    found = clock.seconds_of(literal)
+    if found is None:
+        return literal
+    return found[0] // DAY if kind == "date" else found[0] / DAY
+
+
+def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
+    """The points of a question with dates, times and booleans as numbers; columns of numbers stay as they are."""
+    table = Table.of(X, columns=columns, dimensions=len(columns))
+    found = {}
+    for j, name in enumerate(columns):
+        column, kind = table.column(j), kinds.get(name, "whole")
+        found[name] = column if kind == "whole" or _is_number(column) else _either(column, kind, table.label(j))
+    return found
+
+
+def _is_number(column: cells.Column) -> bool:
+    if cells.is_arrow(column):
+        return cells.arrow_is_numeric(cells.plain_type(column))
+    return column.dtype.kind in "biuf"
+
+
+def _either(column: cells.Column, kind: str, label: str) -> np.ndarray:
+    """Among objects, each cell says whether it is a number or a date."""
+    found = read(column, kind, label)
+    if cells.is_arrow(column) or column.dtype != object:
+        return found
+    plain = cells.numbers(column, label)
+    return np.where(np.isnan(plain), found, plain)
+
+
+def nearest(numbers: np.ndarray, kind: str) -> np.ndarray:
+    """The nearest numbers that the kind has."""
+    if kind not in ON_WHOLE_NUMBERS:
+        return numbers
+    found: np.ndarray = np.rint(numbers)
+    return np.clip(found, 0.0, 1.0) if kind == "boolean" else found
+
+
+def values(numbers: np.ndarray, kind: str | None) -> pa.Array:
+    """Numbers as what they stand for.
+
+    >>> values(np.array([19782.2, 0.0]), "date").to_pylist()
+    [datetime.date(2024, 2, 29), datetime.date(1970, 1, 1)]
+    """
+    if kind is None:
+        return pa.array(numbers)
+    found = nearest(numbers, kind)
+    if kind == "time":
+        return pa.array(np.rint(found * DAY).astype(np.int64)).cast(pa.timestamp("s"))
+    if kind == "date":
+        return pa.array(found.astype(np.int32)).cast(pa.date32())
+    return pa.array(found.astype(np.bool_ if kind == "boolean" else np.int64))
+
+
+def bounds_by(kinds: Kinds, bounds: Any) -> Any:
+    """Bounds by column with their dates as numbers; those of a boolean are 0 and 1. A plain pair stays as it is.
+
+    >>> bounds_by({"seen": "date", "smoker": "boolean"}, {"seen": ("2024-01-01", "2024-12-31")})
+    {'smoker': (0.0, 1.0), 'seen': (19723, 20088)}
+    """
+    if not isinstance(bounds, Mapping):
+        return bounds
+    found = {name: (0.0, 1.0) for name, kind in kinds.items() if kind == "boolean"} | dict(bounds)
+    for name, kind in kinds.items():
+        if isinstance(found.get(name), list | tuple):
+            found[name] = tuple(number(side, kind) for side in found[name])
+    return found
+
+
+def checked(data: object, columns: Sequence[str] | None) -> dict[str, str]:
+    """Kinds out of a file: a TypeError if they are none."""
+    if data is None:
+        return {}
+    known = columns or ()
+    if not isinstance(data, dict) or not all(name in known and kind in ROLES for name, kind in data.items()):
+        raise TypeError("not the kinds of columns")
+    return dict(data)
+
+
+def require_numbers(kinds: Kinds, roles: Mapping[str, str]) -> None:
+    """Refuse kinds of columns that are not there, or that the kernel does not read as numbers."""
+    for name, kind in kinds.items():
+        if name not in roles:
+            raise ParameterError(f"{name!r}, declared as {kind}, is none of the columns {', '.join(roles)}.")
+        if roles[name] != "number":
+            raise ParameterError(
+                f"{name!r} is declared as {kind} and the kernel reads it as {roles[name]}. Hint: declare it once."
+            )

@@ -1,0 +1,249 @@
+"""Columns declared as whole numbers, dates, times or booleans: cells, answers and samples are on what they hold."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scumble
+from scumble.cli import BAD_DATA, main
+from scumble.errors import CorruptFileError, DataError, ParameterError
+from scumble.files import Container
+from scumble.grid.coarser import coarser
+from scumble.learn import sample
+from scumble.privacy.budget import Budget
+from scumble.release import Release, merge_releases
+from scumble.schema import kinds
+from scumble.sources import Build, build_by
+from scumble.sources.settings import Size
+
+EPOCH = datetime.datetime(1970, 1, 1)
+KERNEL = scumble.EuclideanKernel(1.0, scale={"age": 10.0, "seen": 30.0})
+BOUNDS = {"age": (0, 100), "seen": ("2024-01-01", "2024-12-31")}
+DECLARED: dict[str, Any] = {"whole": ["age"], "dates": ["seen"]}
+
+
+def rows(n: int) -> list[tuple[int, datetime.date]]:
+    return [(20 + k % 40, datetime.date(2024, 1, 1) + datetime.timedelta(days=k * 7 % 366)) for k in range(n)]
+
+
+def text(n: int) -> str:
+    return "age,seen\n" + "".join(f"{age},{seen}\n" for age, seen in rows(n))
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    table = pa.table({"age": [age for age, _ in rows(4000)], "seen": [seen for _, seen in rows(4000)]})
+    return scumble.build(table, KERNEL, bounds=BOUNDS, buckets=(21, 61), epsilon=1.0, **DECLARED)
+
+
+# ---- reading ----
+
+
+@given(st.lists(st.datetimes(datetime.datetime(1, 1, 2), datetime.datetime(9999, 12, 30))))
+@settings(max_examples=15, deadline=None)
+def test_dates_and_times_are_days_since_1970(moments: list[datetime.datetime]) -> None:
+    moments = [moment.replace(microsecond=0) for moment in moments]
+    days = [(moment - EPOCH).days for moment in moments]
+    exact = [(moment - EPOCH).total_seconds() / 86_400 for moment in moments]
+    columns = [pa.array(moments, pa.timestamp("us")), pa.array([moment.isoformat() for moment in moments], pa.string())]
+    for column in columns:
+        assert kinds.read(column, "date", "it").tolist() == days
+        assert kinds.read(column, "time", "it").tolist() == exact
+    assert kinds.values(np.array(exact), "time").to_pylist() == moments
+    assert kinds.values(np.array(days, float), "date").to_pylist() == [moment.date() for moment in moments]
+
+
+def test_a_bad_cell_is_no_number() -> None:
+    assert np.isnan(kinds.read(pa.array(["soon", None, "2024-02-30"]), "date", "it")).all()
+    assert kinds.read(pa.array(["Yes", "n", "TRUE", "0", "2"]), "boolean", "it").tolist()[:4] == [1, 0, 1, 0]
+    assert kinds.read(pa.array([41.9, -0.5, None]), "whole", "it").tolist()[:2] == [41, -1]
+    with pytest.raises(DataError, match="must hold dates or times"):
+        kinds.read(pa.array([19_000]), "date", "it")
+
+
+# ---- cells and samples ----
+
+
+@pytest.mark.parametrize(("low", "high", "bandwidth"), [(0, 100, 5.0), (0, 7, 30.0), (-3, 999, 2.0)])
+def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, bandwidth: float) -> None:
+    size, kernel, ends = (
+        Size(design="grid", bounds=(low, high)),
+        scumble.EuclideanKernel(bandwidth),
+        [np.array([side], float) for side in (low, high)],
+    )
+    for later in (False, True):
+        spec, planned = size.spec(kernel, ["age"], Budget(1.0), whole=["age"], later=later)
+        assert planned == later and spec.shape is not None
+        for (cells,) in coarser(*ends, spec.shape) if planned else [spec.shape]:
+            (edges,) = replace(spec, shape=(cells,), buckets=cells).layout.edges()
+            assert (edges % 1.0 == 0.5).all() and edges[0] == low - 0.5 and len(edges) <= high - low + 2
+
+
+def test_a_share_below_a_whole_number_is_right() -> None:
+    table, kernel = pa.table({"age": np.full(5000, 30.0)}), scumble.EuclideanKernel(5.0)
+    options: dict[str, Any] = {"bounds": (0, 100), "buckets": (101,), "epsilon": 100.0}
+    plain = sample(scumble.build(table, kernel, **options), 2000, 0)
+    whole = sample(scumble.build(table, kernel, whole=["age"], **options), 2000, 0)
+    assert 0.4 < np.mean(plain < 30.0) < 0.6  # the cell of 30 goes from 29.5 to 30.5
+    assert np.mean(whole < 30.0) < 0.01 and np.mean(whole == 30.0) > 0.99
+
+
+def test_samples_are_what_the_columns_hold(
+    release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = sample(release, 500, 0)
+    assert (drawn == np.rint(drawn)).all() and drawn[:, 1].min() >= 19_723 and drawn[:, 1].max() <= 20_088
+    release.save(tmp_path / "r.scumble")
+    assert main(["sample", str(tmp_path / "r.scumble"), "--n", "20", "--seed", "0", "--json"]) == 0
+    for one in json.loads(capsys.readouterr().out):
+        assert type(one["age"]) is int and datetime.date.fromisoformat(one["seen"]).year == 2024
+
+
+# ---- answers ----
+
+
+def test_points_are_dates_or_days(release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    day = datetime.date(2024, 5, 1)
+    asked = [
+        [[40, 19_844]],
+        [[40.0, day]],
+        {"age": [40], "seen": ["2024-05-01"]},
+        pa.table({"seen": pa.array([day]), "age": [40]}),
+    ]
+    (first,) = {float(release.kernel_sum(one)[0]) for one in asked}
+    release.save(tmp_path / "r.scumble")
+    words = ["query", str(tmp_path / "r.scumble")]
+    assert main([*words, "--at", "age=40,seen=2024-05-01", "--json"]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert answer["kernel_sum"] == first and answer["seen"] == "2024-05-01"
+    (tmp_path / "points.csv").write_text("seen,age\n2024-05-01,40\n")
+    assert main([*words, str(tmp_path / "points.csv")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("2024-05-01,40,")
+    assert main([*words, "--at", "age=40,seen=soon"]) == BAD_DATA
+    assert "column 'seen'" in capsys.readouterr().err
+
+
+def test_text_is_read_as_the_typed_column_is(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(text(300))
+    typed = pa.table({"age": [age + 0.9 for age, _ in rows(300)], "seen": [seen for _, seen in rows(300)]})
+    found = []
+    for source in (tmp_path / "people.csv", typed):
+        job = Build(source, KERNEL, bounds=BOUNDS, **DECLARED)
+        found.append(job.count().sketches[0].kernel_sum([[40, 19_844], [25, 19_900]]))
+    assert np.array_equal(*found)
+
+
+def test_the_command_line_builds_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text_of = "".join(f"{age},{seen}T12:00,{['yes', 'no'][age % 2]}\n" for age, seen in rows(200))
+    (tmp_path / "people.csv").write_text(f"age,seen,smoker\n{text_of}")
+    words = ["build", str(tmp_path / "people.csv"), "--bandwidth", "1", "--scale", "age=10,seen=30,smoker=1"]
+    words += [
+        "--bounds",
+        "age=0:100,seen=2024-01-01:2024-12-31",
+        "--epsilon",
+        "1",
+        "--out",
+        str(tmp_path / "o.scumble"),
+    ]
+    assert main([*words, "--whole", "age", "--times", "seen", "--booleans", "smoker"]) == 0
+    found = scumble.load(tmp_path / "o.scumble")
+    assert found.kinds == {"age": "whole", "seen": "time", "smoker": "boolean"}
+    assert found.bounds == ((0.0, 19_723.0, 0.0), (100.0, 20_088.0, 1.0))
+    capsys.readouterr()
+    assert main(["sample", str(tmp_path / "o.scumble"), "--n", "5", "--json"]) == 0
+    assert {type(one["smoker"]) for one in json.loads(capsys.readouterr().out)} == {bool}
+
+
+# ---- files ----
+
+
+def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
+    assert release.kinds == {"age": "whole", "seen": "date"} == Release.from_bytes(release.to_bytes()).kinds
+    assert "kinds" not in release.declared_as({}).metadata()
+    box = {"counts": np.array(release.counts)}
+    for bad in ({"age": "odd"}, {"nobody": "whole"}, ["age"]):
+        with pytest.raises(CorruptFileError, match="kinds of columns"):
+            Release.from_container(Container("release", {**release.metadata(), "kinds": bad}, box, 1, ""))
+
+
+def test_a_merge_keeps_what_both_say() -> None:
+    table = pa.table({"age": np.arange(100.0)})
+    options: dict[str, Any] = {"bounds": (0, 100), "buckets": (101,), "epsilon": 1.0}
+    one, two = (scumble.build(table, scumble.EuclideanKernel(5.0), whole=["age"], **options) for _ in range(2))
+    assert merge_releases([one, two]).kinds == {"age": "whole"}
+    assert merge_releases([one, two.declared_as({})]).kinds == {}
+
+
+def test_a_bundle_has_kinds(tmp_path: Path) -> None:
+    table = pa.table({"age": np.arange(100.0), "mode": ["bus", "car"] * 50})
+    found = build_by(
+        table,
+        scumble.EuclideanKernel(5.0),
+        ["age"],
+        label="mode",
+        classes=["bus", "car"],
+        bounds=(0, 100),
+        whole=["age"],
+    )
+    drawn, _ = sample(scumble.Bundle.from_bytes(found.to_bytes()), 50, 0)
+    assert (drawn == np.rint(drawn)).all()
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"whole": "age"}, "list of names"),
+        ({"whole": ["age"], "dates": ["age"]}, "as whole and as date"),
+        ({"whole": ["agee"]}, "none of the columns age, town"),
+        ({"whole": ["town"]}, "reads it as category"),
+        ({"whole": ["age"], "bounds": {"age": (0, 99.5)}}, "whole numbers for 'age'"),
+    ],
+)
+def test_wrong_declarations_are_refused(options: dict[str, Any], words: str) -> None:
+    kernel = scumble.EuclideanKernel(5.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
+    with pytest.raises(ParameterError, match=words):
+        Build(pa.table({"age": [1.0], "town": ["Ulm"]}), kernel, **options)
+
+
+def test_a_schema_and_a_checkpoint_of_another_kind_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(text(50))
+    with pytest.raises(ParameterError, match="the schema declares"):
+        Build(tmp_path / "people.csv", schema=scumble.Schema(age=scumble.Number(0, 99)), whole=["age"])
+    options: dict[str, Any] = {
+        "checkpoint": tmp_path / "c.secret",
+        "checkpoint_seconds": 0.0,
+        "bounds": BOUNDS,
+        "buckets": (21, 21),
+    }
+
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Build(tmp_path / "people.csv", KERNEL, **DECLARED, **options).count(stop)
+    with pytest.raises(ParameterError, match="kinds"):
+        Build(tmp_path / "people.csv", KERNEL, whole=["age"], times=["seen"], **options).count()
+    assert Build(tmp_path / "people.csv", KERNEL, **DECLARED, **options).count().rows == 50
+
+
+def test_cells_that_are_no_dates_are_told_by_place_and_never_by_value(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(text(3) + "41,unspeakable\n")
+    with pytest.raises(DataError, match=r"line 5: 1 cell is missing.*'seen'") as caught:
+        Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, **DECLARED).count()
+    assert "unspeakable" not in str(caught.value)
+    job = Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="drop", **DECLARED)
+    job.count()
+    assert job.left_out() == ["1 with a cell missing, unreadable or not finite in 'seen'"]
