@@ -33,6 +33,7 @@ What they share::
     kernel_choice.py    `choose_kernel`: the best of a public list
     ferns.py            rows as naive-Bayes experts
     calibration.py      from scores to probabilities
+    columnwise.py       how usual a record is, by the kernel and by its columns one at a time
     quantiles.py        thresholds below which a share of the records falls
     moments.py          moments from sketches of signs
     by_moments.py       estimators that release moments as such

@@ -411,7 +411,7 @@ class PrivateEstimator(KnowsColumns, BaseEstimator):
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in ("clipped_", "_fits", "_refined", "before_charge")
+            if name not in ("clipped_", "_fits", "_refined", "_blend", "before_charge")
         }
 
     # ---- each fit is a release ----

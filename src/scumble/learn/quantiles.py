@@ -3,12 +3,12 @@
 **Grids: from the release.** The cells are ranked by their kernel sums, the counters summed down the ranks.
 
 **Hashed rows: one more sketch.** Rows of hashes have no cells, and their counters do not show how a crowd is spread
-within a bandwidth. But a kernel sum of a release is a public function of a record, so the records' own kernel sums
-can be counted like any other column: in one row of counters, of which each record touches one. It costs its own
+within a bandwidth. But a score under a release is a public function of a record, so the records' own scores can be
+counted like any other column: in one row of counters, of which each record touches one. It costs its own
 budget, no more (sequential composition), and is itself a :class:`~scumble.Release`, so its claim and its noise are
 those of any release.
 
-*Cells.* The counters are even in the signed root of the kernel sum, from the noise's lowest to √N. Roots resolve sparse
+*Cells.* Kernel sums are counted by their signed roots, from the noise's lowest to √N. Roots resolve sparse
 places and crowds alike. With more cells noise adds up, with fewer the quantile gets lost: 4 √(εN) of them were near the
 best on fourteen synthetic shapes of 2,000 to 250,000 records. The column consists of the rows' counters, added up in
 whole numbers, and is a function of the record alone, to the last bit: no other record, by its mere presence, moves this
@@ -52,32 +52,33 @@ def on_grid(release: Release, share: float) -> float:
     return float(sums[order[min(cells, len(order) - 1)]])
 
 
-def counted(release: Release, X: np.ndarray, epsilon: Any) -> Sketch:
-    """A sketch of its own, to be released for `epsilon`: the private records by their kernel sums under a release."""
-    reader, layout = release._reader(), release.spec.layout
-    total = max(release.count, 1.0)
-    low = float(root(-DEVIATIONS * reader.lone_deviation))
-    high = float(root(total))
-    cells = int(np.clip(CELLS * np.sqrt(float(epsilon) * total), FEWEST, MOST))
+def counted(scores: np.ndarray, low: float, high: float, epsilon: Any, total: float) -> Sketch:
+    """A sketch of its own, to be released for `epsilon`: the private records, `total` or so, by their scores."""
+    cells = int(np.clip(CELLS * np.sqrt(float(epsilon) * max(total, 1.0)), FEWEST, MOST))
     sketch = Sketch(EuclideanKernel(high - low), 1, buckets=cells, bounds=(low, high), design="grid")
+    return sketch.update(scores[:, None])
+
+
+def roots(release: Release, X: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """The signed roots of the records' kernel sums under a release, and between what they are to be counted."""
+    reader, layout = release._reader(), release.spec.layout
+    found = np.empty(len(X))
     for first in range(0, len(X), TILE):
         parts, _ = layout.read(X[first : first + TILE], invalid="error")
-        sketch.update(root(reader.lone_sums(parts))[:, None])
-    return sketch
+        found[first : first + TILE] = root(reader.lone_sums(parts))
+    return found, float(root(-DEVIATIONS * reader.lone_deviation)), float(root(max(release.count, 1.0)))
 
 
 def of_counted(scores: Release, total: float, share: float) -> float:
-    """From what `counted` released; `total` is the number of records."""
+    """The score that `share` of the records are below, from what `counted` released; `total` is how many there are."""
     edges = scores.spec.layout.edges()[0]
     mass = masses(scores.counts[0].astype(float), scores.counter_variance, max(total, 1.0))
-    place = np.interp(share * mass.sum(), np.append(0.0, np.cumsum(mass)), edges)
-    return float(place * np.abs(place))
+    return float(np.interp(share * mass.sum(), np.append(0.0, np.cumsum(mass)), edges))
 
 
-def sampled(release: Release, share: float, *, bounds: Any, seed: int) -> float:
-    """From records drawn from a release of hashed rows."""
-    sampler = Sampler(release, np.random.default_rng(seed), bounds=bounds)
-    return float(np.quantile(release.kernel_sum(sampler.draw(DRAWS)), share))
+def drawn(release: Release, *, bounds: Any, seed: int) -> np.ndarray:
+    """Records drawn from a release of hashed rows: where there are no others, their scores must do."""
+    return Sampler(release, np.random.default_rng(seed), bounds=bounds).draw(DRAWS)
 
 
 def root(sums: Any) -> np.ndarray:

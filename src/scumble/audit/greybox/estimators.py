@@ -60,6 +60,7 @@ VALUES: dict[str, Any] = {
     "calibration_share": [0.0, 0.4],
     "selection_share": [0.3],
     "threshold_share": [0.0, 0.4],
+    "columns_share": [0.0, 0.5],
     "priors": [[0.25, 0.75]],
     "knots": [3],
 }
@@ -138,6 +139,7 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
         yield "several kernels, selection_share=0.2, delta=0.001, records_per_person=3", people
     if "threshold_share" in names:
         yield "threshold_share=0.4, delta=0.001", {**base, "threshold_share": 0.4, "delta": 1e-3}
+        yield "threshold_share=0, columns_share=0.5", {**base, "threshold_share": 0.0, "columns_share": 0.5}
 
 
 def _with(base: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
