@@ -89,8 +89,9 @@ def test_cuts_follow_the_records_of_a_class() -> None:
 
 
 def test_a_choice_is_made_where_it_pays() -> None:
-    assert pays(32, 2, Fraction(1, 2))
-    assert not pays(31, 2, Fraction(1, 2)) and not pays(32, 3, Fraction(9)) and not pays(90, 2, Fraction(49, 100))
+    assert pays(32, 2, Fraction(2)) and pays(32, 2, Fraction(1, 10), 200_000)
+    assert not pays(31, 2, Fraction(2)) and not pays(32, 3, Fraction(9)) and not pays(90, 2, Fraction(199, 100))
+    assert not pays(32, 2, Fraction(2), 9_999)
 
 
 def test_the_kernel_knows_the_bounds_of_its_own_columns() -> None:
@@ -124,7 +125,17 @@ def test_the_columns_of_a_wide_table_are_chosen_and_paid_for(wide: Any, tmp_path
     assert again.privacy_ == model.privacy_
 
 
-@pytest.mark.parametrize("options", [{"selection_share": 0.0}, {"epsilon": 0.4}])
+def test_a_choice_spends_no_more_than_it_claims(wide: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The float 0.3 is below 3/10: a part of ε that is no float is rounded to one before it is spent."""
+    spent: list[Fraction] = []
+    monkeypatch.setattr(fern_plan, "noisy_best", lambda scores, epsilon, **_: spent.append(epsilon) or 0)
+    model = PrivateKDEClassifier(bounds=(0, 1), classes=[0, 1], selection_share=0.3).fit(*wide)
+    assert sum(spent) == Fraction(model._selection_claims()[0].epsilon) < Fraction(3, 10)
+
+
+@pytest.mark.parametrize(
+    "options", [{"epsilon": 3.0, "selection_share": 0.0}, {}, {"epsilon": 9.0, "public": ("count",)}]
+)
 def test_all_columns_stay_where_nothing_is_to_be_chosen(wide: Any, options: dict[str, Any]) -> None:
     model = PrivateKDEClassifier(**{"bounds": (0, 1), "classes": [0, 1], **options}).fit(*wide)
     assert model.releases_[0].spec.kernel.columns is None and model.selection_epsilon_ is None

@@ -62,7 +62,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     Without a `kernel`, each row looks at four columns together, drawn at random, each cut into fifths of its bounds
     (with 5,000 records of each class at ε = 1; into thirds with a tenth of it, where finer cells would drown). Plain
     columns suit ferns far better than random directions. A fiftieth of ε pays for the counts that settle this. Of a
-    wide table, the 16 columns that tell two classes apart best are chosen privately first: see
+    wide table, the 16 columns that tell classes apart best can be chosen privately first, `selection_share`: see
     :mod:`scumble.learn.fern_plan`.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
@@ -88,8 +88,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     selection_share : float or None
         The part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0, all of them
         are used and share the budget equally. Without a `kernel`, the part that chooses half of the columns, 16 at
-        most. None is 0 for a list, and for columns 0.15 where that pays, with two classes, at least 32 columns and ε
-        of at least ½.
+        most. None is 0 for a list, and for columns 0.15 where that pays: with two classes, at least 32 columns, and
+        ε of at least 2, or ε times a public number of records of at least 20,000.
     kernel : Kernel, sequence of Kernel or None
         One kernel, or a list of them.
     rows, buckets : int or None
@@ -201,7 +201,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         X, y = self._begin(X, y)
         X, y = self._labelled(X, y)
         kernels, whole = self._kernels(), self.price()
-        choosing = self._choosing(kernels)
+        choosing = self._choosing(kernels, X)
         share = as_fraction("calibration_share", self.calibration_share) if self._calibrated() else Fraction(0)
         planning = fern_plan.PLANNING_SHARE if self._plans() else Fraction(0)
         used = 1 if choosing else len(kernels)
@@ -251,7 +251,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         for name in ("calibration_share", "selection_share"):
             if not 0.0 <= (getattr(self, name) or 0.0) <= 0.5:
                 raise parameter(name, "between 0 and 0.5", getattr(self, name))
-        if self.calibration_share + (self.selection_share or 0.0) > 0.9:
+        if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - fern_plan.PLANNING_SHARE:
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
         if self.neighbors != "add-remove":
             raise PrivacyError(
@@ -276,29 +276,30 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         """Whether the kernel is made for the classes' counts."""
         return self.rule == "ferns" and self.kernel is None
 
-    def _choosing(self, kernels: Sequence[Kernel]) -> Fraction:
+    def _choosing(self, kernels: Sequence[Kernel], X: np.ndarray) -> Fraction:
         """The part of ε by which one of the kernels, or some of the columns, are to be chosen."""
         if self.rule != "ferns" or (self._width if self._plans() else len(kernels)) < 2:
             return Fraction(0)
         if self.selection_share is not None:
             return as_fraction("selection_share", self.selection_share)
+        records = self._public_count(X) if "count" in self._public() else fern_plan.ENOUGH
         epsilon = as_fraction("epsilon", self.epsilon)
-        worth = self._plans() and fern_plan.pays(self._width, len(self.classes_), epsilon)
+        worth = self._plans() and fern_plan.pays(self._width, len(self.classes_), epsilon, records)
         return fern_plan.CHOICE_SHARE if worth else Fraction(0)
 
     def _chosen(self, kernels: Sequence[Kernel], X: np.ndarray, y: np.ndarray, paid: Prepaid) -> Kernel:
         """The kernel, or ferns of the columns, that tell the classes apart best, for a share of ε if there is one."""
+        parts, epsilon = [X[y == c] for c in self.classes_], Fraction(0)
         for claim in self._selection_claims():
             paid.charge(claim)
-        parts, epsilon = [X[y == c] for c in self.classes_], Fraction(self.selection_epsilon_ or 0)
+            epsilon = Fraction(claim.epsilon)  # to the last bit: a float may be below the share that was asked for
+        people = self.records_per_person
         if self._plans():
             assert self.bounds_ is not None
-            counts, people = self._planned_counts(), self.records_per_person
-            columns = None
+            counts, columns = self._planned_counts(), None
             if epsilon:
-                columns = fern_plan.choose_columns(
-                    parts, self.bounds_, counts, epsilon=epsilon, records_per_person=people
-                )
+                about: dict[str, Any] = {"epsilon": epsilon, "records_per_person": people}
+                columns = fern_plan.choose_columns(parts, self.bounds_, counts, **about)
             return fern_plan.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), counts, columns)
         size = self._size(kernels[0], 1)
         return choose_kernel(
@@ -307,7 +308,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             epsilon=epsilon,
             release_epsilon=self.epsilon,
             delta=self.delta,
-            records_per_person=self.records_per_person,
+            records_per_person=people,
             rows=size["rows"],
             buckets=size["buckets"],
             seed=self._seed(),

@@ -19,8 +19,9 @@ whatever was chosen before; k of them add up to ε. ∎
 
 The choice is a second pass over the records, which `fit` has in memory.
 
-**When.** The choice was worth its price with two classes, from ε = ½ upwards and from twice as many columns as are
-kept. Many classes differ in many columns, and with less budget the choice itself is noise.
+**When.** By public facts: with two classes, from twice as many columns as are kept, and from ε times the records of
+20,000 upwards, where their number is public; where it is not, as if there were 10,000. Many classes differ in many
+columns; and with fewer records the choice is noise, which costs more than idle columns do where few are idle.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ TOGETHER = 4
 """Columns that a row looks at together."""
 KEPT = 16
 """Columns that are chosen, at most."""
-LEAST_EPSILON = Fraction(1, 2)
+LEAST = 2 * 10_000
+"""ε times records, at least, for a choice to be made."""
 CELLS = 5
 """Into so many cells columns are cut to be judged."""
 ONE = 1 << 16
@@ -50,12 +52,12 @@ ONE = 1 << 16
 RAREST = 1 / 50
 """Classes that are rarer do not weigh more: an absent one would leave no weight to the others."""
 ENOUGH = 10_000
-"""More records were not seen to ask for finer cells."""
+"""More records were not seen to ask for finer cells; and so many are assumed where nobody knows."""
 
 
-def pays(width: int, classes: int, epsilon: Fraction) -> bool:
+def pays(width: int, classes: int, epsilon: Fraction, records: int = ENOUGH) -> bool:
     """Whether a choice of columns is worth its price, as far as public facts tell."""
-    return classes == 2 and width >= 2 * KEPT and epsilon >= LEAST_EPSILON
+    return classes == 2 and width >= 2 * KEPT and epsilon * records >= LEAST
 
 
 def steps(epsilon: float, counts: np.ndarray) -> int:
