@@ -35,6 +35,7 @@ def options_of(kind: type[PrivateEstimator]) -> list[dict[str, Any]]:
     if "selection_share" in names:
         several = {"kernel": [ColumnKernel(0.2, 2), ColumnKernel(0.5, 2)]}
         out += [{**plain, **several}, {**plain, **several, "selection_share": 0.2}, {**plain, "rule": "ml"}]
+        out.append({**plain, "selection_share": 0.2, "delta": 1e-6})  # of columns
     if "threshold_share" in names:
         out.append({**plain, "rows": 20, "buckets": 64})
     return out

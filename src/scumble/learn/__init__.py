@@ -32,6 +32,7 @@ What they share::
     erm.py              `minimize`: any loss that is a collision probability
     kernel_choice.py    `choose_kernel`: the best of a public list
     ferns.py            rows as naive-Bayes experts
+    fern_plan.py        how finely they cut, and which columns
     calibration.py      from scores to probabilities
     columnwise.py       how usual a record is, by the kernel and by its columns one at a time
     quantiles.py        thresholds below which a share of the records falls

@@ -14,8 +14,8 @@ import numpy as np
 from scumble import files
 from scumble.bundle import Bundle, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
-from scumble.kernels import ColumnKernel, Kernel
-from scumble.learn import calibration
+from scumble.kernels import Kernel
+from scumble.learn import calibration, fern_plan
 from scumble.learn.base import ClassifierMixin, PrivateEstimator
 from scumble.learn.ferns import Ferns
 from scumble.learn.kernel_choice import choose_kernel
@@ -39,9 +39,7 @@ ROWS, GAUSSIAN_ROWS = 15, 30
 """Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
 BUCKETS, MOST_BUCKETS = 512, 4096
 """Buckets, unless all codes of a row are at most so many and each can have its own."""
-TOGETHER = 4
-"""Columns that a row looks at together."""
-COUNT_SHARE = Fraction(1, 10)
+COUNT_SHARE = Fraction(2, 25)
 """Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
 
 
@@ -62,8 +60,10 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     column, see :mod:`scumble.learn.levels`. Records are then tables with these columns, categories and dates included.
 
     Without a `kernel`, each row looks at four columns together, drawn at random, each cut into fifths of its bounds
-    (at ε = 1; into thirds at a tenth of that, where finer cells would drown). Plain columns suit ferns far
-    better than random directions.
+    (with 5,000 records of each class at ε = 1; into thirds with a tenth of it, where finer cells would drown). Plain
+    columns suit ferns far better than random directions. A fiftieth of ε pays for the counts that settle this. Of a
+    wide table, the 16 columns that tell classes apart best can be chosen privately first, `selection_share`: see
+    :mod:`scumble.learn.fern_plan`.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
     probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
@@ -85,9 +85,11 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         What to do with records of labels that are not in `classes`: "error" or "drop".
     calibration_share : float
         The part of ε for the calibration; 0 for none.
-    selection_share : float
+    selection_share : float or None
         The part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0, all of them
-        are used and share the budget equally.
+        are used and share the budget equally. Without a `kernel`, the part that chooses half of the columns, 16 at
+        most. None is 0 for a list, and for columns 0.15 where that pays: with two classes, at least 32 columns, and
+        ε of at least 2, or ε times a public number of records of at least 20,000.
     kernel : Kernel, sequence of Kernel or None
         One kernel, or a list of them.
     rows, buckets : int or None
@@ -107,6 +109,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         From a table: the column that was learnt.
     calibration_ : Bundle or None
         The bundle of score histograms, or None.
+    counts_ : Bundle or None
+        The bundle of the classes' counts by which the ferns were planned, or None.
     privacy_ : PrivacyClaim
         The claim of all of it together.
 
@@ -120,13 +124,23 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     ([1.0, 1.0, 1.0], 1.0)
     """
 
-    _learnt = ("classes_", "priors_", "calibration_", "selection_epsilon_", "target_", "weights_", "intercepts_")
+    _learnt = (
+        "classes_",
+        "priors_",
+        "calibration_",
+        "counts_",
+        "selection_epsilon_",
+        "target_",
+        "weights_",
+        "intercepts_",
+    )
     classes_: np.ndarray
     releases_: list[Any]
     target_: str
     weights_: np.ndarray
     intercepts_: np.ndarray
     calibration_: Bundle | None
+    counts_: Bundle | None = None
     selection_epsilon_: str | None
 
     def __init__(
@@ -137,7 +151,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         priors: Sequence[float] | None = None,
         unknown: str = "error",
         calibration_share: float = 0.1,
-        selection_share: float = 0.0,
+        selection_share: float | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
         neighbors: str = "add-remove",
@@ -177,7 +191,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     def fit(
         self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateKDEClassifier:
-        """Release one sketch for each class and kernel, then a histogram of scores.
+        """Release the classes' counts, one sketch for each class and kernel, then a histogram of scores.
 
         `ledger`, `dataset`, `part`: where to charge all of it.
         """
@@ -187,22 +201,25 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         X, y = self._begin(X, y)
         X, y = self._labelled(X, y)
         kernels, whole = self._kernels(), self.price()
-        choosing = as_fraction("selection_share", self.selection_share) if self._selects(kernels) else Fraction(0)
+        choosing = self._choosing(kernels, X)
         share = as_fraction("calibration_share", self.calibration_share) if self._calibrated() else Fraction(0)
+        planning = fern_plan.PLANNING_SHARE if self._plans() else Fraction(0)
         used = 1 if choosing else len(kernels)
-        calibrating = whole.share(share, 0, count_share=0)
+        calibrating, counted = (whole.share(part, 0, count_share=0) for part in (share, planning))
         self.selection_epsilon_ = str(whole.share(choosing).epsilon) if choosing else None
         # One kernel's sketches pay for the counts of all; under the other rules each answers with its own.
         counting = [COUNT_SHARE * used * (k == 0) if self.rule == "ferns" else None for k in range(used)]
-        budgets = [whole.share((1 - share - choosing) / used, Fraction(1, used), count_share=c) for c in counting]
+        left = (1 - share - choosing - planning) / used
+        budgets = [whole.share(left, Fraction(1, used), count_share=c) for c in counting]
         drafts = [self._draft(kernel, used, X, budgets[k], k) for k, kernel in enumerate(kernels[:used])]
         claims = [budget.claim(draft.rows) for draft, budget in zip(drafts, budgets, strict=True)]
-        claims += self._selection_claims() + ([calibrating.claim(1)] if share else [])
-        # The kernel that will be chosen may want more buckets than the first.
-        cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing else 0) for draft in drafts]
-        counters = len(self.classes_) * (sum(cells) + calibration.KERNEL.radix)
+        claims += self._selection_claims() + [one.claim(1) for one in (calibrating, counted) if one.epsilon]
+        # The kernel that will be chosen or planned may want more buckets than the first.
+        cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0) for draft in drafts]
+        counters = len(self.classes_) * (sum(cells) + calibration.KERNEL.radix + 1)
         paid = self._pay(claims, account, counters=counters)
-        if choosing:
+        self.counts_ = self._bundle(self._count_spec(), np.zeros((len(X), 1)), y, counted, paid) if planning else None
+        if choosing or planning:
             drafts = [self._draft(self._chosen(kernels, X, y, paid), used, X, budgets[0], 0)]
         self.releases_ = [
             self._bundle(draft.spec, X, y, budget, paid) for draft, budget in zip(drafts, budgets, strict=True)
@@ -232,9 +249,9 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         if as_fraction("epsilon", self.epsilon) <= 0:
             raise parameter("epsilon", "positive", self.epsilon)
         for name in ("calibration_share", "selection_share"):
-            if not 0.0 <= getattr(self, name) <= 0.5:
+            if not 0.0 <= (getattr(self, name) or 0.0) <= 0.5:
                 raise parameter(name, "between 0 and 0.5", getattr(self, name))
-        if self.calibration_share + self.selection_share >= 1.0:
+        if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - fern_plan.PLANNING_SHARE:
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
         if self.neighbors != "add-remove":
             raise PrivacyError(
@@ -255,26 +272,56 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             )
         return labelled(self, X, y)
 
-    def _selects(self, kernels: Sequence[Kernel]) -> bool:
-        """Whether one of the kernels is to be chosen."""
-        return self.rule == "ferns" and self.selection_share > 0.0 and len(kernels) > 1
+    def _plans(self) -> bool:
+        """Whether the kernel is made for the classes' counts."""
+        return self.rule == "ferns" and self.kernel is None
+
+    def _choosing(self, kernels: Sequence[Kernel], X: np.ndarray) -> Fraction:
+        """The part of ε by which one of the kernels, or some of the columns, are to be chosen."""
+        if self.rule != "ferns" or (self._width if self._plans() else len(kernels)) < 2:
+            return Fraction(0)
+        if self.selection_share is not None:
+            return as_fraction("selection_share", self.selection_share)
+        records = self._public_count(X) if "count" in self._public() else fern_plan.ENOUGH
+        epsilon = as_fraction("epsilon", self.epsilon)
+        worth = self._plans() and fern_plan.pays(self._width, len(self.classes_), epsilon, records)
+        return fern_plan.CHOICE_SHARE if worth else Fraction(0)
 
     def _chosen(self, kernels: Sequence[Kernel], X: np.ndarray, y: np.ndarray, paid: Prepaid) -> Kernel:
-        """The kernel that tells the classes apart best, for a share of ε."""
-        (claim,) = self._selection_claims()
-        paid.charge(claim)
+        """The kernel, or ferns of the columns, that tell the classes apart best, for a share of ε if there is one."""
+        parts, epsilon = [X[y == c] for c in self.classes_], Fraction(0)
+        for claim in self._selection_claims():
+            paid.charge(claim)
+            epsilon = Fraction(claim.epsilon)  # to the last bit: a float may be below the share that was asked for
+        people = self.records_per_person
+        if self._plans():
+            assert self.bounds_ is not None
+            counts, columns = self._planned_counts(), None
+            if epsilon:
+                about: dict[str, Any] = {"epsilon": epsilon, "records_per_person": people}
+                columns = fern_plan.choose_columns(parts, self.bounds_, counts, **about)
+            return fern_plan.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), counts, columns)
         size = self._size(kernels[0], 1)
         return choose_kernel(
             kernels,
-            [X[y == c] for c in self.classes_],
-            epsilon=Fraction(self.selection_epsilon_ or 0),
+            parts,
+            epsilon=epsilon,
             release_epsilon=self.epsilon,
             delta=self.delta,
-            records_per_person=self.records_per_person,
+            records_per_person=people,
             rows=size["rows"],
             buckets=size["buckets"],
             seed=self._seed(),
         )
+
+    def _count_spec(self) -> Spec:
+        """A sketch of one counter."""
+        return Sketch(fern_plan.COUNTS, 1, rows=1, buckets=1, seed=self._seed(), design="iid").spec
+
+    def _planned_counts(self) -> np.ndarray:
+        """The classes' counts by which ferns are planned."""
+        assert self.counts_ is not None
+        return np.array([max(float(self.counts_[plain(c)].counts.sum()), 1.0) for c in self.classes_])
 
     def _kernels(self) -> list[Kernel]:
         if isinstance(self.kernel, (list, tuple)):
@@ -283,7 +330,9 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             return list(self.kernel)
         if self.kernel is not None or self.rule != "ferns":
             return [self._kernel()]
-        return [ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)))]
+        assert self.bounds_ is not None
+        plenty = np.full(len(self.classes_), float(fern_plan.ENOUGH))  # what there is will be seen once it is counted
+        return [fern_plan.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), plenty)]
 
     def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
         if self.rule != "ferns":
@@ -409,7 +458,7 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         # A bundle keeps the order it was given; `classes_` is sorted, and the releases follow it, as after a fit.
         model.releases_ = [Bundle({plain(c): bundle[plain(c)] for c in model.classes_}) for bundle in bundles]
         model.identity_ = next(iter(first.values())).identity
-        model.calibration_ = model.selection_epsilon_ = None
+        model.calibration_ = model.counts_ = model.selection_epsilon_ = None
         model._learn()
         return model
 
@@ -420,14 +469,14 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         self.classes_, codes = classes_of(release, self.target_)
         self.classes = self.classes_.tolist() if self.classes is None else self.classes
         self.releases_ = [release]
-        self.calibration_ = self.selection_epsilon_ = None
+        self.calibration_ = self.counts_ = self.selection_epsilon_ = None
         levels = Levels(release, self.target_)
         self.weights_, shifts, shares = logistic(levels, codes, self._seed())
         self.priors_ = _priors(self.priors, shares)
         self.intercepts_ = shifts + np.log(self.priors_ / shares)
 
     def _selection_claims(self) -> list[PrivacyClaim]:
-        """What the choice of a kernel costs, if there was or will be one."""
+        """What the choice of a kernel or of columns costs, if there was or will be one."""
         if self.selection_epsilon_ is None:
             return []
         # Noise of scale 1/ε on scores that one record moves by one: ε as of one row. Its ρ is not shown for
@@ -438,16 +487,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
 
     def _claim(self) -> PrivacyClaim:
         claims = [bundle.privacy for bundle in self.releases_] + self._selection_claims()
-        if self.calibration_ is not None:
-            claims.append(self.calibration_.privacy)
+        claims += [bundle.privacy for bundle in (self.calibration_, self.counts_) if bundle is not None]
         return overlapping(claims)
-
-
-def ferns_kernel(bounds: Any, epsilon: float) -> Kernel:
-    """Four columns together, each in 5 steps at ε = 1; two more for ten times the budget, two fewer for a tenth."""
-    low, high = bounds
-    steps = int(np.clip(np.round(5.0 + 2.0 * np.log10(epsilon)), 2, 7))
-    return ColumnKernel(1.0 / steps, TOGETHER, scale=(high - low).tolist(), origin=low.tolist())
 
 
 def bundle_of(release: Any) -> Bundle:

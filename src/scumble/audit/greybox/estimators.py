@@ -137,6 +137,8 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
         yield "several kernels, delta=0.001", {**several, "delta": 1e-3}
         people = {**several, "selection_share": 0.2, "records_per_person": 3, "delta": 1e-3}
         yield "several kernels, selection_share=0.2, delta=0.001, records_per_person=3", people
+        columns = {**base, "selection_share": 0.2, "records_per_person": 3}
+        yield "columns, selection_share=0.2, records_per_person=3", columns
     if "threshold_share" in names:
         yield "threshold_share=0.4, delta=0.001", {**base, "threshold_share": 0.4, "delta": 1e-3}
         yield "threshold_share=0, columns_share=0.5", {**base, "threshold_share": 0.0, "columns_share": 0.5}
