@@ -278,6 +278,28 @@ def test_the_world_has_the_ties_that_the_model_smooths_away() -> None:
     assert modelled.sum() == pytest.approx(1)
 
 
+def test_of_two_worlds_the_one_counts_in_which_a_question_errs_more() -> None:
+    """Single columns alone are rehearsed in a sparse world, too: one full cell, from which noise takes records away."""
+    generator = np.random.default_rng(0)
+    exact = np.zeros(60)
+    exact[7] = 3000.0
+    noisy = exact + generator.normal(0, 100, 60)
+    seen = Evidence((Column(60, 60),), (np.zeros(60, int),), (View((0,), noisy, 100.0**2),))
+    found = rehearsals.sparse(seen).table([0])
+    assert (found[noisy < 250] == 0).all() and found[7] > 0.8
+    faint = replace(seen, views=(View((0,), noisy, 1e9),))
+    assert rehearsals.sparse(faint).table([0]).tolist() == np.eye(60)[7].tolist()  # nothing is sure: the fullest
+    reading = Reading(seen, "gaussian", 1)
+    asked = [(1.0, {0: np.eye(60)[7]})]
+    errors = np.array([rehearsal.error(asked) for rehearsal in reading.rehearsals])
+    squares = [float((errors[k::2] ** 2).mean()) for k in (0, 1)]
+    assert len(errors) == 2 * rehearsals.REHEARSALS
+    assert reading.rehearsals[0].world is reading.rehearsals[2].world is not reading.rehearsals[1].world
+    assert reading._square(errors) == max(squares) > min(squares)
+    assert np.mean(errors[1::2]) < -100  # the model is too flat, and the sparse world shows it
+    assert abs(reading.count(asked).value - 3000) < 1.96 * math.sqrt(reading.count(asked).variance)
+
+
 def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Reading) -> None:
     asked = [(1.0, {1: [1, 0, 0]})]
     usual = reading.count(asked)

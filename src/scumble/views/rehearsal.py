@@ -2,7 +2,8 @@
 
 1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
    noise, towards a χ² of ¾ per cell; levels within their groups just as the noisy columns have them): a world with less
-   structure than the table would make the rehearsals too easy.
+   structure than the table would make the rehearsals too easy. Where single columns are all that was measured, there is
+   a second one (`sparse`).
 2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
    model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
 
@@ -29,10 +30,13 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 REHEARSALS = 8
+"""Of each world."""
 WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
 FEWER = 4
 """Of wide tables, and of those with much to fit."""
+SURE = 2.5
+"""Standard deviations of noise above which a cell is surely not empty."""
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
 
@@ -93,7 +97,7 @@ class Rehearsal:
 def rehearse(
     evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int | None = None
 ) -> list[Rehearsal]:
-    """Release synthetic tables as the true one was released, two at a time.
+    """Release synthetic tables as the true one was released, two at a time; worlds take turns, if there are two.
 
     Parameters
     ----------
@@ -106,18 +110,19 @@ def rehearse(
     components : int
         With how many components fits begin: what the true table's needed.
     times : int, optional
-        How often; by default REHEARSALS, and less for wide tables.
+        How often from each world; by default REHEARSALS, and less for wide tables.
     """
     if times is None:
         times = REHEARSALS if sum(coarser(evidence).sizes) <= WIDE and components < MANY else FEWER
-    world = rough(
-        fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL), evidence
-    )
+    close = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    worlds = [rough(close, evidence)]
+    if not any(len(view.columns) == 2 for view in evidence.views):
+        worlds.append(sparse(evidence))
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
 
     def once(number: int) -> Rehearsal:
-        generator = np.random.default_rng([seed, number])
+        generator, world = np.random.default_rng([seed, number]), worlds[number % len(worlds)]
         rows = world.draw(count if count <= MOST_ROWS else 0, generator)
         grouped = [group.astype(np.int32)[rows[:, j]] for j, group in enumerate(evidence.groups)]
         imitated = tuple(
@@ -129,7 +134,7 @@ def rehearse(
         return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fit, evidence.count)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(once, range(times)))
+        return list(pool.map(once, range(times * len(worlds))))
 
 
 def rough(world: Mixture, evidence: Evidence) -> Mixture:
@@ -143,6 +148,22 @@ def rough(world: Mixture, evidence: Evidence) -> Mixture:
         masses = table @ np.eye(evidence.sizes[j])[group]
         columns.append(masses[:, group] * shape_within(evidence.single(j).counts, 0.0, group))
     return Mixture(world.weights, tuple(columns))
+
+
+def sparse(evidence: Evidence) -> Mixture:
+    """Independent columns that have only those levels which are surely not empty, or the fullest.
+
+    Real columns keep most of their records in few of many cells. Noise of all the empty ones adds up: what they seem to
+    hold is taken from the full ones, so that the model is too flat. A world like the model is as flat already, and has
+    little to lose by it; this one has the most.
+    """
+    columns = []
+    for j in range(len(evidence.columns)):
+        view = evidence.single(j)
+        counts = np.where(view.counts > SURE * np.sqrt(view.variance), view.counts, 0.0)
+        kept = counts if counts.sum() > 0 else np.eye(len(counts))[view.counts.argmax()]
+        columns.append(kept[None] / kept.sum())
+    return Mixture(np.ones(1), tuple(columns))
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:
