@@ -7,7 +7,7 @@ of the same size and number of conditions err alike, so a law smooths them: squa
 
 fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.1². Small
 counts err in ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
-Where rehearsals were of two worlds, that one counts in which the question errs more.
+Of the two worlds that are rehearsed, that one counts in which the question errs more.
 
 What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
 groups tell the conditions; no view, nothing. A condition's variance p(1 − p) is that between groups and that within
@@ -21,7 +21,8 @@ What noise hides of a pair that was measured, rehearsals do not show either. The
 noise for independence, and the world that rehearsals are drawn from was fitted to the same noise. Between groups the
 covariance of two conditions may be φ √(B₁B₂), and the view shows it up to noise of variance s² = v Σ d₁² Σ d₂²/n², v
 being that of a cell and d the groups' deviations from the mean. Knowing both leaves 1/(1/(φ² B₁B₂) + 1/s²), times the
-squared number of records that meet the other conditions.
+squared number of records that meet the other conditions. It is the same noise that is rehearsed: the larger of the two
+variances counts, not their sum.
 
 Inside one view there is an exact law beside the model. If its cells are farther from the model than their noise takes
 them, the model is off by the rest at least (`apart`).
@@ -126,16 +127,15 @@ class Reading:
         modelled = self.model.share(condition) * self.evidence.count
         share = modelled / self.evidence.count if alike is None else alike
         rehearsed, signed = self._rehearsed(condition), alike is not None
-        variance = self._variance(condition, share, rehearsed)
-        variance += self._hidden(condition, signed=signed) + self._unseen(condition, signed=signed)
-        estimate = Estimate(modelled, variance)
+        variance = max(self._variance(condition, share, rehearsed), self._hidden(condition, signed=signed))
+        estimate = Estimate(modelled, variance + self._unseen(condition, signed=signed))
         own = inside(self.evidence, condition)
         return estimate if own is None else self._both(own, estimate, condition, rehearsed)
 
     def rehearsed_variance(self, condition: Condition) -> float:
-        """The variance of the model's count, as rehearsals show it and noise hides it: without what no view shows."""
+        """The variance of the model's count, as rehearsals show it or noise hides it: without what no view shows."""
         rehearsed = self._variance(condition, self.model.share(condition), self._rehearsed(condition))
-        return rehearsed + self._hidden(condition, signed=False)
+        return max(rehearsed, self._hidden(condition, signed=False))
 
     def _rehearsed(self, condition: Condition) -> Floats:
         self.prepare()

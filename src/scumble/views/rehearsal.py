@@ -2,8 +2,7 @@
 
 1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
    noise, towards a χ² of ¾ per cell; levels within their groups just as the noisy columns have them): a world with less
-   structure than the table would make the rehearsals too easy. Where single columns are all that was measured, there is
-   a second one (`sparse`).
+   structure than the table would make the rehearsals too easy. A second one (`sparse`) has as few levels as may be.
 2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
    model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
 
@@ -30,7 +29,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 REHEARSALS = 8
-"""Of each world."""
+"""Half of them in either world."""
+CHEAP = 16
+"""Where single columns are all there is, and nothing needs to be fitted."""
 WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
 FEWER = 4
@@ -97,7 +98,7 @@ class Rehearsal:
 def rehearse(
     evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int | None = None
 ) -> list[Rehearsal]:
-    """Release synthetic tables as the true one was released, two at a time; worlds take turns, if there are two.
+    """Release synthetic tables as the true one was released, two at a time; the two worlds take turns.
 
     Parameters
     ----------
@@ -110,14 +111,13 @@ def rehearse(
     components : int
         With how many components fits begin: what the true table's needed.
     times : int, optional
-        How often from each world; by default REHEARSALS, and less for wide tables.
+        How often; by default REHEARSALS, and less for wide tables.
     """
     if times is None:
         times = REHEARSALS if sum(coarser(evidence).sizes) <= WIDE and components < MANY else FEWER
+        times = times if tied(evidence) else CHEAP
     close = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
-    worlds = [rough(close, evidence)]
-    if not any(len(view.columns) == 2 for view in evidence.views):
-        worlds.append(sparse(evidence))
+    worlds = rough(close, evidence), sparse(close, evidence)
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
 
@@ -134,7 +134,7 @@ def rehearse(
         return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fit, evidence.count)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(once, range(times * len(worlds))))
+        return list(pool.map(once, range(times)))
 
 
 def rough(world: Mixture, evidence: Evidence) -> Mixture:
@@ -150,20 +150,27 @@ def rough(world: Mixture, evidence: Evidence) -> Mixture:
     return Mixture(world.weights, tuple(columns))
 
 
-def sparse(evidence: Evidence) -> Mixture:
-    """Independent columns that have only those levels which are surely not empty, or the fullest.
+def sparse(world: Mixture, evidence: Evidence) -> Mixture:
+    """The world with only those levels that are surely not empty; of a group without such, the fullest one.
 
     Real columns keep most of their records in few of many cells. Noise of all the empty ones adds up: what they seem to
     hold is taken from the full ones, so that the model is too flat. A world like the model is as flat already, and has
-    little to lose by it; this one has the most.
+    little to lose by it; this one has the most. Where no pairs tell groups, each column is one.
     """
     columns = []
-    for j in range(len(evidence.columns)):
-        view = evidence.single(j)
-        counts = np.where(view.counts > SURE * np.sqrt(view.variance), view.counts, 0.0)
-        kept = counts if counts.sum() > 0 else np.eye(len(counts))[view.counts.argmax()]
-        columns.append(kept[None] / kept.sum())
-    return Mixture(np.ones(1), tuple(columns))
+    for j, (table, group) in enumerate(zip(world.columns, evidence.groups, strict=True)):
+        group = group if tied(evidence) else np.zeros_like(group)
+        view, each = evidence.single(j), np.eye(int(group.max()) + 1)[group]
+        fullest = np.where(each > 0, view.counts[:, None], -np.inf).argmax(0)
+        sure = np.where(view.counts > SURE * np.sqrt(view.variance), view.counts, 0.0)
+        sure[fullest] = np.maximum(sure[fullest], 1e-9)
+        columns.append((table @ each)[:, group] * sure / (sure @ each)[group])
+    return Mixture(world.weights, tuple(columns))
+
+
+def tied(evidence: Evidence) -> bool:
+    """Whether any pair was measured."""
+    return any(len(view.columns) == 2 for view in evidence.views)
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:
