@@ -327,16 +327,39 @@ JOBLESS: dict[str, Number | None] = {
     "head": None,
     "ui": None,
 }
-UNSEEN: dict[str, tuple[dict[str, Number | None], str]] = {
-    "nassCDS": (CRASHES, "dead"),
-    "yrbss": (YOUTH, "gender"),
-    "HI": (WIVES, "hhi"),
-    "credit_data": (LENDING, "Status"),
-    "GSS7402": (SOCIAL, "lowincome16"),
-    "Benefits": (JOBLESS, "ui"),
+DISTANCES: dict[str, Number | None] = {
+    **dict.fromkeys(("gender", "ethnicity", "fcollege", "mcollege", "home", "urban", "income", "region")),
+    "score": Number(20, 80),
+    "unemp": Number(0, 25),
+    "wage": Number(5, 15),
+    "distance": Number(0, 20),
+    "tuition": Number(0, 2),
+    "education": Number(12, 18, whole=True),
 }
-"""Tables of the R packages DAAG, openintro, Ecdat (two), modeldata and AER, as CSV in
-github.com/vincentarelbundock/Rdatasets. On these nothing was chosen: no rule, no constant and no share."""
+HEARTS: dict[str, Number | None] = {
+    "age": Number(35, 70, whole=True),
+    "yronset": Number(85, 93, whole=True),
+    **dict.fromkeys(("outcome", "sex", "premi", "smstat", "diabetes", "highbp", "hichol", "angina", "stroke", "hosp")),
+}
+ARRESTS: dict[str, Number | None] = {
+    **dict.fromkeys(("released", "colour", "sex", "employed", "citizen")),
+    "year": Number(1997, 2002, whole=True),
+    "age": Number(12, 80, whole=True),
+    "checks": Number(0, 6, whole=True),
+}
+MOTHERS: dict[str, Number | None] = {
+    **dict.fromkeys(("morekids", "gender1", "gender2", "afam", "hispanic", "other")),
+    "age": Number(21, 35, whole=True),
+    "work": Number(0, 52, whole=True),
+}
+UNSEEN: dict[str, tuple[dict[str, Number | None], str]] = {
+    "CollegeDistance": (DISTANCES, "income"),
+    "monica": (HEARTS, "outcome"),
+    "Arrests": (ARRESTS, "released"),
+    "Fertility2": (MOTHERS, "morekids"),
+}
+"""Tables of the R packages AER (two), DAAG and carData, as CSV in github.com/vincentarelbundock/Rdatasets. On these
+nothing was chosen: no rule, no constant and no share."""
 
 KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
     "adult": (ADULT, "income"),
@@ -352,9 +375,15 @@ KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
     "flchain": (CHAINS, "death"),
     "DoctorVisits": (DOCTORS, "private"),
     "Computers": (COMPUTERS, "premium"),
+    "nassCDS": (CRASHES, "dead"),
+    "yrbss": (YOUTH, "gender"),
+    "HI": (WIVES, "hhi"),
+    "credit_data": (LENDING, "Status"),
+    "GSS7402": (SOCIAL, "lowincome16"),
+    "Benefits": (JOBLESS, "ui"),
 }
-"""Tables that rules and constants were chosen on; the last seven, of dplyr, AER, Ecdat and survival, those of intervals
-alone."""
+"""Tables that rules and constants were chosen on; the last thirteen, of dplyr, AER, Ecdat, survival, DAAG, openintro
+and modeldata, those of intervals alone."""
 
 
 def load(name: str, folder: Path) -> Table:

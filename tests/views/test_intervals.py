@@ -16,6 +16,7 @@ from scumble.views.evidence import Evidence, View
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
 from scumble.views.intervals import Reading, apart, conditions, gamma_regression, law_inputs, mean_square
+from scumble.views.mixture import Mixture
 from scumble.views.rehearsal import rehearse
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
@@ -247,8 +248,12 @@ def test_what_noise_hides_of_a_measured_pair_counts_as_what_no_view_shows(readin
         noise = deviation**2 * spread / reading.evidence.count**2
         reading._pairs[0, 1] = deviation**2
         assert reading._hidden(asked, signed=False) == pytest.approx(often**2 / (1 / prior + 1 / noise))
+    rehearsed = reading._variance(asked, reading.model.share(asked), reading._rehearsed(asked))
+    for deviation in (1e-3, 1e6):  # the same noise is not counted twice; it is what the page's law is fitted to
+        reading._pairs[0, 1] = deviation**2
+        hidden = reading._hidden(asked, signed=False)
+        assert reading.rehearsed_variance(asked) == max(rehearsed, hidden) == (hidden if deviation > 1 else rehearsed)
     reading._pairs[0, 1] = 25.0**2
-    assert reading.rehearsed_variance(asked) > reading._hidden(asked, signed=False)  # what the page's law is fitted to
 
 
 def test_pairs_that_were_left_out_when_others_were_chosen_hide_less() -> None:
@@ -276,6 +281,34 @@ def test_the_world_has_the_ties_that_the_model_smooths_away() -> None:
     assert shares.max(1).min() > 0.5
     assert seen.shapes[0].max() < 0.35  # what answers are made of
     assert modelled.sum() == pytest.approx(1)
+
+
+def test_of_two_worlds_the_one_counts_in_which_a_question_errs_more() -> None:
+    """One full cell of sixty, from which noise takes records away: the sparse world shows it."""
+    noisy = 3000.0 * np.eye(60)[7] + np.random.default_rng(0).normal(0, 100, 60)
+    seen = Evidence((Column(60, 60),), (np.arange(60) // 6,), (View((0,), noisy, 100.0**2),))
+    reading = Reading(seen, "gaussian", 1)
+    asked = [(1.0, {0: np.eye(60)[7]})]
+    errors = np.array([rehearsal.error(asked) for rehearsal in reading.rehearsals])
+    squares = [float((errors[k::2] ** 2).mean()) for k in (0, 1)]
+    assert len(errors) == rehearsals.CHEAP
+    assert reading.rehearsals[0].world is reading.rehearsals[2].world is not reading.rehearsals[1].world
+    assert reading._square(errors) == max(squares) > min(squares)
+    assert np.mean(errors[1::2]) < -100  # the model is too flat
+    assert abs(reading.count(asked).value - 3000) < 1.96 * math.sqrt(reading.count(asked).variance)
+
+
+def test_a_sparse_world_has_the_levels_that_are_surely_not_empty() -> None:
+    """Of each group, those above two and a half deviations, or the fullest; without pairs a column is one group."""
+    noisy = np.array([300.0, 251, 249, 900, 100, 200])
+    pair = View((0, 1), np.full((2, 2), 500.0), 1.0)
+    alone = (View((0,), noisy, 100.0**2), View((1,), np.array([1000.0, 1000]), 1.0))
+    seen = Evidence((Column(6, 6), Column(2)), (np.array([0, 0, 0, 0, 1, 1]), np.arange(2)), (*alone, pair))
+    flat = Mixture(np.ones(1), (np.full((1, 6), 1 / 6), np.full((1, 2), 0.5)))
+    found = rehearsals.sparse(flat, seen).table([0])
+    assert found == pytest.approx(np.array([300, 251, 0, 900, 0, 0]) / 1451 * 2 / 3 + np.eye(6)[5] / 3, abs=1e-9)
+    found = rehearsals.sparse(flat, replace(seen, views=alone)).table([0])
+    assert found == pytest.approx(np.array([300, 251, 0, 900, 0, 0]) / 1451, abs=1e-9)
 
 
 def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Reading) -> None:

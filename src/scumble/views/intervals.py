@@ -7,6 +7,7 @@ of the same size and number of conditions err alike, so a law smooths them: squa
 
 fitted by gamma regression. A question's variance is the mean of its own squares and the law's value, times 1.1². Small
 counts err in ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
+Of the two worlds that are rehearsed, that one counts in which the question errs more.
 
 What was never measured, no rehearsal can show. The view of a pair tells how two conditions hang together as far as its
 groups tell the conditions; no view, nothing. A condition's variance p(1 − p) is that between groups and that within
@@ -20,7 +21,8 @@ What noise hides of a pair that was measured, rehearsals do not show either. The
 noise for independence, and the world that rehearsals are drawn from was fitted to the same noise. Between groups the
 covariance of two conditions may be φ √(B₁B₂), and the view shows it up to noise of variance s² = v Σ d₁² Σ d₂²/n², v
 being that of a cell and d the groups' deviations from the mean. Knowing both leaves 1/(1/(φ² B₁B₂) + 1/s²), times the
-squared number of records that meet the other conditions.
+squared number of records that meet the other conditions. It is the same noise that is rehearsed: the larger of the two
+variances counts, not their sum.
 
 Inside one view there is an exact law beside the model. If its cells are farther from the model than their noise takes
 them, the model is off by the rest at least (`apart`).
@@ -94,6 +96,7 @@ class Reading:
         self._law = law
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
+        self._worlds = 1
         self._coefficients: Floats = np.zeros(4)
         self._pairs = {(v.columns[0], v.columns[1]): v.variance for v in self.seen.views if len(v.columns) == 2}
         self._marginals = [self.model.table([j]) for j in range(len(evidence.columns))]
@@ -104,6 +107,7 @@ class Reading:
             with one_thread():
                 needed = len(self.model.weights) // len(self._fits)
                 rehearsals = rehearse(self.evidence, self._law, self._seed, components=max(needed, 1))
+                self._worlds = len({id(rehearsal.world) for rehearsal in rehearsals})
                 generator = np.random.default_rng([self._seed, QUESTIONS])
                 self._coefficients = self._error_law(rehearsals, generator)
             self._rehearsals = rehearsals
@@ -123,16 +127,15 @@ class Reading:
         modelled = self.model.share(condition) * self.evidence.count
         share = modelled / self.evidence.count if alike is None else alike
         rehearsed, signed = self._rehearsed(condition), alike is not None
-        variance = self._variance(condition, share, rehearsed)
-        variance += self._hidden(condition, signed=signed) + self._unseen(condition, signed=signed)
-        estimate = Estimate(modelled, variance)
+        variance = max(self._variance(condition, share, rehearsed), self._hidden(condition, signed=signed))
+        estimate = Estimate(modelled, variance + self._unseen(condition, signed=signed))
         own = inside(self.evidence, condition)
         return estimate if own is None else self._both(own, estimate, condition, rehearsed)
 
     def rehearsed_variance(self, condition: Condition) -> float:
-        """The variance of the model's count, as rehearsals show it and noise hides it: without what no view shows."""
+        """The variance of the model's count, as rehearsals show it or noise hides it: without what no view shows."""
         rehearsed = self._variance(condition, self.model.share(condition), self._rehearsed(condition))
-        return rehearsed + self._hidden(condition, signed=False)
+        return max(rehearsed, self._hidden(condition, signed=False))
 
     def _rehearsed(self, condition: Condition) -> Floats:
         self.prepare()
@@ -140,11 +143,15 @@ class Reading:
 
     def _variance(self, condition: Condition, share: float, rehearsed: Floats) -> float:
         smooth = smoothed(self._coefficients, share, conditions(condition))
-        mixed = (mean_square(rehearsed, self._between(condition), len(self._fits)) + smooth) / 2
+        mixed = (self._square(rehearsed, self._between(condition)) + smooth) / 2
         variance = CAUTION**2 * (max(mixed, smooth) if min(share, 1 - share) < SMALL else mixed)
         if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
             variance += self.evidence.count * max(share * (1 - share), 0.0)
         return variance
+
+    def _square(self, errors: Floats, between: float = 0.0) -> float:
+        """The mean square of rehearsed errors, in the world where it is larger. (Worlds take turns.)"""
+        return max(mean_square(errors[k :: self._worlds], between, len(self._fits)) for k in range(self._worlds))
 
     def _between(self, condition: Condition) -> float:
         """The variance of a count between the fits that the model is the mean of."""
@@ -157,14 +164,15 @@ class Reading:
     def _error_law(self, rehearsals: Sequence[Rehearsal], generator: np.random.Generator) -> Floats:
         """β of the law above, in counts."""
         features, squares = [], []
-        evidence, world = self.evidence, rehearsals[0].world
-        rows = world.draw(2 * QUESTIONS, generator)
+        evidence, worlds = self.evidence, [rehearsal.world for rehearsal in rehearsals[: self._worlds]]
+        drawn = [world.draw(2 * QUESTIONS, generator) for world in worlds]
         for number in range(QUESTIONS):
             size = min(1 + number % MOST_CONDITIONS, len(evidence.columns))
-            condition = random_condition(evidence, rows[2 * number : 2 * number + 2], size, generator)
-            features.append(law_inputs(world.share(condition), size))
+            turn = number // MOST_CONDITIONS % self._worlds
+            condition = random_condition(evidence, drawn[turn][2 * number : 2 * number + 2], size, generator)
+            features.append(law_inputs(worlds[turn].share(condition), size))
             errors = np.array([rehearsal.error(condition) for rehearsal in rehearsals])
-            squares.append(mean_square(errors, self._between(condition), len(self._fits)))
+            squares.append(self._square(errors, self._between(condition)))
         return gamma_regression(np.array(features), np.array(squares))
 
     def _unseen(self, condition: Condition, *, signed: bool) -> float:
@@ -218,7 +226,7 @@ class Reading:
             assert cells is not None  # the views are the same
             cells_off = cells.value - rehearsal.truth(condition) * rehearsal.size
             errors.append(weight * cells_off + (1 - weight) * model_off)
-        rehearsed = float(np.mean(np.square(errors)))
+        rehearsed = self._square(np.array(errors))
         most = weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)  # if wholly correlated
         variance = max((CAUTION**2 * rehearsed + most**2) / 2, weight**2 * own.variance)  # cells have their exact law
         return Estimate(value, max(variance, (1 - weight) ** 2 * apart(own, modelled)))

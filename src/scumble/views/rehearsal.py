@@ -2,7 +2,7 @@
 
 1. A *world* is fitted to the evidence, more closely than the model that answers (more components, and on into the
    noise, towards a χ² of ¾ per cell; levels within their groups just as the noisy columns have them): a world with less
-   structure than the table would make the rehearsals too easy.
+   structure than the table would make the rehearsals too easy. A second one (`sparse`) has as few levels as may be.
 2. Several times, n records are drawn from the world, counted in the same views, noise of the same law is added, and the
    model is fitted as it was to the evidence. In such a rehearsal an answer's error is known.
 
@@ -29,10 +29,15 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 REHEARSALS = 8
+"""Half of them in either world."""
+CHEAP = 16
+"""Where single columns are all there is, and nothing needs to be fitted."""
 WORLD_COMPONENTS = 200
 WORLD_GOAL = 0.75
 FEWER = 4
 """Of wide tables, and of those with much to fit."""
+SURE = 2.5
+"""Standard deviations of noise above which a cell is surely not empty."""
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
 
@@ -93,7 +98,7 @@ class Rehearsal:
 def rehearse(
     evidence: Evidence, law: Law, seed: int, *, components: int = COMPONENTS, times: int | None = None
 ) -> list[Rehearsal]:
-    """Release synthetic tables as the true one was released, two at a time.
+    """Release synthetic tables as the true one was released, two at a time; the two worlds take turns.
 
     Parameters
     ----------
@@ -110,14 +115,14 @@ def rehearse(
     """
     if times is None:
         times = REHEARSALS if sum(coarser(evidence).sizes) <= WIDE and components < MANY else FEWER
-    world = rough(
-        fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL), evidence
-    )
+        times = times if tied(evidence) else CHEAP
+    close = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    worlds = rough(close, evidence), sparse(close, evidence)
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
 
     def once(number: int) -> Rehearsal:
-        generator = np.random.default_rng([seed, number])
+        generator, world = np.random.default_rng([seed, number]), worlds[number % len(worlds)]
         rows = world.draw(count if count <= MOST_ROWS else 0, generator)
         grouped = [group.astype(np.int32)[rows[:, j]] for j, group in enumerate(evidence.groups)]
         imitated = tuple(
@@ -143,6 +148,29 @@ def rough(world: Mixture, evidence: Evidence) -> Mixture:
         masses = table @ np.eye(evidence.sizes[j])[group]
         columns.append(masses[:, group] * shape_within(evidence.single(j).counts, 0.0, group))
     return Mixture(world.weights, tuple(columns))
+
+
+def sparse(world: Mixture, evidence: Evidence) -> Mixture:
+    """The world with only those levels that are surely not empty; of a group without such, the fullest one.
+
+    Real columns keep most of their records in few of many cells. Noise of all the empty ones adds up: what they seem to
+    hold is taken from the full ones, so that the model is too flat. A world like the model is as flat already, and has
+    little to lose by it; this one has the most. Where no pairs tell groups, each column is one.
+    """
+    columns = []
+    for j, (table, group) in enumerate(zip(world.columns, evidence.groups, strict=True)):
+        group = group if tied(evidence) else np.zeros_like(group)
+        view, each = evidence.single(j), np.eye(int(group.max()) + 1)[group]
+        fullest = np.where(each > 0, view.counts[:, None], -np.inf).argmax(0)
+        sure = np.where(view.counts > SURE * np.sqrt(view.variance), view.counts, 0.0)
+        sure[fullest] = np.maximum(sure[fullest], 1e-9)
+        columns.append((table @ each)[:, group] * sure / (sure @ each)[group])
+    return Mixture(world.weights, tuple(columns))
+
+
+def tied(evidence: Evidence) -> bool:
+    """Whether any pair was measured."""
+    return any(len(view.columns) == 2 for view in evidence.views)
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:
