@@ -255,8 +255,8 @@ def test_more_records_and_more_budget_bring_more_rows() -> None:
     assert rows(3000, 0.1) < rows(3000, 1.0) < rows(100_000, 1.0)
     assert rows(100_000, 1.0, 0.01) < rows(100_000, 10.0, 0.01)
     assert rows(100_000, 1.0, 0.001) < rows(100_000, 1.0, 0.1)
-    gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 31_000, 100.0)])[0]
-    assert gaussian.rows == HANDY // spec.buckets  # there rows are free, but 1 % is enough
+    gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 60_000, 100.0)])[0]
+    assert gaussian.rows == HANDY // spec.buckets  # there rows are free, but 0.5 % is enough
     sparse = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 5_900, 100.0)])[0]
     assert sparse.rows == MOST_ROWS
 
@@ -266,15 +266,16 @@ def test_a_larger_release_must_be_worth_it() -> None:
     few, many, huge = (replace(spec, rows=rows, buckets=1024) for rows in (1024, 4096, 8192))
     assert worth_it({few: np.log(0.0205), many: np.log(0.02)}) == few
     assert worth_it({few: np.log(0.022), many: np.log(0.02)}) == many
-    assert worth_it({few: np.log(0.012), many: np.log(0.01), huge: np.log(0.004)}) == many  # 16 MB have 1 %
+    assert worth_it({few: np.log(0.0205), many: np.log(0.02)}, 1.02) == many
+    assert worth_it({few: np.log(0.006), many: np.log(0.005), huge: np.log(0.002)}) == many  # 16 MB have 0.5 %
     assert worth_it({few: np.log(0.03), many: np.log(0.02), huge: np.log(0.01)}) == huge
     assert worth_it({huge: np.log(0.001)}) == huge
-    tiny, small = (replace(spec, rows=rows, buckets=1024) for rows in (8, 64))  # 32 and 256 kB: no matter
+    tiny, small = (replace(spec, rows=1, buckets=side**2, shape=(side, side)) for side in (64, 256))  # up to 256 kB
     assert worth_it({tiny: np.log(0.0201), small: np.log(0.02)}) == small
 
 
 def test_grid_or_refined_rows_is_decided_by_what_each_will_have() -> None:
-    """One column: with δ, refining leaves little of the hashing error; at a large ε, or a pure one, grids are better."""
+    """One column: with δ, refining leaves little of the hashing error; for a large or pure ε, grids are better."""
     column: dict[str, Any] = {
         "n": 20_000,
         "dimensions": 1,
