@@ -81,4 +81,5 @@ def test_all_verbs_tell_of_one_release(
     assert_alike(release.spec.to_dict(), planned)
     if bounds is not None:
         model = PrivateKDE(**budget, kernel=kernel, bounds=bounds, public=("count",)).fit(X)
-        assert_alike(model.release_.spec.to_dict(), planned)
+        refined = scumble.plan(N, len(names), **about, **fixed, **budget, refined=True)
+        assert_alike(model.release_.spec.to_dict(), refined.to_dict())

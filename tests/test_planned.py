@@ -19,6 +19,7 @@ import scumble
 from scumble import sketch as scumble_sketch
 from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import coarser, groups
+from scumble.learn import PrivateKDE
 from scumble.planning.later import DENSITIES, HANDY, Choice, Fold, Menu, plausible, worth_it
 from scumble.planning.start import MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
@@ -257,20 +258,41 @@ def test_more_records_and_more_budget_bring_more_rows() -> None:
     assert rows(3000, 0.1) < rows(3000, 1.0) < rows(100_000, 1.0)
     assert rows(100_000, 1.0, 0.01) < rows(100_000, 10.0, 0.01)
     assert rows(100_000, 1.0, 0.001) < rows(100_000, 1.0, 0.1)
-    gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 31_000, 100.0)])[0]
-    assert gaussian.rows == HANDY // spec.buckets  # there rows are free, but 1 % is enough
+    gaussian = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 60_000, 100.0)])[0]
+    assert gaussian.rows == HANDY // spec.buckets  # there rows are free, but 0.5 % is enough
     sparse = Menu(spec, Budget(1.0, 1e-6)).best([Facts(100_000, 1.0, 5_900, 100.0)])[0]
     assert sparse.rows == MOST_ROWS
 
 
 def test_a_larger_release_must_be_worth_it() -> None:
     spec = opened().spec
-    few, many, huge = (replace(spec, rows=rows, buckets=1024) for rows in (1024, 2048, 8192))
+    few, many, huge = (replace(spec, rows=rows, buckets=1024) for rows in (1024, 4096, 8192))
     assert worth_it({few: np.log(0.0205), many: np.log(0.02)}) == few
     assert worth_it({few: np.log(0.022), many: np.log(0.02)}) == many
-    assert worth_it({few: np.log(0.012), many: np.log(0.01), huge: np.log(0.004)}) == many  # 16 MB have 1 %
+    assert worth_it({few: np.log(0.0205), many: np.log(0.02)}, 1.02) == many
+    assert worth_it({few: np.log(0.006), many: np.log(0.005), huge: np.log(0.002)}) == many  # 16 MB have 0.5 %
     assert worth_it({few: np.log(0.03), many: np.log(0.02), huge: np.log(0.01)}) == huge
     assert worth_it({huge: np.log(0.001)}) == huge
+    tiny, small = (replace(spec, rows=1, buckets=side**2, shape=(side, side)) for side in (64, 256))  # up to 256 kB
+    assert worth_it({tiny: np.log(0.0201), small: np.log(0.02)}) == small
+
+
+def test_grid_or_refined_rows_is_decided_by_what_each_will_have() -> None:
+    """One column: with δ, refining leaves little of the hashing error; for a large or pure ε, grids are better."""
+    column: dict[str, Any] = {
+        "n": 20_000,
+        "dimensions": 1,
+        "kernel": scumble.EuclideanKernel(5.0),
+        "bounds": (0.0, 300.0),
+        "refined": True,
+    }
+    assert scumble.plan(epsilon=1.0, delta=1e-6, **column).design == "sobol"
+    assert scumble.plan(epsilon=10.0, delta=1e-6, **column).design == "grid"
+    assert scumble.plan(epsilon=1.0, **column).design == "grid"
+    assert scumble.plan(epsilon=1.0, delta=1e-6, **column | {"refined": False}).design == "grid"
+    model = PrivateKDE(kernel=column["kernel"], epsilon=0.3, delta=1e-6, bounds=column["bounds"])
+    X = model._begin(np.zeros((1, 1)))
+    assert model._sketch(column["kernel"], X, model.price()).design == "sobol"
 
 
 def test_where_rows_are_fixed_nothing_is_spent_on_facts(rng: np.random.Generator) -> None:

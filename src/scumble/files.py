@@ -8,16 +8,20 @@ is our own because it is stricter than the format asks for::
     0        8      H, the length of the header, unsigned, little-endian
     8        H      header, ASCII JSON, filled up with spaces to a multiple of 8:
                       {"__metadata__":{"format":"scumble",
-                                       "format_version":"1",
+                                       "format_version":"2",
                                        "sha256":"<64 hexadecimal digits>",
                                        "kind":"release",
                                        "library":"0.1.0",
                                        "scumble":"<the metadata, JSON in a string>"},
-                       "counts":{"dtype":"I64","shape":[1000,1024],"data_offsets":[0,8192000]},
+                       "counts":{"dtype":"I32","shape":[1000,1024],"data_offsets":[0,4096000]},
                        ...}
                     (written without the line breaks; the first three values stand at fixed places)
     8 + H    rest   the arrays, row-major, one after the other: no gap, no overlap, nothing after.
                     Widest items first, then by name, so each array is aligned.
+
+Whole numbers of 64 bits that all fit into 32, as noisy counters nearly always do, are stored in 32 and read as 64. That
+is format version 2, and for public files only: what can be seen of a number's width is then a fact about published
+numbers. All other files are of version 1, so that older readers read them.
 
 ``sha256`` is taken over the whole file with its own 64 digits replaced by zeros: no bit can change and
 no byte can come or go unnoticed. That detects accidents. It is not a signature: whoever can write the
@@ -56,7 +60,8 @@ from scumble.errors import (
 from scumble.machine import places
 from scumble.machine.mark import mark_of
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+WHOLE, HALF = np.dtype("<i8"), np.dtype("<i4")
 
 # Each kind: what it is in words, and who reads it.
 PUBLIC_KINDS = {
@@ -135,11 +140,14 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
             must = f"of dtype int64, uint64, int32, uint8, float64 or float32 with at most {_MAX_NDIM} axes"
             raise parameter(f"arrays[{name!r}]", must, f"{block.dtype} with {block.ndim}")
         blocks[name] = block.astype(little, copy=False)
+    narrow = _narrowed(blocks) if kind in PUBLIC_KINDS else blocks
+    version = 1 if narrow is blocks else FORMAT_VERSION
+    blocks = narrow
 
     header: dict[str, Any] = {
         "__metadata__": {
             "format": "scumble",
-            "format_version": str(FORMAT_VERSION),
+            "format_version": str(version),
             "sha256": _ZEROS.decode(),
             "kind": kind,
             "library": __version__,
@@ -172,6 +180,22 @@ def to_bytes(kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarra
     # The first 64 zeros are the digest's own place: nothing of the caller's comes before it.
     parts[1] = text.replace(_ZEROS, digest.hexdigest().encode("ascii"), 1)
     return b"".join(parts)
+
+
+def _narrowed(blocks: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same numbers, those of 64 bits in 32 where they fit; the very same arrays if there are none.
+
+    Where some have 32 bits already nothing is narrowed: a reader could not tell which ones to widen.
+    """
+    fitting = [name for name, block in blocks.items() if block.dtype == WHOLE and block.size and _fits(block)]
+    if not fitting or any(block.dtype == HALF for block in blocks.values()):
+        return blocks
+    return blocks | {name: blocks[name].astype(HALF) for name in fitting}
+
+
+def _fits(block: np.ndarray) -> bool:
+    limits = np.iinfo(HALF)
+    return bool(limits.min <= block.min() and block.max() <= limits.max)
 
 
 def _metadata_text(metadata: dict[str, Any]) -> str:
@@ -217,14 +241,14 @@ _TEXT, _LISTS = (str, bool), (list, tuple)
 def _too_large(header: bytes, data: int) -> bool:
     """Whether a header would cost far more to read than the file it belongs to."""
     values = header.count(b",") + header.count(b"[") + header.count(b"{")
-    return len(header) > _PLAIN_HEADER + data or values > _PLAIN_VALUES + data // 8
+    return len(header) > _PLAIN_HEADER + 2 * data or values > _PLAIN_VALUES + data // 4
 
 
 # -------------------------------------------------------------- from bytes
 
 
 def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the data") -> Container:
-    """Reads what ``to_bytes`` wrote, or refuses. The arrays are read-only views of ``data``."""
+    """Reads what ``to_bytes`` wrote, or refuses. The arrays are read-only; most are views of ``data``."""
     data = bytes(data)  # a copy only of what is not bytes already: nobody may change it afterwards
     version, at, start = _preamble(data, len(data), source)
     if "checkpoint" not in expect and _too_large(data[8:start], len(data) - start):
@@ -248,7 +272,7 @@ def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the
         metadata = _parse(text)
         if _not_plain(metadata):
             raise ValueError("metadata")
-        arrays = _arrays(header, data, start)
+        arrays = _arrays(header, data, start, widen=version > 1)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         # `from None`: the inner message may quote the content.
         raise CorruptFileError(
@@ -317,12 +341,12 @@ def _text(value: object) -> str:
     return value
 
 
-def _arrays(header: dict[str, Any], data: bytes, start: int) -> dict[str, np.ndarray]:
-    """Views of the arrays. Every number is checked before NumPy sees it."""
+def _arrays(header: dict[str, Any], data: bytes, start: int, *, widen: bool) -> dict[str, np.ndarray]:
+    """The arrays. Every number is checked before NumPy sees it."""
     arrays = {}
     position = 0
     room = len(data) - start
-    if len(header) > 64 + room // 8:
+    if len(header) > 64 + room // 4:
         raise ValueError("more arrays than data")
     for name, entry in header.items():
         if not _NAME.fullmatch(name) or set(entry) != {"dtype", "shape", "data_offsets"}:
@@ -340,6 +364,9 @@ def _arrays(header: dict[str, Any], data: bytes, start: int) -> dict[str, np.nda
         if begin % dtype.itemsize:
             raise ValueError("alignment")
         flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=start + begin)
+        if widen and dtype == HALF:
+            flat = flat.astype(WHOLE)
+            flat.flags.writeable = False
         arrays[name] = flat.reshape(shape)
         position = end
     if position != room:

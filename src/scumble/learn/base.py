@@ -228,7 +228,8 @@ class PrivateEstimator(KnowsColumns, BaseEstimator):
         size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
         if self._plans_later and size["rows"] is None:
             about: dict[str, Any] = {"dimensions": d, "columns": None if names is None else tuple(names)}
-            chosen, planned = choose(kernel, **about, **size, bounds=bounds, budget=budget, n=self._public_count(X))
+            facts: dict[str, Any] = {"bounds": bounds, "n": self._public_count(X), "refined": self._refines()}
+            chosen, planned = choose(kernel, **about, **size, **facts, budget=budget)
             spec = Spec(kernel, **about, **chosen, seed=self._seed() if seed is None else seed)
             return Sketch.from_spec(spec, planned=planned)
         if size["rows"] is None or size["buckets"] is None:

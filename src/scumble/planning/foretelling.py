@@ -18,7 +18,7 @@ from scumble import checks
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 from scumble.planning.later import FOLDED_BUCKETS, Menu
-from scumble.planning.plans import Bounds, Plan, plan_within, rows_error
+from scumble.planning.plans import COUNTER_BYTES, Bounds, Plan, plan_within, rows_error
 from scumble.planning.start import choose
 from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
@@ -84,7 +84,7 @@ def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, **options:
     first = plan_within(budget, n, dimensions, kernel, **options)
     about: dict[str, Any] = {"dimensions": dimensions, "columns": options["columns"]}
     size = {name: options[name] for name in ("rows", "buckets", "design", "bounds")}
-    fields, planned = choose(kernel, **about, **size, budget=budget, n=n)
+    fields, planned = choose(kernel, **about, **size, budget=budget, n=n, refined=options["refined"])
     if not planned:
         return first
     counted = _spec(kernel, dimensions, None if about["columns"] is None else tuple(about["columns"]), **fields)
@@ -113,11 +113,11 @@ def _published(spec: Spec, budget: Budget, n: int, density: float, refined: bool
     relative = spec.layout.relative_error(variance, n, density)
     if refined and spec.shape is None:
         about = (spec.kernel, spec.design, spec.rows, spec.buckets)
-        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), refined)
+        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), spec.dimensions)
     error = relative * density * n
     if spec.shape is None:
         f = density * n
         error = sqrt((row_spread(spec.kernel, spec.design, spec.buckets, n, f) + f + variance) / spec.rows)
     size = {"design": spec.design, "rows": spec.rows, "buckets": spec.buckets, "shape": spec.shape}
-    sizes = {**size, "bytes": 8 * prod(spec.counters), "bounds": spec.bounds}
+    sizes = {**size, "bytes": COUNTER_BYTES * prod(spec.counters), "bounds": spec.bounds}
     return {**sizes, "relative_error": relative, "standard_error": error}

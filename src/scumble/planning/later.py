@@ -5,8 +5,9 @@ pairs meet with probability ρ + (1 − ρ)/W, and each record meets itself: T²
 and says little where the budget is small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are
 weighed by how well they explain T, and by what is usual (the median is 0.05, and most lie within a factor of 5).
 By the expected logarithm of the error over these weights, options are compared. Published is the smallest whose
-error is within 5 % of the least: the last doubling of a file should buy more than that. And where a file of 16 MB has
-an error of 1 % or less, larger ones are not considered; who wants less error still gives `rows`.
+error is within 5 % of the least, with a δ 3 %: the last doubling of a file should buy more than that (grids below 256
+kB count as equal). And where a file of 16 MB has an error of 0.5 % or less, larger ones are not considered; who wants
+less error still gives `rows`.
 
 All of this is post-processing of the facts, and of public parameters.
 """
@@ -35,9 +36,14 @@ DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
 LEAST_ROWS = 8
-WORTH = 1.05
-"""What a larger release must gain: the smallest is taken whose error is at most so many times the least."""
-ENOUGH, HANDY = 0.01, 2**21
+WORTH, WORTH_FREE = 1.05, 1.03
+"""What a larger release must gain: the smallest is taken whose error is at most so many times the least.
+
+The second where further rows are free of noise. With pure ε they are not, and what they gain is less certain than that.
+"""
+SMALL = 2**16
+"""So many cells, 256 kB, are as good as fewer."""
+ENOUGH, HANDY = 0.005, 2**22
 """A relative error that is small enough, if so many counters, 16 MB, suffice for it."""
 HOPELESS = 1e12
 """A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
@@ -125,7 +131,7 @@ class Menu:
             for option in self._options(n):
                 score = float(weights @ np.log(np.minimum(option.errors, HOPELESS)))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
-        chosen = worth_it(scores)
+        chosen = worth_it(scores, WORTH if self.budget.pure else WORTH_FREE)
         return chosen, float(np.exp(scores[chosen]))
 
     def _options(self, n: float) -> list[Option]:
@@ -133,10 +139,11 @@ class Menu:
 
     def _rows(self, n: float) -> list[Option]:
         spec, found = self.spec, []
+        refined = spec.dimensions if self.refined else None
         for rows in self.rows:
             noise = sqrt(calibrated(self._rest, rows).counter_variance / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)
-            errors = [rows_error(*about, float(density), n, noise, self.refined) for density in DENSITIES]
+            errors = [rows_error(*about, float(density), n, noise, refined) for density in DENSITIES]
             found.append(Option(replace(spec, rows=rows), np.array(errors)))
         return found
 
@@ -153,14 +160,14 @@ class Menu:
         return [Option(one, line) for one, line in zip(specs, errors.T, strict=True)]
 
 
-def worth_it(scores: dict[Spec, float]) -> Spec:
+def worth_it(scores: dict[Spec, float], worth: float = WORTH) -> Spec:
     """The smallest whose error, of which the logarithm is given, is nearly the least."""
-    size = {spec: spec.rows * spec.buckets for spec in scores}
+    size = {spec: max(spec.rows * spec.buckets, 0 if spec.shape is None else SMALL) for spec in scores}
     handy = {spec: score for spec, score in scores.items() if size[spec] <= HANDY}
     if handy and min(handy.values()) <= log(ENOUGH):
         scores = handy
-    enough = min(scores.values()) + log(WORTH)
-    return min((spec for spec in scores if scores[spec] <= enough), key=size.__getitem__)
+    enough = min(scores.values()) + log(worth)
+    return min((spec for spec in scores if scores[spec] <= enough), key=lambda spec: (size[spec], scores[spec]))
 
 
 def plausible(facts: Facts, n: float, by_chance: float) -> np.ndarray:

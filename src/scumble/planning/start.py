@@ -54,11 +54,12 @@ def choose(
     budget: Budget | None = None,
     n: int | None = None,
     later: bool = True,
+    refined: bool = False,
 ) -> tuple[Fields, bool]:
     """The fields of a sketch's spec that its caller left open, and whether its release decides how much is published.
 
     `buckets` as a tuple are the cells of a grid along each axis. Without `later`, everything is decided now, for `n`
-    records and this budget.
+    records and this budget. `refined` says that answers will be refined (`scumble.learn.refine`).
     """
     rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
@@ -71,6 +72,7 @@ def choose(
         return _rows(kernel, dimensions, buckets, design, pure), True
     budget = Budget(1.0) if budget is None else budget
     facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
+    facts["refined"] = refined
     plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
     if plan.design != "grid" and later:
         return _rows(kernel, dimensions, buckets, plan.design, pure), True

@@ -19,6 +19,7 @@ import numpy as np
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.foretelling import expected_norm
 from scumble.planning.later import Menu
+from scumble.planning.plans import COUNTER_BYTES
 from scumble.privacy.facts import Facts, calibrated, divided
 from scumble.releasing.planned import typical_norm
 from scumble.sources import madeup
@@ -189,7 +190,7 @@ def _narrowed(counts: np.ndarray, rows: int, groups: np.ndarray | None) -> np.nd
 
 
 def _bytes(spec: Spec, classes: int) -> int:
-    return classes * (8 * math.prod(spec.counters) + BESIDE_COUNTERS)
+    return classes * (COUNTER_BYTES * math.prod(spec.counters) + BESIDE_COUNTERS)
 
 
 def _by_class(classes: int) -> str:
@@ -224,7 +225,7 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     decides += f"; pairs tell at most {plan.levels:,} of a column apart." if pairs else ", and no pair is published."
     return Rehearsal(
         kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
-        bytes=8 * counters + BESIDE_COUNTERS,
+        bytes=COUNTER_BYTES * counters + BESIDE_COUNTERS,
         records=n,
         places=tuple(places),
         decides=decides,
