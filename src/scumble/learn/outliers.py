@@ -38,8 +38,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     The signs are scikit-learn's: `score_samples` is high for usual records, `decision_function` = `score_samples` −
     `offset_` is negative for outliers, and `predict` says −1 for them and 1 for the others.
 
-    **Two kinds of outlier.** With hashed rows (many columns), `columns_share` of ε pays for a histogram of each column by
-    itself. A value that is rare in its column is plain there; values that hardly ever come together only the kernel
+    **Two kinds of outlier.** With hashed rows (many columns), `columns_share` of ε pays for a histogram of each column
+    by itself. A value that is rare in its column is plain there; values that hardly ever come together only the kernel
     sees. The score has both, each weighted by how far it is above its noise: see :mod:`scumble.learn.columnwise`.
 
     **The threshold.** `offset_` should be the `contamination` quantile of the private records' own scores.
