@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import scumble
 from scumble import learn
+from scumble.learn.columnwise import column_sketch, columns_of
 from scumble.learn.outliers import PrivateOutlierDetector
 
 HASHED: dict[str, Any] = {"rows": 256, "buckets": 512, "bounds": (0, 1)}
@@ -176,6 +177,12 @@ def test_columns_that_are_words_are_counted_too(tmp_path: Path) -> None:
     for share in (0.0, 0.1):  # with and without a threshold that is paid for
         other = PrivateOutlierDetector(epsilon=5.0, threshold_share=share, **told).fit(frame)
         assert abs(np.mean(other.predict(frame) == -1) - 0.05) < 0.2
+
+
+def test_many_columns_are_counted_one_at_a_time() -> None:
+    """800 columns have 319,600 pairs, of which none is asked for."""
+    spec = column_sketch(columns_of(None, (np.zeros(800), np.ones(800)))).spec
+    assert spec.rows == 800 and type(spec).from_dict(spec.to_dict()) == spec
 
 
 def test_signs(rng: np.random.Generator) -> None:
