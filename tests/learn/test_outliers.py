@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import scumble
 from scumble import learn
+from scumble.learn.columnwise import column_sketch, columns_of
 from scumble.learn.outliers import PrivateOutlierDetector
 
 HASHED: dict[str, Any] = {"rows": 256, "buckets": 512, "bounds": (0, 1)}
@@ -178,6 +179,12 @@ def test_columns_that_are_words_are_counted_too(tmp_path: Path) -> None:
         assert abs(np.mean(other.predict(frame) == -1) - 0.05) < 0.2
 
 
+def test_many_columns_are_counted_one_at_a_time() -> None:
+    """800 columns have 319,600 pairs, of which none is asked for."""
+    spec = column_sketch(columns_of(None, (np.zeros(800), np.ones(800)))).spec
+    assert spec.rows == 800 and type(spec).from_dict(spec.to_dict()) == spec
+
+
 def test_signs(rng: np.random.Generator) -> None:
     model = PrivateOutlierDetector(bounds=(0, 1)).fit(planted(rng, 2, 10_000)[0])
     Q = np.array([[0.5, 0.5], [0.02, 0.98]])
@@ -187,7 +194,7 @@ def test_signs(rng: np.random.Generator) -> None:
 
 
 def test_what_noise_made_negative_keeps_its_order() -> None:
-    model = PrivateOutlierDetector(bounds=(0, 1), rows=16, buckets=64).fit(np.full((10, 3), 0.5))
+    model = PrivateOutlierDetector(bounds=(0, 1), rows=16, buckets=64, columns_share=0).fit(np.full((10, 3), 0.5))
     Q = np.random.default_rng(0).uniform(size=(100, 3))
     sums, scores = model.release_.kernel_sum(Q), model.score_samples(Q)
     assert np.any(sums < 0) and np.all(np.isfinite(scores))
@@ -203,8 +210,9 @@ def test_bad_contamination(contamination: float) -> None:
 @pytest.mark.parametrize("share", [-0.1, 0.9, float("nan")])
 @pytest.mark.parametrize("name", ["threshold_share", "columns_share"])
 def test_bad_shares(name: str, share: float) -> None:
+    given: dict[str, Any] = {name: share, "bounds": (0, 1)}
     with pytest.raises(scumble.ParameterError, match=name):
-        PrivateOutlierDetector(**{name: share}, bounds=(0, 1)).fit(np.zeros((5, 2)))
+        PrivateOutlierDetector(**given).fit(np.zeros((5, 2)))
 
 
 def test_shares_that_leave_too_little() -> None:

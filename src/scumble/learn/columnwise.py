@@ -15,7 +15,7 @@ hashing are nearly the same in f and in f₀, and cancel. The score of a record 
 
 with the spread σ of each among the drawn records, and with its reliability r: the share of its variance that is not
 noise, which is known. If columns are independent, q is nothing but noise and r(q) is near 0; the less budget there is,
-the more the histograms decide, of which each has far less noise than the kernel's rows. All of it is post-processing.
+the more the histograms decide. All of it is post-processing.
 
 The private records' own scores are counted to find a threshold (:mod:`scumble.learn.quantiles`). So a record's score is
 a function of that record alone, to the last bit: it is made of whole numbers, looked-up numbers, and sums in one order.

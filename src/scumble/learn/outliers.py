@@ -23,7 +23,6 @@ from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
 from scumble.tabular.publishing import price, publish
 from scumble.tabular.release import TableRelease
-from scumble.tabular.sketch import TableSketch
 
 SHARES = ("threshold_share", "columns_share")
 ROWS, GAUSSIAN_ROWS = 128, 512
@@ -159,17 +158,19 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         self._check()
         account = Account.of(ledger, dataset, part)
         records, X = X, self._begin(X)
-        sketch, singles, whole = self._drafted(X), self._singles(), self.price()
+        sketch, whole = self._drafted(X), self.price()
         hashed = not sketch.spec.layout.has_places
         finding, apart = (hashed * as_fraction(name, getattr(self, name)) for name in SHARES)
         left = 1 - finding - apart
         # A threshold needs no δ; the other releases share it as they share ε.
         budget, counting = whole.share(left, left / (1 - finding)), whole.share(finding, 0, count_share=0)
         of_columns = whole.share(apart, apart / (1 - finding), count_share=0)
-        claims = [budget.claim(sketch.rows)]
-        claims += [price(singles.spec, of_columns)] if apart else []
+        claims, counters = [budget.claim(sketch.rows)], sketch.rows * sketch.buckets + quantiles.MOST
+        if apart:
+            singles = column_sketch(columns_of(self.schema_, self.bounds_))
+            claims.append(price(singles.spec, of_columns))
+            counters += singles.spec.counters[0]
         claims += [counting.claim(1)] if finding else []
-        counters = sketch.rows * sketch.buckets + singles.spec.counters[0] + quantiles.MOST
         paid = self._pay(claims, account, counters=counters)
         (self.release_,) = release_disjoint([sketch.update(X)], budget, paid)
         self.columns_, self.scores_, self._blend = None, None, None
@@ -188,9 +189,6 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         if self.rows is not None or sketch.rows <= most or not sketch.spec.layout.hashed:
             return sketch
         return self._sketch(self._kernel(), X, self.price(), rows=most, buckets=sketch.buckets)
-
-    def _singles(self) -> TableSketch:
-        return column_sketch(columns_of(self.schema_, self.bounds_))
 
     def _countable(self, X: np.ndarray, records: Any) -> tuple[np.ndarray, float, float]:
         """The private records' scores, each a function of its record alone, and between what they are counted."""

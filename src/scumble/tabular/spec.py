@@ -86,7 +86,7 @@ class TableSpec:
         if target is not None and len(schema) == 1:
             raise parameter("target", "one of several columns", target)
         counted = [j for j, name in enumerate(schema) if name != target]
-        every = len(counted) * (len(counted) - 1) // 2
+        every = len(counted) * (len(counted) - 1) // 2 if pairs is None else len(pairs)
         if every + len(counted) >= MOST_ROWS:
             raise ParameterError(
                 f"{len(schema):,} columns have {every:,} pairs, and a table has at most {MOST_ROWS:,} views. "
