@@ -134,7 +134,8 @@ def test_a_choice_spends_no_more_than_it_claims(wide: Any, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    "options", [{"epsilon": 3.0, "selection_share": 0.0}, {}, {"epsilon": 9.0, "public": ("count",)}]
+    "options",
+    [{"epsilon": 3.0, "selection_share": 0.0}, {"epsilon": 3.0, "delta": 1e-6}, {"epsilon": 9.0, "public": ("count",)}],
 )
 def test_all_columns_stay_where_nothing_is_to_be_chosen(wide: Any, options: dict[str, Any]) -> None:
     model = PrivateKDEClassifier(**{"bounds": (0, 1), "classes": [0, 1], **options}).fit(*wide)

@@ -88,8 +88,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
     selection_share : float or None
         The part of ε that chooses one of the `kernel` list by :mod:`scumble.releasing.selection`; with 0, all of them
         are used and share the budget equally. Without a `kernel`, the part that chooses half of the columns, 16 at
-        most. None is 0 for a list, and for columns 0.15 where that pays: with two classes, at least 32 columns, and
-        ε of at least 2, or ε times a public number of records of at least 20,000.
+        most. None is 0 for a list, and for columns 0.15 where that pays: with δ = 0, two classes, at least 32
+        columns, and ε of at least 2, or ε times a public number of records of at least 20,000.
     kernel : Kernel, sequence of Kernel or None
         One kernel, or a list of them.
     rows, buckets : int or None
@@ -284,7 +284,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             return as_fraction("selection_share", self.selection_share)
         records = self._public_count(X) if "count" in self._public() else fern_plan.ENOUGH
         epsilon = as_fraction("epsilon", self.epsilon)
-        worth = self._plans() and fern_plan.pays(self._width, len(self.classes_), epsilon, records)
+        pure = self._plans() and self.delta == 0.0
+        worth = pure and fern_plan.pays(self._width, len(self.classes_), epsilon, records)
         return fern_plan.CHOICE_SHARE if worth else Fraction(0)
 
     def _chosen(self, kernels: Sequence[Kernel], X: np.ndarray, y: np.ndarray, paid: Prepaid) -> Kernel:

@@ -19,7 +19,8 @@ whatever was chosen before; k of them add up to ε. ∎
 
 The choice is a second pass over the records, which `fit` has in memory.
 
-**When.** By public facts: with two classes, from twice as many columns as are kept, and from ε times the records of
+**When.** By public facts: with δ = 0 (with a δ there are twice as many rows, and more of them find a column that is
+not idle), two classes, from twice as many columns as are kept, and from ε times the records of
 20,000 upwards, where their number is public; where it is not, as if there were 10,000. Many classes differ in many
 columns; and with fewer records the choice is noise, which costs more than idle columns do where few are idle.
 """
