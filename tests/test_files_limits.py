@@ -68,13 +68,13 @@ def test_names_of_128_letters_at_most() -> None:
 
 
 def test_how_large_a_header_may_be_beside_its_data() -> None:
-    """1 MiB and the data's size; 32,768 values and one for every eight bytes of data."""
+    """1 MiB and twice the data's size; 32,768 values and one for every four bytes of data."""
     for data in (0, 7, 8, 10**6):
-        assert not files._too_large(b" " * (2**20 + data), data)
-        assert files._too_large(b" " * (2**20 + data + 1), data)
+        assert not files._too_large(b" " * (2**20 + 2 * data), data)
+        assert files._too_large(b" " * (2**20 + 2 * data + 1), data)
         for mark in (b",", b"[", b"{"):
-            assert not files._too_large(mark * (2**15 + data // 8), data)
-            assert files._too_large(mark * (2**15 + data // 8 + 1), data)
+            assert not files._too_large(mark * (2**15 + data // 4), data)
+            assert files._too_large(mark * (2**15 + data // 4 + 1), data)
     assert files._too_large(b",[{" * 11_000, 0)
 
 
@@ -96,9 +96,9 @@ def test_the_reader_counts_the_whole_header(monkeypatch: pytest.MonkeyPatch) -> 
     header = data[8:-80]
     assert header.startswith(b"{") and header.rstrip().endswith(b"}")
     values = sum(header.count(mark) for mark in (b",", b"[", b"{"))
-    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 10)
+    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 20)
     files.from_bytes(data, expect="release")
-    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 11)
+    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 21)
     with pytest.raises(errors.CorruptFileError, match="too large for what it holds"):
         files.from_bytes(data, expect="release")
 
@@ -125,7 +125,7 @@ def test_a_header_may_have_16_mib_and_no_more() -> None:
 
 
 def test_arrays_may_not_outnumber_their_data() -> None:
-    """64, and one for every eight bytes."""
+    """64, and one for every four bytes."""
 
     def many(count: int, data: int) -> bytes:
         header: dict[str, Any] = {"__metadata__": about(), "a": entry("U8", (data,), (0, data))}
@@ -134,7 +134,7 @@ def test_arrays_may_not_outnumber_their_data() -> None:
         return sealed(header, bytes(data))
 
     for data in (0, 15, 16):
-        most = 64 + data // 8
+        most = 64 + data // 4
         assert len(files.from_bytes(many(most, data), expect="release").arrays) == most
         with pytest.raises(errors.CorruptFileError):
             files.from_bytes(many(most + 1, data), expect="release")

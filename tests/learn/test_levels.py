@@ -125,7 +125,7 @@ def test_outliers_have_unusual_pairs(release: TableRelease) -> None:
     count = release._answers.total.value
     wide = np.concatenate([np.bincount(group) for group in levels.groups])
     for places, found in zip(levels.read(TEST)[:20], score[:20], strict=True):
-        wanted = sum(np.log(alone[p] / wide[p]) for p in places)
+        wanted = sum(np.log(max(alone[p] / wide[p], 1e-9)) for p in places)
         for p, q in itertools.combinations(places, 2):
             chance = alone[p] * alone[q]
             wanted += np.log((count * both[p, q] + 10 * chance + 1e-9) / ((count + 10) * chance + 1e-9))

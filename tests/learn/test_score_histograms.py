@@ -148,13 +148,18 @@ def test_noise_alone_leaves_the_scores_as_they_are() -> None:
 # ---- thresholds ----
 
 
+def by_roots(release: Release, X: np.ndarray, epsilon: float) -> scumble.Sketch:
+    """The records counted by the roots of their kernel sums."""
+    return quantiles.counted(*quantiles.roots(release, X), epsilon, release.count)
+
+
 def test_the_signed_root() -> None:
     np.testing.assert_allclose(quantiles.root(np.array([-9.0, 0.0, 16.0])), [-3.0, 0.0, 4.0])
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
 def test_the_threshold_of_a_histogram_of_scores(share: float) -> None:
-    """Where the masses' running sum crosses share · total, linear within a cell; squared back."""
+    """Where the masses' running sum crosses share · total, linear within a cell."""
     sketch = scumble.Sketch(scumble.EuclideanKernel(9.0), 1, buckets=30, bounds=(-3.0, 6.0), design="grid")
     sketch.update(np.random.default_rng(2).uniform(-2.5, 5.5, (3000, 1)))
     scores = sketch.release(epsilon=3.0, count_share=0)
@@ -166,7 +171,7 @@ def test_the_threshold_of_a_histogram_of_scores(share: float) -> None:
             place = grid.start[0] + grid.step[0] * (cell + (target - seen) / weight)
             break
         seen += weight
-    assert quantiles.of_counted(scores, 3000.0, share) == pytest.approx(math.copysign(place**2, place), rel=1e-9)
+    assert quantiles.of_counted(scores, 3000.0, share) == pytest.approx(place, rel=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -190,7 +195,7 @@ def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
     X = np.random.default_rng(1).normal(size=(2000, 1))
     release = sketch.update(X).release(epsilon=2.0)
-    scores = quantiles.counted(release, X, epsilon=500.0).release(epsilon=500.0, count_share=0)
+    scores = by_roots(release, X, 500.0).release(epsilon=500.0, count_share=0)
     low, high = (float(end[0]) for end in scores.spec.bounds)
     assert high == pytest.approx(math.sqrt(release.count))
     assert low == pytest.approx(-math.sqrt(4.0 * math.sqrt(release._reader().noise_variance)))
@@ -200,7 +205,7 @@ def test_records_are_counted_by_the_roots_of_their_kernel_sums() -> None:
     for share in (0.1, 0.5):
         wanted = order[int(share * len(order))]
         found = quantiles.of_counted(scores, len(X), share)
-        assert math.sqrt(abs(found)) * np.sign(found) == pytest.approx(wanted, abs=0.35)
+        assert found == pytest.approx(wanted, abs=0.35)
 
 
 @pytest.mark.parametrize(("epsilon", "cells"), [(0.001, 16), (0.1, 56), (2.0, 252), (500.0, 1024)])
@@ -215,7 +220,7 @@ def test_as_many_cells_as_the_budget_bears(monkeypatch: pytest.MonkeyPatch, epsi
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=8, buckets=16, design="iid")
     release = sketch.update(np.zeros((2000, 1))).release(epsilon=100.0, neighbors="replace")
     monkeypatch.setattr(quantiles, "Sketch", spy)
-    quantiles.counted(release, np.zeros((3, 1)), epsilon=epsilon)
+    by_roots(release, np.zeros((3, 1)), epsilon)
     assert release.count == 2000 and asked == [cells]
 
 
@@ -258,8 +263,8 @@ def test_every_record_is_counted_by_its_kernel_sum(monkeypatch: pytest.MonkeyPat
     X = np.random.default_rng(1).normal(size=(20, 1))
     release = sketch.update(X).release(epsilon=20.0)
     monkeypatch.setattr(quantiles, "TILE", tile)
-    counted = quantiles.counted(release, X, epsilon=1.0)
-    alone = [quantiles.counted(release, X[k : k + 1], epsilon=1.0)._counts for k in range(20)]
+    counted = by_roots(release, X, 1.0)
+    alone = [by_roots(release, X[k : k + 1], 1.0)._counts for k in range(20)]
     assert counted.count == 20
     np.testing.assert_array_equal(counted._counts, sum(alone))
 
@@ -268,7 +273,7 @@ def test_no_records_are_counted_as_one() -> None:
     sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=40, buckets=64, design="iid", seed=3)
     release = sketch.release(epsilon=20.0, neighbors="replace")
     assert release.count == 0.0
-    counted = quantiles.counted(release, np.zeros((3, 1)), epsilon=1.0)
+    counted = by_roots(release, np.zeros((3, 1)), 1.0)
     scores = counted.release(epsilon=1.0, count_share=0)
     assert float(scores.spec.bounds[1][0]) == 1.0
     grid = scores.spec.layout.grid
@@ -276,13 +281,13 @@ def test_no_records_are_counted_as_one() -> None:
     mass = masses(scores.counts[0].astype(float), scores.counter_variance, 1.0)
     for share in (0.01, 0.1, 0.5):
         place = np.interp(share, np.append(0.0, np.cumsum(mass)), edges)
-        assert quantiles.of_counted(scores, 0.0, share) == pytest.approx(place * abs(place), rel=1e-9)
+        assert quantiles.of_counted(scores, 0.0, share) == pytest.approx(place, rel=1e-9)
     full = grid_release(np.array([950, *[10] * 8]), 1030)
     start, step = full.spec.layout.grid.start[0], full.spec.layout.grid.step[0]
     mass = masses(full.counts[0].astype(float), 2.0, 1030.0)
     for share in (0.0005, 0.05):  # within the first cell
         place = start + step * share * mass.sum() / mass[0]
-        assert quantiles.of_counted(full, 1030.0, share) == pytest.approx(place * abs(place), rel=1e-9)
+        assert quantiles.of_counted(full, 1030.0, share) == pytest.approx(place, rel=1e-9)
 
 
 def test_a_rare_class_is_not_given_more_than_its_due() -> None:

@@ -13,6 +13,7 @@ INPUTS = (
     "stream",
     "files",
     "release",
+    "other",
     "query",
     "points",
     "model",

@@ -21,7 +21,7 @@ and a column of its own says that it is missing, with codes it stands a quarter 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -221,6 +221,10 @@ def short_schema(categories: Any, bounds: Any, names: tuple[str, ...] | None) ->
     """
     if categories is not None and not isinstance(categories, Mapping):
         raise parameter("categories", "a mapping from names to lists of words", type(categories).__name__)
+    for name, values in (categories or {}).items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            must = "a mapping from names to lists of words"
+            raise parameter("categories", must, f"{type(values).__name__} for {name!r}")
     words = {name: Category(values) for name, values in (categories or {}).items()}
     if isinstance(bounds, Mapping):
         both = next((name for name in words if name in bounds), None)
