@@ -32,7 +32,7 @@ export const SHOWS = [
   ["classes", "Classes"],
   ["density", "Densities"],
 ];
-export const SIDES = ["sides", "Side by side"];
+export const SIDES = ["sides", "Pair"];
 
 // The releases in the picture: one, or two side by side.
 export const shownReleases = ({ show, release, other }) => (show === "sides" ? [release, other] : [release]);
