@@ -1,15 +1,11 @@
 """Columns of a kernel that hold more than plain numbers: whole numbers, dates, times, booleans, each as a number.
 
-===========  ============================================================  =================================
-kind         the number of a cell                                          and back
-===========  ============================================================  =================================
-"whole"      itself, its fraction cut off: 41.9 is 41                      an integer, the nearest
-"date"       days since 1970-01-01, whole: 2024-02-29 is 19782             a date
-"time"       days since 1970-01-01T00:00, with the time of day as a        a time, to the second
-             fraction: 2024-02-29T12:00 is 19782.5; in UTC, where it has
-             a zone
-"boolean"    1 for true, yes, y, t, on and 1; 0 for their opposites        true or false
-===========  ============================================================  =================================
+=========  ===========================================================================================================
+"whole"    itself, its fraction cut off (41.9 is 41); back, the nearest integer
+"date"     whole days since 1970-01-01 (2024-02-29 is 19782); back, a date
+"time"     the same with the time of day as a fraction, in UTC where it has a zone; back, a time, to the second
+"boolean"  1 for true, yes, y, t, on and 1, 0 for their opposites; back, true or false
+=========  ===========================================================================================================
 
 Each cell is read for itself, by the rules of the schema's own columns (:mod:`scumble.schema.clock`, `Boolean`). What is
 none of these is a bad cell, NaN. The kinds are public: a build's caller declares them, and the release names them.
