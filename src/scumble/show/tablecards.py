@@ -63,4 +63,5 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ("Records", f"about {data['count']:,.0f}{sure}"),
         ("Worth", f"in a cross-table, groups of about {smallest_group(noise['most']):,.0f} records stand out."),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
+        ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
     ]
