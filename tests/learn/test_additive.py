@@ -95,6 +95,5 @@ def test_one_column_is_enough(curves: Any) -> None:
 
 
 def test_curves_are_drawn(curves: Any) -> None:
-    pytest.importorskip("matplotlib")
     figure = learn.PrivateAdditiveRegressor(epsilon=10.0, **BOUNDS).fit(*curves).plot(title="curves")
     assert len(figure.axes) == 3 and figure.axes[0].lines

@@ -459,7 +459,6 @@ def test_questions_that_have_no_answer() -> None:
 
 
 def test_pictures_over_time() -> None:
-    pytest.importorskip("matplotlib")
     stream = start(design="grid", bounds=(-5.0, 5.0), rows=1, buckets=16, method="daily")
     for number in range(3):
         stream.update(day(number))
