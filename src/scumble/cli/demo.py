@@ -255,6 +255,7 @@ def _draw(folder: str, release: Any, kernel: Any, homes: Any, peaks: Any, plan: 
     lower, upper = release.interval(Q)
     truth = kernel(Q, homes).sum(axis=1)
     settings: dict[str, Any] = {"n": 200_000, "dimensions": 2, "kernel": kernel, "columns": COLUMNS}
+    settings["density"] = plan.density
     budgets = (0.1, 0.3, 1.0, 3.0)
     lines = {
         epsilon: [make_plan(**settings, epsilon=epsilon, design="sobol", rows=2**k) for k in range(3, 14)]

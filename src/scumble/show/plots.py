@@ -226,7 +226,7 @@ def plan_errors(
 ) -> Any:
     """Expected error against rows, one line for each ε; `grids` are drawn as dashed lines, for they have one row only.
 
-    `plans` maps each ε to plans of growing rows.
+    `plans` maps each ε to plans of growing rows; all of them, and `grids`, are for queries of one density.
     """
     figure = new_figure(7.0, 4.6)
     axes = figure.subplots()
@@ -243,7 +243,8 @@ def plan_errors(
         axes.plot(chosen.rows, chosen.relative_error, "*", color=INK, markersize=14, label="the plan", zorder=5)
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.set(xlabel="rows", ylabel="expected relative error of a density of 0.1")
+    (density,) = {plan.density for line in [*plans.values(), (grids or {}).values()] for plan in line}
+    axes.set(xlabel="rows", ylabel=f"expected relative error of a density of {density:.3g}")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g} %"))
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
