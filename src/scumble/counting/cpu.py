@@ -48,7 +48,7 @@ def suits(work: int) -> bool:
 
 def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
     """Add each record to one counter of every row, in place."""
-    if _early(hasher, len(records[0])) and counts.flags.c_contiguous:
+    if counts.flags.c_contiguous and _early(hasher, len(records[0])):
         early.count(hasher, on_host(records), counts)
         return
     busy = _busy(hasher, len(records[0]), threads)

@@ -81,7 +81,7 @@ def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray) -> Non
 def sums(
     hasher: Hasher, records: Sequence[Records], counts: np.ndarray, lines: np.ndarray, out: np.ndarray
 ) -> None:  # fmt: skip
-    """Add the counters that each record falls into to `out`, (lines, n), row by row."""
+    """Put the sums of the counters that each record falls into, line by line, into `out`, (lines, n)."""
     starts = np.flatnonzero(np.diff(lines, prepend=-1))
     rows = np.arange(hasher.rows)[:, None]
     for place, where in _tiles(hasher, records):

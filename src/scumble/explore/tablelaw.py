@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from scumble.views.intervals import MOST_CONDITIONS, Reading, gamma_regression, law_inputs, random_condition
@@ -66,5 +65,7 @@ def raised(known: Floats, law: Floats, truth: Floats) -> float:
     def covered(more: float) -> float:
         reach = ndtri((1 + _LEVEL) / 2) * np.sqrt((known + np.exp(more) * law) / truth)
         return float(np.mean(2 * ndtr(reach) - 1)) - COVERED
+
+    from scipy.optimize import brentq  # slow to load, and most pages do without it
 
     return float(brentq(covered, -WIDEST, WIDEST)) if covered(-WIDEST) < 0 else 0.0

@@ -11,6 +11,7 @@ import pyarrow as pa
 from scumble.bundle import Label
 from scumble.errors import DataError, parameter
 from scumble.loading import AnySketch, sketch_of
+from scumble.machine.cores import available_threads
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
@@ -18,7 +19,6 @@ from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
-from scumble.tabular import counting
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
@@ -90,7 +90,7 @@ class Tally:
     @property
     def threads(self) -> int:
         """How many may call `ready` at the same time."""
-        return min(self.options.get("threads") or counting.cores(), MOST_THREADS) if self._is_table else 1
+        return min(self.options.get("threads") or available_threads(), MOST_THREADS) if self._is_table else 1
 
     @property
     def _is_table(self) -> bool:

@@ -271,17 +271,22 @@ class Asking:
             return 0.0, 0.0
         model, records = self._answers.model, self._answers.total.value
         few, found, many = (records * model.share(side) for side in (sides[0], asked, sides[1]))
-        return max(found - few, 0.0), max(many - found, 0.0)
+        return max(found - few, 0.0), max(min(many, records) - found, 0.0)
 
     def _bounds(self, asked: Condition, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """At the levels of a column that have a value: shares of the records that meet a condition, those that surely
         do, those that may, and the least and the largest value."""
-        model = self._answers.model
-        few, many = cut(asked) or (asked, asked)
         known = np.isfinite(self.schema[name].representative)
         lowest, highest = (np.where(known, side, 0.0) for side in extremes_of(self.schema[name]))
-        table, less, more = (np.maximum(model.table([place], side), 0.0) * known for side in (asked, few, many))
-        return table, less, more, lowest, highest
+        table = np.maximum(self._answers.model.table([place], asked), 0.0)
+        less, more = self._between(asked, place)
+        return table * known, less * known, more * known, lowest, highest
+
+    def _between(self, asked: Condition, place: int) -> tuple[Floats, Floats]:
+        """For each level of a column the shares of the records that surely meet a condition, and that may."""
+        model = self._answers.model
+        few, many = (np.maximum(model.table([place], side), 0.0) for side in cut(asked) or (asked, asked))
+        return few, np.minimum(many, np.maximum(model.table([place]), 0.0))  # an `or` may count a cut cell twice
 
     def _quantile(self, asked: Condition, place: int, name: str, q: float, confidence: float) -> Estimate:
         """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
@@ -306,11 +311,8 @@ class Asking:
         under[cell] = part
         error = math.sqrt(self._answers.mean(asked, place, under).variance)
         reach = deviations(confidence) * error
-        few, many = (
-            np.maximum(self._answers.model.table([place], side)[: cuts.size], 0.0)
-            for side in cut(asked) or (asked, asked)
-        )
-        least, most = shares_between(few, many)
+        few, many = self._between(asked, place)
+        least, most = shares_between(few[: cuts.size], many[: cuts.size])
         first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
         value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
         width = deviations(confidence) * 2

@@ -11,7 +11,6 @@ The slow twin is `reference`: one `bincount` a view.
 from __future__ import annotations
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.machine.compiling import njit
+from scumble.machine.cores import available_threads
 from scumble.tabular.spec import TableSpec
 
 Integers = npt.NDArray[np.int64]
@@ -66,7 +66,7 @@ def add(spec: TableSpec, levels: Lines, counts: Integers, threads: int | None = 
     if not records:
         return
     table = _table(spec)
-    parts = max(1, min(threads or cores(), spec.rows, 1 + records * spec.rows // WORTH_A_THREAD))
+    parts = max(1, min(threads or available_threads(), spec.rows, 1 + records * spec.rows // WORTH_A_THREAD))
     edges = [spec.rows * k // parts for k in range(parts + 1)]
     if parts == 1:
         _count(levels, table, counts, BLOCK)
@@ -107,14 +107,6 @@ def _table(spec: TableSpec) -> Integers:
         group = nothing if spec.place is None else spec.place
         out[r] = (group, lines[0], lines[1], sizes[0] * sizes[1], sizes[1], starts[r])
     return out
-
-
-def cores() -> int:
-    """How many this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
 
 
 @njit(nogil=True, cache=True)

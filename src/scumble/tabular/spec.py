@@ -89,7 +89,8 @@ class TableSpec:
         every = len(counted) * (len(counted) - 1) // 2 if pairs is None else len(pairs)
         if every + len(counted) >= MOST_ROWS:
             raise ParameterError(
-                f"{len(schema):,} columns have {every:,} pairs, and a table has at most {MOST_ROWS:,} views. "
+                f"{len(schema):,} columns and {every:,} pairs of them are asked for, and a table has at most "
+                f"{MOST_ROWS:,} views. "
                 "Hint: leave columns out of the schema."
             )
         chosen = tuple(itertools.combinations(counted, 2)) if pairs is None else pairs

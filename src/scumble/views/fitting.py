@@ -205,7 +205,7 @@ def several(
 def fits_for(groups: int, components: int = COMPONENTS) -> int:
     """How many fits a table of so many groups gets: all together, they should not take minutes."""
     most = FITS if components < MANY else FITS // 2
-    return most if groups <= WIDE else max(2, FITS * WIDE // groups)
+    return min(most, FITS if groups <= WIDE else max(2, FITS * WIDE // groups))
 
 
 @contextmanager

@@ -93,7 +93,7 @@ class Reading:
         self.seen = coarser(evidence)
         """What the model can tell apart."""
         with one_thread():
-            fits = several(evidence, seed)
+            fits = several(self.seen, seed)
         self.model = together(fits)
         self._fits = np.cumsum([0, *(len(fit.weights) for fit in fits[:-1])])
         self._law = law

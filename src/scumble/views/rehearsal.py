@@ -113,10 +113,11 @@ def rehearse(
     times : int, optional
         How often; by default REHEARSALS, and less for wide tables.
     """
+    seen = coarser(evidence)
     if times is None:
-        times = REHEARSALS if sum(coarser(evidence).sizes) <= WIDE and components < MANY else FEWER
+        times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MANY else FEWER
         times = times if tied(evidence) else CHEAP
-    close = fitted(evidence, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    close = fitted(seen, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
     worlds = rough(close, evidence), sparse(close, evidence)
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
