@@ -33,22 +33,24 @@ def run(args: argparse.Namespace) -> None:
     from scumble.checks import by_column
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, say
     from scumble.learn import PrivateModes
+    from scumble.schema.kinds import bounds_by, values
 
     check_out(args.out, like=tuple(TABLES))
     release = one_release(load_release(args.release), args.release, args.label)
     names = column_names(release)
     model = PrivateModes.from_release(
         release,
-        bounds=by_column(args.bounds, names),
+        bounds=by_column(bounds_by(release.kinds, args.bounds), names),
         method=args.method,
         starts=args.starts,
         significance=args.significance,
         random_state=args.seed,
     )
-    columns = [*model.modes_.T, model.densities_, *model.intervals_.T]
+    places = [values(column, release.kinds.get(name)) for name, column in zip(names, model.modes_.T, strict=True)]
+    columns = [*places, *map(pa.array, (model.densities_, *model.intervals_.T))]
     answers = free(["density", "lower", "upper"], names)
     with TableWriter(args.out, args.json) as writer:
-        writer.write(pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=[*names, *answers]))
+        writer.write(pa.RecordBatch.from_arrays(columns, names=[*names, *answers]))
     if not len(model.modes_):
         say(args, "No mode stands out of the noise.")
     if args.out != "-":

@@ -1,7 +1,7 @@
 """Columns of a kernel that hold more than plain numbers: whole numbers, dates, times, booleans, each as a number.
 
 =========  ===========================================================================================================
-"whole"    itself, its fraction cut off (41.9 is 41); back, the nearest integer
+"whole"    itself, rounded down (41.9 is 41, −0.5 is −1); back, the nearest integer
 "date"     whole days since 1970-01-01 (2024-02-29 is 19782); back, a date
 "time"     the same with the time of day as a fraction, in UTC where it has a zone; back, a time, to the second
 "boolean"  1 for true, yes, y, t, on and 1, 0 for their opposites; back, true or false
@@ -127,8 +127,6 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
 
 def checked(data: object, columns: Sequence[str] | None) -> dict[str, str]:
     """Kinds out of a file: a TypeError if they are none."""
-    if data is None:
-        return {}
     known = columns or ()
     if not isinstance(data, dict) or not all(name in known and kind in ROLES for name, kind in data.items()):
         raise TypeError("not the kinds of columns")

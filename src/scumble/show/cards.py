@@ -92,8 +92,7 @@ def expected_error(release: Shown) -> dict[str, float]:
     noise, error = layout.expected_error(release, records)
     density = layout.typical_density
     relative = layout.relative_error(release.counter_variance, records, density)
-    found = {"noise": noise, "kernel_sum": error, "density": density, "relative": relative}
-    return {**found, "relative_at_density_0.1": error / (0.1 * records)}
+    return {"noise": noise, "kernel_sum": error, "density": density, "relative": relative}
 
 
 def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:

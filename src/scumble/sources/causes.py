@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scumble.errors import ScumbleError
 from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table
@@ -70,10 +69,7 @@ class Causes:
 
     def look_at(self, batch: pa.RecordBatch, spec: Any) -> None:
         """The rows of a batch some of which were left out for their cells."""
-        try:
-            found = bad_cells(batch, spec)
-        except ScumbleError:  # it is told elsewhere
-            return
+        found = bad_cells(batch, spec)
         told = np.zeros(batch.num_rows, bool)
         for (cause, column), mask in found.items():
             self.add(cause, column, int(np.count_nonzero(mask & ~told)))

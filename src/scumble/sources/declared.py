@@ -48,6 +48,9 @@ class Declared(Source):
             columns[name] = pa.array(kinds_of_columns.read(columns[name], kind, f"Column {name!r}"))
         return pa.RecordBatch.from_arrays(list(columns.values()), names=batch.schema.names)
 
+    def require(self, wanted: Sequence[str]) -> None:
+        self._source.require(wanted)
+
     def place(self, position: Position, rows: int, row: int) -> str:
         return self._source.place(position, rows, row)
 

@@ -148,12 +148,13 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     classes = len(job.tally.sketches)
     columns, bounds = list(spec.columns or ()), job.size.bounds
     each = max(1, n // classes)
-    rows = min(ROWS, each)
+    times = -(-each // ROWS)  # each record that is made up stands for so many
+    rows = each // times
     table = madeup.records(spec.kernel, columns, bounds, rows)
     counts = np.zeros(spec.counters, np.int64)
     parts, _ = spec.layout.read(table, invalid="error")
     spec.layout.count(parts, counts, engine_name="cpu", threads=job.running.threads)
-    counts *= max(1, round(each / rows))
+    counts *= times
     total = int(counts[0].sum())
     if job.tally.sketches[0].planned:
         menu = Menu(spec, job.budget)
