@@ -247,3 +247,11 @@ def test_cells_that_are_no_dates_are_told_by_place_and_never_by_value(tmp_path: 
     job = Build(tmp_path / "people.csv", KERNEL, bounds=BOUNDS, invalid="drop", **DECLARED)
     job.count()
     assert job.left_out() == ["1 with a cell missing, unreadable or not finite in 'seen'"]
+
+
+def test_every_file_has_the_declared_column(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age\n41\n")
+    (tmp_path / "b.csv").write_text("agee\n41\n")
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    with pytest.raises(scumble.DataError, match=r"no column 'age' in .*b\.csv. Did you mean 'agee'"):
+        Build(paths, scumble.EuclideanKernel(1.0), ["age"], epsilon=1.0, whole=["age"])

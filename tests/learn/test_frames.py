@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -125,6 +126,19 @@ def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.
                 np.testing.assert_array_equal(getattr(again, name)(frame), getattr(model, name)(frame))
 
 
+def test_a_stream_is_read_once(frame: pd.DataFrame) -> None:
+    """Whoever needs a table twice, before and after its budget is charged, keeps it."""
+
+    def stream() -> pa.RecordBatchReader:
+        table = pa.table({"age": [20.0, 30.0, 90.0], "town": ["Ulm", "Bonn", "Ulm"]})
+        return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+
+    short: dict[str, Any] = {"bounds": (0, 100), "categories": {"town": ["Ulm", "Bonn"]}}
+    assert learn.PrivateKDE(**short, rows=8, buckets=16).fit(stream()).n_features_in_ == 2
+    found = learn.PrivateOutlierDetector(**short, rows=8, buckets=16).fit(stream())
+    assert found.columns_ is not None and found.score_samples(stream()).shape == (3,)
+
+
 def test_a_release_alone_and_its_schema(frame: pd.DataFrame) -> None:
     kinds = learn.PrivateKDE, learn.PrivateNeighbors, learn.PrivateLinearRegression, learn.PrivateAdditiveRegressor
     for kind in kinds:
@@ -200,7 +214,7 @@ def test_a_record_is_coded_alike_in_any_company_and_comes_back(indicators: bool,
     assert all((coding.read(frame[i : i + 1])[0] == together[i]).all() for i in range(0, N, 40))
     low, high = coding.bounds
     assert (together >= low).all() and (together <= high).all()
-    back = coding.table(together)
+    back = coding.table(together, "pandas")
     assert list(back) == list(SCHEMA)
     np.testing.assert_array_equal(coding.read(back)[0], together)  # what was clipped or unforeseen stays that
 

@@ -251,7 +251,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         for name in ("calibration_share", "selection_share"):
             if not 0.0 <= (getattr(self, name) or 0.0) <= 0.5:
                 raise parameter(name, "between 0 and 0.5", getattr(self, name))
-        if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - fern_plan.PLANNING_SHARE:
+        planning = fern_plan.PLANNING_SHARE if self._plans() else 0
+        if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - planning:
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
         if self.neighbors != "add-remove":
             raise PrivacyError(

@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.errors import ParameterError, PrivacyError, parameter
-from scumble.learn.frames import Coding, coding, names_of, schema_of, short_schema
+from scumble.learn.frames import Coding, coding, lasting, names_of, schema_of, short_schema
 from scumble.learn.reading import BadCells, records
 from scumble.schema import Schema
 from scumble.tables import Table
@@ -47,6 +47,7 @@ class KnowsColumns:
 
     def _enter(self, X: object) -> tuple[np.ndarray, int]:
         """The first records: they settle what the columns are. As numbers, and how many were outside the bounds."""
+        X = self._lasting(X)
         schema = self._public_schema(X)
         vars(self).pop("schema_", None)
         if schema is not None:
@@ -58,6 +59,10 @@ class KnowsColumns:
             return found, 0
         inside = np.clip(found, *self.bounds_)
         return inside, int(np.any(inside != found, axis=1).sum())
+
+    def _lasting(self, X: object) -> Any:
+        """A table that is read more than once, as whoever needs a schema does, in a form that bears it."""
+        return X if self.schema is None and self.categories is None and self.schema_ is None else lasting(X)
 
     def _matrix(self, X: object, *, clip: bool = False) -> np.ndarray:
         """Other records, as numbers. `clip` moves them into the public bounds, where those of a schema are already."""

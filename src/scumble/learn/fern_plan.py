@@ -44,8 +44,6 @@ TOGETHER = 4
 """Columns that a row looks at together."""
 KEPT = 16
 """Columns that are chosen, at most."""
-LEAST = 2 * 10_000
-"""ε times records, at least, for a choice to be made."""
 CELLS = 5
 """Into so many cells columns are cut to be judged."""
 ONE = 1 << 16
@@ -54,6 +52,8 @@ RAREST = 1 / 50
 """Classes that are rarer do not weigh more: an absent one would leave no weight to the others."""
 ENOUGH = 10_000
 """More records were not seen to ask for finer cells; and so many are assumed where nobody knows."""
+LEAST = 2 * ENOUGH
+"""ε times records, at least, for a choice to be made."""
 
 
 def pays(width: int, classes: int, epsilon: Fraction, records: int = ENOUGH) -> bool:

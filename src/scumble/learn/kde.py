@@ -208,7 +208,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         check_is_fitted(self)
         drawn = sample(self.release_, n_samples, random_state, bounds=self.bounds_)
         coded = self._coding()
-        return drawn if coded is None else coded.table(drawn)
+        return drawn if coded is None else coded.table(drawn, "pandas")
 
     def _answers(self, release: Release) -> Answers:
         """What answers queries to a release: itself, or its refined version, made once."""

@@ -170,7 +170,7 @@ class PrivateModes(PrivateEstimator):
             points = self._climb(points, width, rng)
         else:
             points = release.spec.layout.heaviest(release, self._thinned(points), self.bounds_)
-        self.modes_ = self._significant(self._of_records(points))
+        self.modes_ = self._significant(self._of_records(points[np.isfinite(points).all(axis=1)]))
         total = max(release.count, 1.0)
         self.densities_ = release.density(self.modes_) if len(self.modes_) else np.empty(0)
         sides = release.interval(self.modes_) if len(self.modes_) else (np.empty(0), np.empty(0))
@@ -179,7 +179,7 @@ class PrivateModes(PrivateEstimator):
     def _of_records(self, points: np.ndarray) -> np.ndarray:
         """The nearest points at which a record can be: between the levels of a category there is none."""
         coded = self._coding()
-        return points if coded is None else np.unique(coded.read(coded.table(points))[0], axis=0)
+        return points if coded is None or not len(points) else np.unique(coded.read(coded.table(points))[0], axis=0)
 
     @property
     def records_(self) -> Any:
@@ -188,7 +188,7 @@ class PrivateModes(PrivateEstimator):
         coded = self._coding()
         if coded is None:
             raise ParameterError("This model has no schema. Hint: `modes_` are the points.")
-        return coded.table(self.modes_)
+        return coded.table(self.modes_, "pandas")
 
     def _sums(self, points: np.ndarray) -> np.ndarray:
         return self.release_.kernel_sum(points)
@@ -231,7 +231,6 @@ class PrivateModes(PrivateEstimator):
         """
         assert self.bounds_ is not None
         allowance = np.sqrt(2.0 * np.sum(np.log(1.0 / reach(self.release_, *self.bounds_))))
-        points = points[np.isfinite(points).all(axis=1)]
         sums, errors, noises = self._with_errors(points)
         order = np.argsort(-sums)
         points, sums, errors, noises = points[order], sums[order], errors[order], noises[order]

@@ -86,14 +86,14 @@ class Seen:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Take note of every function of the library that is called meanwhile."""
-        before = sys.gettrace()
+        before, threads = sys.gettrace(), threading.gettrace()
         threading.settrace(self._note)  # sources are read ahead by a thread of their own
         sys.settrace(self._note)
         try:
             yield
         finally:
             sys.settrace(before)
-            threading.settrace(None)
+            threading.settrace(threads)
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         """Asked once for each call; nothing is given back, so the lines within are run at full speed."""
