@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -65,8 +67,10 @@ def test_what_it_tells_is_what_comes_out(folder: Path) -> None:
     table = madeup.records(KERNEL, ["age", "income"], BOUNDS, 20_000)
     found = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000, rehearse=True)
     release = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000)
-    assert found.kind == f"A grid of {' × '.join(map(str, release.spec.shape))} cells"
-    assert found.bytes == pytest.approx(len(release.to_bytes()), rel=0.02) and found.records == 20_000
+    cells = math.prod(map(int, re.fullmatch(r"A grid of (\d+) × (\d+) cells", found.kind).groups()))  # type: ignore[union-attr]
+    assert 1 / 1.5 < cells / release.spec.buckets < 1.5  # two noisy facts choose: see `STEP` of test_one_plan.py
+    assert found.bytes == pytest.approx(4 * cells + 2000, rel=0.02) and found.records == 20_000
+    assert len(release.to_bytes()) == pytest.approx(4 * release.spec.buckets + 2000, rel=0.05)
     at = table.slice(0, 64)
     near, off = sorted(release.kernel_sum(at)), release.standard_error(at)
     crowded, typical, sparse = found.places

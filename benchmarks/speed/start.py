@@ -30,6 +30,7 @@ ROWS, GRID = "rows=256, buckets=256", "bounds=([-4.0] * 3, [4.0] * 3)"
 FIRST = {
     "first result, 1,000 records, rows": FIRST_RESULT.format(records=1_000, options=ROWS),
     "first result, 1,000 records, a planned grid": FIRST_RESULT.format(records=1_000, options=GRID),
+    "first result, 1,000 records, a planned sketch": FIRST_RESULT.format(records=1_000, options=""),
     "first result, 1,000,000 records, rows": FIRST_RESULT.format(records=1_000_000, options=ROWS),
 }
 """From the import to the first answers of a release."""
