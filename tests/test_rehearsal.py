@@ -16,6 +16,7 @@ import pytest
 import scumble
 from scumble.cli import BAD_DATA, main
 from scumble.errors import DataError
+from scumble.machine import places
 from scumble.privacy import seam
 from scumble.sources import Rehearsal, build_by, madeup
 from scumble.sources.advice import advice, deciding
@@ -40,6 +41,7 @@ def test_no_record_is_read_no_noise_drawn_nothing_written_or_charged(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scumble.Ledger.create(folder / "town.ledger").open_dataset("people", epsilon=0.5)
+    (folder / f"{places._prefix('o.scumble')}0.tmp").write_bytes(b"what a killed run left")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def forbidden(*_: Any, **__: Any) -> Any:

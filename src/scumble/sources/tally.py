@@ -108,10 +108,11 @@ class Tally:
             batch = self._limited(batch, self.person, self.people)
         if self._hashes is None:
             sketch = self.sketches[0]
-            before = int(sketch.dropped)
+            before = sketch.dropped
             sketch.update(batch) if found is None else sketch.add(found)
-            if int(sketch.dropped) > before:
-                self.causes.look_at(batch, sketch.spec)
+            if sketch.dropped > before:
+                bad = batch if found is None else batch.filter(pa.array(found.dropped))
+                self.causes.look_at(bad, sketch.spec)
         else:
             self._update_classes(batch, self._hashes)
         self.rows += rows

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from scumble import checks, files
 from scumble.errors import CorruptFileError, PrivacyError, parameter
 from scumble.privacy.account import Account
@@ -28,8 +30,8 @@ class Levels(NamedTuple):
     of: TableSpec
     """Whose levels they are."""
     lines: counting.Lines
-    dropped: int
-    """How many others were dropped."""
+    dropped: np.ndarray
+    """Which ones were dropped."""
 
 
 class TableSketch(Holder):
@@ -117,7 +119,7 @@ class TableSketch(Holder):
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
         codes, dropped = self._spec.schema.encode(X, invalid=self._invalid)
         kept = codes[~dropped] if dropped.any() else codes
-        return Levels(self._spec, counting.lines(self._spec, kept), len(codes) - len(kept))
+        return Levels(self._spec, counting.lines(self._spec, kept), dropped)
 
     def add(self, found: Levels) -> TableSketch:
         """Count what `levels` of this very sketch has found."""
@@ -126,7 +128,7 @@ class TableSketch(Holder):
         with self.secret.changing("update") as counts:
             counting.add(self._spec, found.lines, counts, self._threads)
             self.secret.counted(found.lines.shape[1])
-            self.dropped += found.dropped
+            self.dropped += int(np.count_nonzero(found.dropped))
         return self
 
     # ---- releasing ----

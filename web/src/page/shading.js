@@ -4,16 +4,22 @@ import { interpolateRgb } from "d3-interpolate";
 import { ramp } from "./raster.js";
 
 export const DROWNED = 2; // standard errors up to which a value may be nothing but noise
-export const CLEAR = 4; // and from which on it has its full colour
+const CLEAR = 4; // and from which on it has its full colour
 const PALE = 0.1;
 const STEPS = 16;
 
 // How much of its colour a value has that is so many standard errors from nothing: from 0 to 1.
 const share = (errors) => Math.min(1, Math.max(0, (errors - DROWNED) / (CLEAR - DROWNED)));
 
+const made = new WeakMap(); // thousands of colours for each palette: once is enough
+
 // From a place on the scale of colours, and standard errors, to 24 bits.
 export function faded(palette) {
-  const ramps = Array.from({ length: STEPS + 1 }, (_, k) => ramp((t) => mixed(palette, t, k / STEPS)));
+  if (!made.has(palette)) {
+    const ramps = Array.from({ length: STEPS + 1 }, (_, k) => ramp((t) => mixed(palette, t, k / STEPS)));
+    made.set(palette, ramps);
+  }
+  const ramps = made.get(palette);
   return (t, errors) => ramps[Math.round(STEPS * share(errors))](t);
 }
 
