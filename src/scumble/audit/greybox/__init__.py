@@ -13,6 +13,7 @@ under watch, and ``coverage.py`` finds paths that nobody has registered.
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,10 +104,17 @@ def audit_paths(pattern: str = "*") -> Report:
 def audit_path(path: Path, pairs: Iterable[Pair] | None = None) -> Verdict:
     """Run one path on pairs of neighbours, its own unless others are given."""
     verdict = Verdict(path.name)
-    for pair in path.pairs() if pairs is None else pairs:
+    chosen = path.pairs() if pairs is None else list(pairs)
+    in_pairs = Counter(id(table) for pair in chosen for table in (pair.here, pair.there))
+    recorded: dict[int, Outcome] = {}
+    for pair in chosen:
         verdict.pairs += 1
-        here = run(path.run, pair.here)
-        there = run(path.run, pair.there, before=here.session)
+        # To be neighbours is mutual, so either may be recorded: the one that more pairs share, once for all of them.
+        first, second = sorted((pair.here, pair.there), key=lambda table: -in_pairs[id(table)])
+        if id(first) not in recorded:
+            recorded[id(first)] = run(path.run, first)
+        here = recorded[id(first)]
+        there = run(path.run, second, before=here.session)
         _judge(path, pair, here, there, verdict)
     if not verdict.calls and not path.forbidden:
         verdict.findings.append("nothing was published with any table: this path audits nothing")

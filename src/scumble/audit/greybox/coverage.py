@@ -16,6 +16,7 @@ import threading
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
@@ -189,7 +190,8 @@ def _inner_doors() -> list[Callable[..., Any]]:
 # ---- places ----
 
 
-def places() -> set[tuple[str, str]]:
+@cache
+def places() -> frozenset[tuple[str, str]]:
     """Functions that draw noise or speak to the seam; and what reads each kind of source."""
     found = set()
     for file in sorted(ROOT.rglob("*.py")):
@@ -199,7 +201,7 @@ def places() -> set[tuple[str, str]]:
     for kind in (*_all_kinds(Format), *_all_kinds(Source)):
         reader = kind.read if issubclass(kind, Format) else kind.pieces
         found.add(_key(_code(reader)))
-    return found
+    return frozenset(found)
 
 
 def _noisy_functions(tree: ast.AST, inside: str = "") -> Iterator[str]:

@@ -93,8 +93,7 @@ class DiscreteGaussian(Law):
         return concentrated_cost(moves, scales)
 
     def curve(self, moves: Moves, scales: Scales, delta: float) -> float:
-        worst = shifts(moves, scales)
-        return least_epsilon(lambda epsilon: certified_delta(epsilon, *worst, target=delta), delta)
+        return _certified_epsilon(moves, scales, delta)
 
     def proves(self, moves: Moves, scales: Scales, epsilon: float, delta: float) -> bool:
         """By the certificate that `scales` asked for; a millionth more, for another machine's last digits."""
@@ -159,6 +158,12 @@ def _certified_scales(moves: Moves, epsilon: float, delta: float, share: Fractio
         middle = (low + high) / 2
         low, high = (low, middle) if certified(1 + middle) else (middle, high)
     return scales(1 + high)
+
+
+@lru_cache(maxsize=256)
+def _certified_epsilon(moves: Moves, scales: Scales, delta: float) -> float:
+    worst = shifts(moves, scales)
+    return least_epsilon(lambda epsilon: certified_delta(epsilon, *worst, target=delta), delta)
 
 
 def _share_sigma(sigma: Fraction, enough: int) -> Fraction:
