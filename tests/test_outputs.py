@@ -216,13 +216,13 @@ def test_the_library_keeps_its_checkpoint_apart(desk: Path) -> None:
 @posix
 @pytest.mark.parametrize("way", ["same", "symbolic link", "other folder"])
 def test_two_releases_at_once(desk: Path, way: str) -> None:
-    """Both begin at the same moment, ten times over: one wins, the other is refused on privacy grounds."""
+    """Both begin at the same moment, five times over: one wins, the other is refused on privacy grounds."""
     os.mkdir("sub")
     names = {"same": "d.secret", "symbolic link": "link.secret", "other folder": "sub/../d.secret"}
     if way == "symbolic link":
         os.symlink("d.secret", "link.secret")
     original = Path("d.secret").read_bytes()
-    for turn in range(10):
+    for turn in range(5):
         Path("d.secret").write_bytes(original)
         reader, writer = os.pipe()  # closed by us, it lets both go
         children = []
@@ -449,7 +449,7 @@ def test_the_next_run_clears_what_a_killed_one_left(desk: Path, capsys: pytest.C
 
 @posix
 def test_a_draft_is_locked_from_its_first_moment(desk: Path) -> None:
-    """Hundreds of drafts made while another thread clears all it can: none is lost."""
+    """A hundred drafts made while another thread clears all it can: none is lost."""
     stop = threading.Event()
 
     def clearing() -> None:
@@ -459,7 +459,7 @@ def test_a_draft_is_locked_from_its_first_moment(desk: Path) -> None:
     thread = threading.Thread(target=clearing)
     thread.start()
     try:
-        for k in range(300):
+        for k in range(100):
             places.write_whole("o", b"%d" % k)
             assert Path("o").read_bytes() == b"%d" % k
     finally:
@@ -476,7 +476,6 @@ def test_a_draft_is_locked_from_its_first_moment(desk: Path) -> None:
     ("line", "code"),
     [
         ("info r.scumble >&-", 5),
-        ("info r.scumble --json >&-", 5),
         ("info r.scumble > /dev/full", 5),
         ("query r.scumble points.csv > /dev/full", 5),
         ("info r.scumble 2>&-", 0),

@@ -14,12 +14,14 @@ tries the same ones. Then, whatever the point:
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -66,11 +68,22 @@ LEAST = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a table, a ledger, parts and releases; each run begins from a copy of it."""
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.chdir(home)
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a table, a ledger, parts and releases; each run begins from a copy of it.
+
+    In memory, where there is such a place: thousands of writes need not wait for a disk, for no power fails here.
+    """
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        home = Path(folder, "home")
+        home.mkdir()
+        monkeypatch.chdir(home)
+        furnish(home)
+        before = signal.signal(signal.SIGTERM, Stopped.handler)  # as the program itself would, from its first line on
+        yield home
+        signal.signal(signal.SIGTERM, before)
+
+
+def furnish(home: Path) -> None:
     rng = np.random.default_rng(3)
     (home / "q.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in rng.normal(size=(60, 2))))
     scumble.Ledger.create("book").open_dataset("people", epsilon=10**6)
@@ -80,9 +93,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         made.update(rng.normal(size=(50, 1))).save(f"{name}.secret")
         made.release(1.0).save(f"{name}.scumble")
     (home / "points.csv").write_text("x\n0\n1\n")
-    before = signal.signal(signal.SIGTERM, Stopped.handler)  # as the program itself would, from its first line on
-    yield home
-    signal.signal(signal.SIGTERM, before)
 
 
 def restore(home: Path, clean: Path) -> None:
@@ -109,7 +119,7 @@ def traced(words: list[str], number: int, point: int, modules: list[Any]) -> tup
 
     before = sys.gettrace()
     with open("../poured", "w") as sink, contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(sink):
-        sys.settrace(trace)
+        sys.settrace(trace if watched else before)
         try:
             code = main(words)
         except KeyboardInterrupt as stop:  # before the program's first line of its own
@@ -123,6 +133,7 @@ def hit(words: list[str], number: int, point: int, modules: list[Any]) -> int:
     """The same in a process of its own, so what it holds goes with it; its exit code, negative if killed."""
     pid = os.fork()
     if pid == 0:
+        gc.disable()  # it would touch, and so copy, every page that the two processes share
         code = 99
         try:
             code = traced(words, number, point, modules)[0]
@@ -155,9 +166,9 @@ def drafts(home: Path) -> list[str]:
     return sorted(path.name for path in home.iterdir() if path.name.startswith(".scumble-"))
 
 
-def points(words: list[str], modules: list[Any], stride: int) -> range:
-    """From the first line to one beyond the last."""
-    return range(1, traced(words, 0, 0, modules)[1] + 2, stride)
+def lines_of(words: list[str], modules: list[Any]) -> int:
+    """How many lines of these files a command runs through, left alone."""
+    return traced(words, 0, 0, modules)[1]
 
 
 def every_point(
@@ -170,10 +181,11 @@ def every_point(
     """Run, hit, check, run again, from the same beginning each time; how many points were tried."""
     clean = desk.parent / "clean"
     shutil.copytree(desk, clean)
+    restore(desk, clean)
+    lines = lines_of(words, modules)
     tried = 0
     for number, stride in strides.items():
-        restore(desk, clean)
-        for point in points(words, modules, stride):
+        for point in range(1, lines + 2, stride):  # from the first line to one beyond the last
             restore(desk, clean)
             code = hit(words, number, point, modules)
             stopped = -signal.SIGKILL if number == signal.SIGKILL else 128 + number
@@ -191,12 +203,12 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 @pytest.mark.parametrize("out", ["r.scumble", "-"])
 def test_release(desk: Path, out: str) -> None:
     words = ["release", "d.secret", *CHARGED, "--out", out]
-    states = set()
+    old, states = {path.read_bytes() for path in desk.iterdir()}, set()
 
     def check(number: int, code: int) -> None:
         secret = whole_secret(desk / "d.secret")
-        found = {data for path in desk.iterdir() if (data := whole_release(path)) is not None}
-        found -= {(desk / f"{name}.scumble").read_bytes() for name in "de"}
+        new = (path for path in desk.iterdir() if path.read_bytes() not in old)
+        found = {data for path in new if (data := whole_release(path)) is not None}
         if out == "-" and (poured := whole_release(desk.parent / "poured")) is not None:
             assert not secret and found <= {poured}, "it was given out, and may still be there to be given out again"
             return
@@ -315,7 +327,9 @@ COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS}
 
 
 @pytest.mark.parametrize("verb", OTHERS)
-def test_the_others(desk: Path, verb: str) -> None:
+def test_the_others(desk: Path, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Pictures are drawn in memory, before a byte is written: this one takes no second.
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, memory, **_: memory.write(bytes(9999)))
     nights = str(desk.parent / "nights")  # a folder: the desk has files alone
     words = [*(nights if word == "nights" else word for word in OTHERS[verb]), "--quiet"]
     if verb == "stream":
@@ -328,7 +342,7 @@ def test_the_others(desk: Path, verb: str) -> None:
     out = desk / words[words.index("--export" if verb == "explore" else "--plot" if verb == "plan" else "--out") + 1]
     size = out.stat().st_size
     out.unlink()
-    most = points(words, STORING, 1)[-1]
+    most = lines_of(words, STORING)
 
     def check(number: int, code: int) -> None:
         assert not out.exists() or out.stat().st_size > size / 2

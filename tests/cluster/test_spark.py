@@ -130,7 +130,7 @@ def equal(here: scumble.Sketch, there: scumble.Sketch) -> None:
 # ---- equal to one machine ----
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
+@pytest.mark.parametrize("partitions", [1, 16])
 def test_any_number_of_partitions_gives_the_sketch_of_one_machine(
     df, table: pa.Table, partitions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,8 +145,8 @@ def test_any_number_of_partitions_gives_the_sketch_of_one_machine(
     pieces = -(-SIZE["rows"] * SIZE["buckets"] // wire.PIECE)
     assert sum(received) == pieces + 1, "the driver gets one sketch and the curator's numbers, however many partitions"
     assert all(0 <= state.done <= state.of for state in told)
-    if partitions == 64:
-        assert told and told[-1].of >= 64, "progress is told by partitions"
+    if partitions == 16:
+        assert told and told[-1].of >= 16, "progress is told by partitions"
 
 
 def test_a_grid_and_sets_of_tokens_too(session) -> None:
