@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.audit.greybox import all_paths, audit_path, building, clusters, coverage, estimators
+from scumble.audit.greybox import all_paths, audit_path, building, clusters, coverage, estimators, forms
 from scumble.audit.greybox.neighbors import Pair, base
 from scumble.audit.greybox.paths import Path
 from scumble.audit.greybox.running import run
@@ -69,8 +69,8 @@ def test_a_door_that_nobody_goes_through_is_a_hole():
 def test_an_unknown_option_or_format_is_a_hole():
     seen = coverage.Seen()
     assert "Groups.__init__ was never called with `person_column`" in coverage.holes(seen)
-    with mock.patch.dict(building.BYTES):
-        del building.BYTES[".parquet"]
+    with mock.patch.dict(forms.BYTES):
+        del forms.BYTES[".parquet"]
         assert "no path reads .parquet" in coverage.holes(seen)
     with mock.patch.dict(estimators.VALUES):
         del estimators.VALUES["threshold_share"]
@@ -192,7 +192,7 @@ def test_an_exact_number_of_readable_records_under_replace_is_caught():
 def test_columns_read_off_the_records_are_caught():
     def path(table, folder):
         names = sorted({name for record in table for name, cell in record.items() if not isinstance(cell, str)})
-        return building.built(building.file_of(table, folder, ".jsonl"), names, scumble.EuclideanKernel(2.0))
+        return building.built(forms.file_of(table, folder, ".jsonl"), names, scumble.EuclideanKernel(2.0))
 
     assert any(finding.startswith("a key that no other") for finding in findings(path, "keys"))
 
@@ -225,7 +225,7 @@ def test_a_person_in_two_parts_that_were_limited_apart_is_caught():
     def path(table, folder):
         halves = [[record for record in table if building._side(record) == k] for k in (0, 1)]
         limit = {"person_column": "who", "records_per_person": 3}
-        parts = [building.built(building.arrow(half), **limit) for half in halves]
+        parts = [building.built(forms.arrow(half), **limit) for half in halves]
         return scumble.merge(parts, disjoint="persons")
 
     caught = [found for found in findings(path, "persons", people=3) if "times the claim" in found]

@@ -2,8 +2,9 @@
 
 :mod:`scumble.audit.replay` has the method. ``paths.py`` is the registry, and the other modules fill it:
 ``sketches.py``, ``steps.py``, ``planned.py``, ``moments.py``, ``tabular.py``, ``building.py``, ``streaming.py``,
-``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes synthetic tables, ``running.py`` runs a path
-under watch, and ``coverage.py`` finds paths that nobody has registered.
+``estimators.py``, ``verbs.py`` and ``clusters.py``. ``neighbors.py`` makes synthetic tables, ``forms.py`` puts them
+into every form that is read, ``running.py`` runs a path under watch, and ``coverage.py`` finds paths that nobody has
+registered.
 
 >>> report = audit_paths("Sketch.release, pure")
 >>> report.passed, len(report.paths)

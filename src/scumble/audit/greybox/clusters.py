@@ -10,7 +10,8 @@ from typing import Any
 
 import scumble
 from scumble import Bundle, Release
-from scumble.audit.greybox.building import COLUMNS, KERNEL, file_of
+from scumble.audit.greybox.building import COLUMNS, KERNEL
+from scumble.audit.greybox.forms import file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import path
 from scumble.audit.greybox.sketches import ledger_of
@@ -37,7 +38,9 @@ def session() -> Any:
     if active is not None:
         return active
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    _started.append(spark.session("local[1]", settings={"spark.sql.shuffle.partitions": "1"}))
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a short life does not repay more compiling
+    settings = {"spark.sql.shuffle.partitions": "1", "spark.driver.extraJavaOptions": quick}
+    _started.append(spark.session("local[1]", settings=settings))
     return _started[-1]
 
 

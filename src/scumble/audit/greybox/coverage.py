@@ -24,7 +24,7 @@ from typing import Any
 
 import scumble
 from scumble import cli, learn, sources
-from scumble.audit.greybox import building, clusters, estimators
+from scumble.audit.greybox import clusters, estimators, forms
 from scumble.learn.base import PrivateEstimator
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -118,7 +118,7 @@ def holes(seen: Seen) -> list[str]:
             left = about.default is not about.empty and (*_key(_code(door)), option) not in seen.options
             if left and option not in NO_MATTER:
                 missing.append(f"{name} was never called with `{option}`")
-    for extension in set(EXTENSIONS) - set(building.BYTES):
+    for extension in set(EXTENSIONS) - set(forms.BYTES):
         missing.append(f"no path reads {extension}")
     for title, kind in estimators.estimators().items():
         known = {"kernel", "public", "rule", "method", *estimators.VALUES, *estimators.AFTERWARDS}

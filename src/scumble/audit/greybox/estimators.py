@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from scumble import learn
-from scumble.audit.greybox.building import arrow
+from scumble.audit.greybox.forms import arrow
 from scumble.audit.greybox.neighbors import CLASSES, THINGS, Table
 from scumble.audit.greybox.paths import add, promise_of
 from scumble.audit.greybox.sketches import ledger_of, numbers

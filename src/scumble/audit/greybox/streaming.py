@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import scumble
-from scumble.audit.greybox.building import COLUMNS, KERNEL, arrow, csv
+from scumble.audit.greybox.building import COLUMNS, KERNEL
+from scumble.audit.greybox.forms import arrow, csv
 from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, SIZE, add, path, promise_of
 from scumble.audit.greybox.running import command

@@ -7,7 +7,7 @@ from typing import Any
 
 import scumble
 from scumble import Boolean, Category, Date, Number, Schema, TableRelease, TableSketch
-from scumble.audit.greybox.building import arrow, file_of
+from scumble.audit.greybox.forms import arrow, file_of
 from scumble.audit.greybox.neighbors import CLASSES, THINGS, Table
 from scumble.audit.greybox.paths import BUDGETS, add, path, promise_of
 from scumble.audit.greybox.sketches import CONTAINERS, _cells, ledger_of

@@ -12,8 +12,8 @@ from typing import Any
 import scumble
 import scumble.files
 from scumble import Bundle, learn
-from scumble.audit.greybox.building import csv, file_of
 from scumble.audit.greybox.estimators import estimators, options
+from scumble.audit.greybox.forms import csv, file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import add, path
 from scumble.audit.greybox.running import command
