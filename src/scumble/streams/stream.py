@@ -28,14 +28,11 @@ from scumble.release import Release, Span
 from scumble.releasing.periods import Nodes, begin
 from scumble.releasing.spending import require_public_count, spend_in_stream
 from scumble.sketch import Sketch
-from scumble.sources.onepass import one_pass
-from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
-from scumble.sources.tally import Tally
 from scumble.spec import Spec
+from scumble.streams.arriving import counted
 from scumble.streams.keeping import MOST_RECORDS, contents, restore
 from scumble.streams.state import State
-from scumble.tables.roles import roles_of
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
@@ -225,7 +222,7 @@ class Stream:
             self._require_period()
             if name in self._batches:
                 return False
-            self._count(X, reading)
+            self._add(counted(self._sketch, X, reading, self._person, self._people))
             if name is not None:
                 self._batches.add(name)
             return True
@@ -239,14 +236,6 @@ class Stream:
             The name that `update` was told.
         """
         return _name(batch) in self._batches
-
-    def _count(self, X: object, reading: dict[str, Any]) -> None:
-        """All of it or nothing: into counters of its own first, where it may fail half-way."""
-        if self._person is None and _paths(X) is None and not reading:
-            part = self._sketch.empty().update(X)
-        else:
-            part = self._pass(X, reading)
-        self._add(part)
 
     def merge(self, sketch: Sketch, *, batch: str | None = None) -> bool:
         """Count what a sketch has counted elsewhere, in the open period; gives whether it was. The sketch is emptied.
@@ -286,28 +275,6 @@ class Stream:
         with secret.changing("update") as counts:
             counts += part.secret.counts
         part.secret.give_up("It was added to its stream.")
-
-    def _pass(self, X: object, reading: dict[str, Any]) -> Sketch:
-        columns = self._sketch.columns
-        if columns is None:
-            raise ParameterError(
-                "Files and persons need the columns' names. Hint: begin the stream with columns=[...]."
-            )
-        before = None if self._people is None else self._people.contents()
-        tally = Tally(self.spec, person=self._person, people=self._people, **self.counting)
-        source = open_source(X, **reading)
-        try:
-            others = [] if self._person is None else [self._person]
-            source.require([*columns, *others])
-            one_pass(source, {**roles_of(self.spec.kernel, columns), **dict.fromkeys(others, "category")}, tally)
-        except BaseException:
-            if self._people is not None and before is not None:
-                self._people.restore(*before)
-            raise
-        finally:
-            source.close()
-        made: Sketch = tally.sketches[0]
-        return made
 
     # ---- publishing ----
 

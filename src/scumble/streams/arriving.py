@@ -1,0 +1,42 @@
+"""Records that arrive, counted apart: where a pass may fail half-way, none of them is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scumble.errors import ParameterError
+from scumble.sketch import Sketch
+from scumble.sources.onepass import one_pass
+from scumble.sources.opening import _paths, open_source
+from scumble.sources.people import PersonLimit
+from scumble.sources.tally import Tally
+from scumble.tables.roles import roles_of
+
+
+def counted(
+    sketch: Sketch, X: object, reading: dict[str, Any], person: str | None = None, people: PersonLimit | None = None
+) -> Sketch:
+    """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
+
+    Of each person, whom the column `person` names, no more records than `people` has left are counted.
+    """
+    if person is None and _paths(X) is None and not reading:
+        return sketch.empty().update(X)
+    if sketch.columns is None:
+        raise ParameterError("Files and persons need the columns' names. Hint: begin the stream with columns=[...].")
+    before = None if people is None else people.contents()
+    how = {name: getattr(sketch, f"_{name}") for name in ("invalid", "engine", "threads")}
+    tally = Tally(sketch.spec, person=person, people=people, **how)
+    source = open_source(X, **reading)
+    try:
+        others = [] if person is None else [person]
+        source.require([*sketch.columns, *others])
+        one_pass(source, {**roles_of(sketch.spec.kernel, sketch.columns), **dict.fromkeys(others, "category")}, tally)
+    except BaseException:
+        if people is not None and before is not None:
+            people.restore(*before)
+        raise
+    finally:
+        source.close()
+    made: Sketch = tally.sketches[0]
+    return made
