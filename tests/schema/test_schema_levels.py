@@ -113,6 +113,8 @@ def test_what_is_drawn_comes_back_to_its_level(column: Column, seed: int) -> Non
     assert back.tolist() == codes.tolist()
     gone = column.missing * (codes == column.size - 1)
     assert [cell is None for cell in drawn.to_pylist()] == gone.tolist()
+    if isinstance(column, Category | Boolean):
+        assert column.places(drawn).tolist() == codes.tolist()
 
 
 @settings(deadline=None, max_examples=100)

@@ -146,8 +146,8 @@ class Column(ABC):
         return self._held(codes, gone)
 
     def places(self, values: pa.ChunkedArray) -> np.ndarray:
-        """Where the values that `decode` has drawn stand on the line; of missing ones, anywhere."""
-        raise NotImplementedError  # no range cuts through a word
+        """Where the values that `decode` has drawn stand on the line: words at their levels; missing ones, anywhere."""
+        return self.encode(values).codes.astype(np.int64)
 
     # ---- what conditions ask for ----
 
