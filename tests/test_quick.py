@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.counting import Hasher, cpu, early, guard, quick, reference, repeats
+from scumble.counting import Hasher, cpu, early, exact, guard, quick, reference, repeats
 from scumble.design import Design
 from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
@@ -50,6 +50,28 @@ def test_projections_equal_the_reference(kind: type[Kernel], power: int, columns
     X = np.random.default_rng(columns).normal(size=(N, columns)) * 3.0 + 100.0
     batch = check(kind(power=power), X)
     assert (batch.spans > 0).mean() > 0.9
+
+
+def test_loops_are_compiled_once_whatever_the_arrays_are_like() -> None:
+    """Arrow's columns are not to be written, a factor's hashes are a part of all, one row is in one piece already."""
+    X = np.random.default_rng(4).normal(size=(N, 2))
+    still = X.copy()
+    still.flags.writeable = False
+    near = scumble.EuclideanKernel(1.0)
+    loops = quick._walk, repeats._find, exact._start, exact._add_floor
+
+    def compiled() -> list[int]:
+        check(near, X)
+        scumble.Sketch(near, 2, rows=4, buckets=16, design="iid").update(X[:50])
+        return [len(loop.signatures) for loop in loops]
+
+    before = compiled()
+    check(near, still)
+    check(near, X, rows=1)
+    both = scumble.EuclideanKernel(1.0, columns=[0]) * scumble.HammingKernel(columns=[1])
+    for rows in (1, 4):
+        scumble.Sketch(both, 2, rows=rows, buckets=16, design="iid").update(still[:50])
+    assert compiled() == before
 
 
 @pytest.mark.parametrize("projections", [2, 3, 4, 12])

@@ -22,7 +22,7 @@ import numpy as np
 
 from scumble.counting import early, exact, products, quick
 from scumble.counting.device import on_host
-from scumble.counting.guard import Batch, Spread, prepare
+from scumble.counting.guard import Batch, Spread, prepare, read_only
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
@@ -149,7 +149,7 @@ def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.
         return batch, quick.EMPTY
     found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads), pool)
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return batch._replace(values=values), times
+    return batch._replace(values=read_only(values)), times
 
 
 def _in_single(batch: Batch, threads: int, pool: Pool, room: np.ndarray | None) -> np.ndarray | None:

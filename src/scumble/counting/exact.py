@@ -308,7 +308,7 @@ def _for_each_tile(hasher: Hasher, records: Sequence[Records], finish: Callable[
             total = space[: high * wide].reshape(high, wide)  # of one piece, so that the loops are compiled once
             _start(total, hasher.start[rows])
             for add, part, parameters, hashes in zip(adders, parts, hasher.parameters, hasher.slices, strict=True):
-                add(*part, parameters[rows], hasher.multipliers[rows, hashes], total)
+                add(*part, parameters[rows], np.ascontiguousarray(hasher.multipliers[rows, hashes]), total)
             finish(total, rows, place)
 
 

@@ -109,7 +109,7 @@ def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = _at_onc
     if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
     values = records[0].values if len(records) == 1 else np.hstack([part.values for part in records])
-    values = np.ascontiguousarray(values, np.float64)
+    values = read_only(np.ascontiguousarray(values, np.float64))
     if not 0 < values.shape[1] <= MOST_COLUMNS:
         return None
     low = high = np.zeros(values.shape[1])
@@ -157,6 +157,13 @@ def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = _at_onc
         direct=hasher.direct,
         projections=projection,
     )
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """The same values, not to be written: what Arrow gives is so, and loops would be compiled anew for what is not."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def _ends(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

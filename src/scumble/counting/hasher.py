@@ -42,8 +42,10 @@ class Hasher:
         self.families = tuple(family(factor) for factor in self.factors)
         self.which = [factor.which(width, names) for factor in self.factors]
         draws = design.draws()
+        # Arrays of one kind, whatever the kernel and the number of rows: compiled loops tell others apart.
         self.parameters = [
-            factor.draw(draws, which, names) for factor, which in zip(self.factors, self.which, strict=True)
+            np.require(factor.draw(draws, which, names), requirements=("C", "W"))
+            for factor, which in zip(self.factors, self.which, strict=True)
         ]
         self.block = draws.block
         hashes = [parameters.shape[1] for parameters in self.parameters]
@@ -56,8 +58,7 @@ class Hasher:
             self.multipliers = np.tile(strides, (self.rows, 1))
         else:
             words = design.rehash_coefficients(1 + sum(hashes))
-            self.start = np.ascontiguousarray(words[:, 0])
-            self.multipliers = np.ascontiguousarray(words[:, 1:])
+            self.start, self.multipliers = words[:, 0].copy(), words[:, 1:].copy()
         first = np.cumsum([0, *hashes])
         self.slices = [slice(int(a), int(b)) for a, b in pairwise(first)]
 
