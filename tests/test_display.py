@@ -92,9 +92,10 @@ def test_every_estimator_draws_itself(kind: Any, town: np.ndarray) -> None:
     words = {"classes": "far | near", "target": "prediction"}.get(learns, DRAWN.get(kind.__name__, "density"))
     frame = pd.DataFrame(town, columns=["east", "north"])
     model.fit(frame, target(kind, frame))
-    assert words in texts(model.plot())
+    whole = texts(model.plot())
+    assert words in whole
     if kind is not learn.PrivateAdditiveRegressor:  # it draws a curve for each column
-        assert "east | north" in texts(model.plot())
+        assert "east | north" in whole
     cut = texts(model.plot(at={"north": 3.0}, units={"east": "km"}))
     assert "north = 3" in cut and "east (km)" in cut
 
