@@ -192,11 +192,16 @@ def _plan_rows(
         relative_error=errors[chosen],
         standard_error=hypot(sqrt((row_spread(kernel, design, buckets, n, f) + f) / chosen), noise_of(budget, chosen)),
         bytes=COUNTER_BYTES * chosen * buckets,
-        seconds=n * chosen * hashes(kernel) * _NANOSECONDS * 1e-9,
+        seconds=counting_seconds(kernel, n, chosen),
         density=density,
         neighbors=budget.neighbors,
         records_per_person=budget.records_per_person,
     )
+
+
+def counting_seconds(kernel: Kernel, n: int, rows: int, *, gridded: bool = False) -> float:
+    """On one core: a record is hashed for every row, and goes to one cell of a grid."""
+    return n * (1 if gridded else rows * hashes(kernel)) * _NANOSECONDS * 1e-9
 
 
 def ladder(rows: int | None, design: str, buckets: int) -> list[int]:
@@ -295,7 +300,7 @@ def _plan_grid(
         relative_error=relative,
         standard_error=relative * density * n,
         bytes=COUNTER_BYTES * cells,
-        seconds=n * _NANOSECONDS * 1e-9,
+        seconds=counting_seconds(kernel, n, 1, gridded=True),
         bounds=sides,
         density=density,
         neighbors=budget.neighbors,
