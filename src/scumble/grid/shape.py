@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, log10, prod
+from math import ceil, exp, log10, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,13 @@ from scumble.kernels import Kernel
 # (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.003 to 0.012 (Gaussian) for d = 2;
 # 0.001 (Gaussian) and 0.015 to 0.04 (colours) for d = 3. In the middle, on a logarithmic scale.
 CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
+# How far tables are from that: the standard deviation of the logarithm, by the measurements above. Errors are averaged
+# over it (in the logarithm, by three nodes of Gauss and Hermite), so a grid is a little finer than the middle would
+# have it: of 30 cases with one column, 24 of which nothing was chosen on, the error is then 1.13 times that of hindsight
+# in the mean instead of 1.18, and 1.7 instead of 2.1 at worst; of 24 with two columns, 1.16 instead of 1.14. The error
+# foretold is off by a factor of 1.8 instead of 2.1 (one column) and 1.7 instead of 1.9 (two), at the median.
+UNKNOWN = 1.0
+NODES_OF_IT, WEIGHTS_OF_IT = (-sqrt(3.0), 0.0, sqrt(3.0)), (1 / 6, 2 / 3, 1 / 6)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
@@ -106,7 +113,8 @@ class Errors(NamedTuple):
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
         """The mean relative error of a density, for queries of this typical density."""
         noise = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)
-        errors: np.ndarray = np.hypot(noise, self.places) * np.sqrt(2.0 / np.pi)
+        found = [np.log(np.hypot(noise, self.places * exp(UNKNOWN * node))) for node in NODES_OF_IT]
+        errors: np.ndarray = np.exp(np.average(found, axis=0, weights=WEIGHTS_OF_IT)) * np.sqrt(2.0 / np.pi)
         return errors
 
 
