@@ -20,9 +20,9 @@ from scumble.kernels import Kernel
 CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
 # How far tables are from that: the standard deviation of the logarithm, by the measurements above. Errors are averaged
 # over it (in the logarithm, by three nodes of Gauss and Hermite), so a grid is a little finer than the middle would
-# have it: of 30 cases with one column, 24 of which nothing was chosen on, the error is then 1.13 times that of hindsight
-# in the mean instead of 1.18, and 1.7 instead of 2.1 at worst; of 24 with two columns, 1.16 instead of 1.14. The error
-# foretold is off by a factor of 1.8 instead of 2.1 (one column) and 1.7 instead of 1.9 (two), at the median.
+# have it. Of 30 cases with one column, 24 of which nothing was chosen on, the error is then 1.13 times that of
+# hindsight in the mean instead of 1.18, and 1.7 instead of 2.1 at worst; of 24 with two columns, 1.16 instead of 1.14.
+# The error foretold is off by a factor of 1.8 instead of 2.1 (one column) and 1.7 instead of 1.9 (two), at the median.
 UNKNOWN = 1.0
 NODES_OF_IT, WEIGHTS_OF_IT = (-sqrt(3.0), 0.0, sqrt(3.0)), (1 / 6, 2 / 3, 1 / 6)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
