@@ -19,10 +19,10 @@ from scumble.kernels import Kernel
 # 0.001 (Gaussian) and 0.015 to 0.04 (colours) for d = 3. In the middle, on a logarithmic scale.
 CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
 # How far tables are from that: the standard deviation of the logarithm. Errors are averaged over it (in the logarithm,
-# by three nodes of Gauss and Hermite). Measured in 48 cases of sixteen tables with one column, most of which nothing was
-# chosen on: with a spread of 1 the error is 1.13 times that of hindsight in the mean (1.14 without), 1.7 at worst (2.1),
-# and the error foretold is off by a factor of 1.5 (1.6) at the median. With two columns, 36 cases, a spread makes grids
-# too fine: 1.17 (1.15).
+# by three nodes of Gauss and Hermite). Measured in 48 cases of sixteen tables with one column, most of which nothing
+# was chosen on: with a spread of 1 the error is 1.13 times that of hindsight in the mean (1.14 without), 1.7 at worst
+# (2.1), and the error foretold is off by a factor of 1.5 (1.6) at the median. With two columns, 36 cases, a spread
+# makes grids too fine: 1.17 (1.15).
 UNKNOWN = (0.0, 1.0, 0.0, 0.0, 0.0)
 NODES_OF_IT, WEIGHTS_OF_IT = (-sqrt(3.0), 0.0, sqrt(3.0)), (1 / 6, 2 / 3, 1 / 6)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
