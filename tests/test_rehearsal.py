@@ -157,7 +157,7 @@ def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     words = ["build", "sound.csv", "--columns", "age,income", "--bandwidth", "1", "--epsilon", "1", "--rows", "8"]
     assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert first.startswith("Expected: 8 rows of 16 buckets (sobol), about 2.51 kB. Of 100,000 records, a density of")
+    assert first.startswith("Expected: 8 rows of 16 buckets (sobol), about 2.5 kB. Of 100,000 records, a density of")
     assert second.startswith("Advice: No scale") and second.endswith("(2 more: --rehearse)")
     assert main([*words, "--buckets", "16", "--out", "o.scumble", "--quiet"]) == 0
     assert capsys.readouterr().err == ""

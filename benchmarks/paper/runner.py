@@ -2,8 +2,8 @@
 
 The journal is a file of JSON lines that only the parent writes: a line ``about`` for each start (versions, machine,
 commit), then one line per row, flushed to the disk. What a kill leaves half written is cut off at the next start. A
-worker gets all tasks of one method on one data set in one batch, as they share what is costly to prepare, and has one
-core. Experiments that measure time come last and run alone.
+worker gets all tasks of one method on one data set in one batch, as they share what is costly to prepare (one
+repetition's where there are many workers), and has one core. Experiments that measure time come last and run alone.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
+import scumble
 from benchmarks.paper import experiments, protocol
 from benchmarks.paper.task import Task
 
@@ -34,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 JOURNAL = HERE / "results.partial.jsonl"
 ALONE = ("timing",)
 """Experiments that measure time: nothing runs beside them, and they may use every core."""
-LIBRARIES = ("scumble", "numpy", "scipy", "numba", "pandas", "scikit-learn")
+LIBRARIES = ("numpy", "scipy", "numba", "pandas", "scikit-learn")
 Row = dict[str, Any]
 
 
@@ -94,15 +95,18 @@ class Journal:
 
 
 def about() -> dict[str, Any]:
-    """What a number depends on besides its task; no name of a machine, person or folder."""
+    """What a number depends on besides its task; no name of a machine, person or folder.
+
+    A copy of the sources that has no history is told its commit in SCUMBLE_COMMIT.
+    """
     return {
-        "commit": _git("rev-parse", "--short=12", "HEAD") or "unknown",
+        "commit": _git("rev-parse", "--short=12", "HEAD") or os.environ.get("SCUMBLE_COMMIT", "unknown"),
         "changed": bool(_git("status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks")),
         "python": platform.python_version(),
         "system": platform.system(),
         "architecture": platform.machine(),
         "cores": os.cpu_count(),
-        "versions": {name: metadata.version(name) for name in LIBRARIES},
+        "versions": {"scumble": scumble.__version__, **{name: metadata.version(name) for name in LIBRARIES}},
         "first_seed": protocol.FIRST_SEED,
         "noise": "rivals: seeded by the repetition; scumble: from the operating system, never seeded",
     }
@@ -131,13 +135,17 @@ def run(tasks: Iterable[Task], journal: Journal, jobs: int) -> None:
     together = [task for task in left if task.experiment not in ALONE]
     alone = [task for task in left if task.experiment in ALONE]
     for part, workers, pinned in ((together, jobs, True), (alone, 1, False)):
-        for row in _rows(_batches(part), workers, pinned):
+        for row in _rows(_batches(part, workers), workers, pinned):
             journal.write({**row, "run": started})
             progress.show(row)
 
 
-def _batches(tasks: list[Task]) -> list[list[Task]]:
-    return [list(group) for _, group in groupby(tasks, key=lambda task: (task.experiment, task.dataset, task.method))]
+def _batches(tasks: list[Task], workers: int) -> list[list[Task]]:
+    """By method and data set; where that gives a worker fewer than two, each repetition by itself."""
+    whole = [list(group) for _, group in groupby(tasks, key=lambda task: (task.experiment, task.dataset, task.method))]
+    if len(whole) >= 2 * workers or workers == 1:
+        return whole
+    return [list(group) for batch in whole for _, group in groupby(batch, key=lambda task: task.repetition)]
 
 
 def _rows(batches: list[list[Task]], workers: int, pinned: bool) -> Iterable[Row]:

@@ -43,9 +43,11 @@ def test_what_is_forgotten_is_run_again(tmp_path: Path) -> None:
 
 def test_batches_keep_one_method_on_one_set_together() -> None:
     tasks = [Task("x", data, method, 1.0, r) for data in ("p", "q") for method in ("m", "n") for r in range(3)]
-    batches = runner._batches(tasks)
-    assert [len(batch) for batch in batches] == [3, 3, 3, 3]
-    assert [task for batch in batches for task in batch] == tasks
+    few, many = runner._batches(tasks, 2), runner._batches(tasks, 8)
+    assert [len(batch) for batch in few] == [3, 3, 3, 3]
+    assert [len(batch) for batch in many] == [1] * 12, "more workers than there would be work for"
+    for batches in (few, many):
+        assert [task for batch in batches for task in batch] == tasks
 
 
 def test_every_experiment_is_found_and_timing_comes_last() -> None:

@@ -54,10 +54,11 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
-    from scumble.cli.output import check_out, human_bytes, print_json, say
+    from scumble.cli.output import check_out, print_json, say
     from scumble.cli.preparing import count, prepare
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
+    from scumble.show.wording import human_bytes
     from scumble.sources.rehearsal import beforehand
 
     if args.engine != "spark" or not (args.table or args.query):
@@ -106,8 +107,9 @@ def run(args: argparse.Namespace) -> None:
 def _rehearse(args: argparse.Namespace) -> None:
     from scumble.cli.output import print_json
     from scumble.cli.preparing import prepare
+    from scumble.sources.building import LET_GO
 
-    for kept in ("checkpoint", "ledger", "dataset", "part"):  # written, or charged
-        setattr(args, kept, None)
+    for name in LET_GO:
+        setattr(args, name, None)
     found = prepare(args, label=args.label, classes=args.classes).rehearse()
     print_json(found.to_dict()) if args.json else print(found)

@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow.parquet as pq
 
     import scumble
-    from scumble.cli.output import human_bytes
     from scumble.show.cards import card
+    from scumble.show.wording import human_bytes
 
     began = time.monotonic()
     os.makedirs(args.out, exist_ok=True)

@@ -46,8 +46,9 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     import os
 
-    from scumble.cli.output import check_out, human_bytes, say
+    from scumble.cli.output import check_out, say
     from scumble.explore import exhibit_of, export, read
+    from scumble.show.wording import human_bytes
 
     if args.export:
         check_out(args.export, like=(".html", ".htm"))

@@ -32,10 +32,11 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble import files
     from scumble.bundle import Bundle
-    from scumble.cli.output import check_out, human_bytes, say, secret_out, write_release
+    from scumble.cli.output import check_out, say, secret_out, write_release
     from scumble.errors import MergeError, ParameterError
     from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
     from scumble.release import Release, merge_releases
+    from scumble.show.wording import human_bytes
 
     check_out(args.out, text=False)
     containers = [files.read(path, expect=("secret", *files.RELEASES)) for path in args.files]

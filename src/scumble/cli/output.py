@@ -203,12 +203,3 @@ def one_release(found: Any, path: str, label: str | None) -> Any:
     if label is None or label not in by_text:
         raise ParameterError(f"{path} holds several classes. Hint: choose one with --class: {', '.join(by_text)}.")
     return by_text[label]
-
-
-def human_bytes(count: float) -> str:
-    """A size for people, such as 1.5 MB."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    raise AssertionError

@@ -39,10 +39,11 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
-    from scumble.cli.output import check_out, human_bytes, print_json, say
+    from scumble.cli.output import check_out, print_json, say
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
     from scumble.planning.wanted import by_epsilon
+    from scumble.show.wording import human_bytes
 
     require(args, n="roughly how many records there are (a public guess)")
     if args.error is None:

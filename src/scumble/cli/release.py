@@ -33,10 +33,11 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
-    from scumble.cli.output import check_out, human_bytes, print_json, say
+    from scumble.cli.output import check_out, print_json, say
     from scumble.errors import BudgetError, ParameterError
     from scumble.loading import load_secret, sketch_in
     from scumble.show.cards import facts
+    from scumble.show.wording import human_bytes
 
     asked = promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
     require(args, out="the released file to write, such as people.scumble")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, log10, prod
+from math import ceil, exp, log10, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,13 @@ from scumble.kernels import Kernel
 # (smooth salaries) and 0.09 (one value held by a fifth of all records) for d = 1; 0.003 to 0.012 (Gaussian) for d = 2;
 # 0.001 (Gaussian) and 0.015 to 0.04 (colours) for d = 3. In the middle, on a logarithmic scale.
 CLUMPING = (0.0, 0.035, 0.011, 0.011, 0.004)
+# How far tables are from that: the standard deviation of the logarithm. Errors are averaged over it (in the logarithm,
+# by three nodes of Gauss and Hermite). Measured in 48 cases of sixteen tables with one column, most of which nothing
+# was chosen on: with a spread of 1 the error is 1.13 times that of hindsight in the mean (1.14 without), 1.7 at worst
+# (2.1), and the error foretold is off by a factor of 1.5 (1.6) at the median. With two columns, 36 cases, a spread
+# makes grids too fine: 1.17 (1.15).
+UNKNOWN = (0.0, 1.0, 0.0, 0.0, 0.0)
+NODES_OF_IT, WEIGHTS_OF_IT = (-sqrt(3.0), 0.0, sqrt(3.0)), (1 / 6, 2 / 3, 1 / 6)
 # The FFT pads every axis to twice its length: this bounds its memory, which matters in four dimensions.
 MAX_PADDED = 2**25
 # Gauss–Legendre nodes along each of d axes: good to 1 % if the bounds are some 10⁴ half-widths long, else far better.
@@ -102,11 +109,14 @@ class Errors(NamedTuple):
 
     noise: np.ndarray
     places: np.ndarray
+    unknown: float
+    """The spread of the latter: see `UNKNOWN`."""
 
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
         """The mean relative error of a density, for queries of this typical density."""
         noise = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)
-        errors: np.ndarray = np.hypot(noise, self.places) * np.sqrt(2.0 / np.pi)
+        found = [np.log(np.hypot(noise, self.places * exp(self.unknown * node))) for node in NODES_OF_IT]
+        errors: np.ndarray = np.exp(np.average(found, axis=0, weights=WEIGHTS_OF_IT)) * np.sqrt(2.0 / np.pi)
         return errors
 
 
@@ -120,7 +130,7 @@ def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes:
     with np.errstate(divide="ignore", over="ignore"):
         nearby = profile(np.array(steps)[:, None, :] * np.eye(d))  # the kernel one step away along each axis
         places = CLUMPING[d] * np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
-    return Errors(np.sqrt(cells * (square - mean**2) + 1.0), places)
+    return Errors(np.sqrt(cells * (square - mean**2) + 1.0), places, UNKNOWN[d])
 
 
 def _candidates(profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int) -> Iterator[tuple[int, ...]]:

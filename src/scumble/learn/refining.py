@@ -107,7 +107,7 @@ class Refined(Answers):
         """What answers from the counters of the release less those of the companions."""
         release, counts = self.release, self.release.counts.copy()
         for half in self._halves:
-            counts[half.serve] -= half.counted[half.serve]
+            counts[half.serve] -= half.counted
         taken = sum(share * half.weights.sum() for share, half in zip(self._shares, self._halves, strict=True))
         count = None if release.noisy_count is None else (release.noisy_count - taken, release.count_variance)
         return self._spec.layout.reader(counts, release.counter_variance, count, engine_name=release._engine)
@@ -135,9 +135,8 @@ class _Companion:
         self.release, self.serve = release, serve
         cloud = Particles(release.spec.layout, release, sides, rng, rows=learn, most=COMPANIONS)
         self.points, shares = cloud.points, cloud.weights * release.count
-        codes = cloud.codes(self.points)
-        counted = _counted(codes, shares, release.buckets)
-        trust = self._slope(codes[serve], counted[serve], shares, np.arange(0, len(shares), SOME))
+        codes = cloud.codes(self.points, serve)
+        trust = self._slope(codes, _counted(codes, shares, release.buckets), shares, np.arange(0, len(shares), SOME))
         self.weights = np.round(trust * shares).astype(np.int64)
         self.counted = _counted(codes, self.weights, release.buckets).astype(np.int64)
 

@@ -17,12 +17,11 @@ from typing import Any
 from scumble import checks
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
-from scumble.planning.later import FOLDED_BUCKETS, Menu
-from scumble.planning.plans import COUNTER_BYTES, Bounds, Plan, plan_within, rows_error
+from scumble.planning.later import Menu
+from scumble.planning.plans import COUNTER_BYTES, Bounds, Plan, counting_seconds, plan_within, rows_error
 from scumble.planning.start import choose
 from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import Facts, calibrated, divided
 from scumble.reading.spread import row_spread
 from scumble.spec import Spec
 from scumble.tables.roles import in_order
@@ -89,9 +88,8 @@ def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, **options:
         return first
     counted = _spec(kernel, dimensions, None if about["columns"] is None else tuple(about["columns"]), **fields)
     menu = Menu(counted, budget, refined=options["refined"])
-    chosen, _ = menu.best([Facts(n, 0.0, expected_norm(counted, n, first.density), 0.0)])
-    made = _published(chosen, budget, n, first.density, options["refined"])
-    return replace(first, **made, seconds=first.seconds * counted.rows / first.rows)
+    made = _published(menu, menu.expected(n, first.density), n, first.density)
+    return replace(first, **made, seconds=counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None))
 
 
 @lru_cache(maxsize=4)
@@ -100,24 +98,17 @@ def _spec(kernel: Kernel, dimensions: int, columns: tuple[str, ...] | None, **fi
     return Spec(kernel, dimensions, columns, seed=0, **fields)
 
 
-def expected_norm(spec: Spec, n: int, density: float) -> int:
-    """The typical norm of so many records that lie so densely (:mod:`scumble.planning.later`)."""
-    direct = spec.shape is None and spec.layout.hasher.direct
-    by_chance = 0.0 if direct else 1.0 / (FOLDED_BUCKETS if spec.shape is not None else spec.buckets)
-    return round(n * sqrt(density + (1.0 - density) * by_chance + 1.0 / n))
-
-
-def _published(spec: Spec, budget: Budget, n: int, density: float, refined: bool) -> dict[str, Any]:
+def _published(menu: Menu, spec: Spec, n: int, density: float) -> dict[str, Any]:
     """The size of what is published, and the error to expect of it at this density."""
-    variance = calibrated(divided(budget).rows, spec.rows).counter_variance
-    relative = spec.layout.relative_error(variance, n, density)
-    if refined and spec.shape is None:
-        about = (spec.kernel, spec.design, spec.rows, spec.buckets)
-        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), spec.dimensions)
-    error = relative * density * n
+    variance, f = menu.noise_variance(spec.rows), density * n
     if spec.shape is None:
-        f = density * n
+        refined = spec.dimensions if menu.refined else None
+        about = (spec.kernel, spec.design, spec.rows, spec.buckets)
+        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), refined)
         error = sqrt((row_spread(spec.kernel, spec.design, spec.buckets, n, f) + f + variance) / spec.rows)
+    else:
+        relative = spec.layout.relative_error(variance, n, density)
+        error = relative * f
     size = {"design": spec.design, "rows": spec.rows, "buckets": spec.buckets, "shape": spec.shape}
     sizes = {**size, "bytes": COUNTER_BYTES * prod(spec.counters), "bounds": spec.bounds}
     return {**sizes, "relative_error": relative, "standard_error": error}

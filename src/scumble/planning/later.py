@@ -94,6 +94,8 @@ class Menu:
         self.spec, self.budget, self.refined = spec, budget, refined
         self._rest = divided(budget).rows
         self.rows = [1] if spec.shape is not None else _ladder(spec.rows)
+        met = FOLDED_BUCKETS if spec.shape is not None else spec.buckets
+        self._by_chance = 0.0 if spec.shape is None and spec.layout.hasher.direct else 1.0 / met
 
     @property
     def price(self) -> PrivacyClaim:
@@ -114,6 +116,16 @@ class Menu:
         spec, _ = self.best([Facts(None, 0.0, 0, 1e18)])
         return spec, self._choice(spec)
 
+    def expected(self, n: int, density: float) -> Spec:
+        """What will be published of so many records that lie so densely."""
+        norm = round(n * sqrt(density + (1.0 - density) * self._by_chance + 1.0 / n))
+        spec, _ = self.best([Facts(n, 0.0, norm, 0.0)])
+        return spec
+
+    def noise_variance(self, rows: int) -> float:
+        """That of a counter, where so many rows are published."""
+        return calibrated(self._rest, rows).counter_variance
+
     def _choice(self, chosen: Spec) -> Choice:
         fine, coarse = self.spec.shape, chosen.shape
         if fine is None or coarse is None:
@@ -122,12 +134,10 @@ class Menu:
 
     def best(self, facts: Sequence[Facts]) -> tuple[Spec, float]:
         """The public parameters to publish with, and the relative error to expect."""
-        buckets = FOLDED_BUCKETS if self.spec.shape is not None else self.spec.buckets
-        direct = self.spec.shape is None and self.spec.layout.hasher.direct
         scores: dict[Spec, float] = {}
         for one in facts:
             n = max(1.0, float(DEFAULT_RECORDS if one.count is None else one.count))
-            weights = plausible(one, n, 0.0 if direct else 1.0 / buckets)
+            weights = plausible(one, n, self._by_chance)
             for option in self._options(n):
                 score = float(weights @ np.log(np.minimum(option.errors, HOPELESS)))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
@@ -141,7 +151,7 @@ class Menu:
         spec, found = self.spec, []
         refined = spec.dimensions if self.refined else None
         for rows in self.rows:
-            noise = sqrt(calibrated(self._rest, rows).counter_variance / rows)
+            noise = sqrt(self.noise_variance(rows) / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)
             errors = [rows_error(*about, float(density), n, noise, refined) for density in DENSITIES]
             found.append(Option(replace(spec, rows=rows), np.array(errors)))
@@ -153,7 +163,7 @@ class Menu:
         low, high = _axes(spec)
         profile = Profile(spec.kernel, spec.dimensions, spec.columns)
         shapes = list(coarser(low, high, spec.shape))
-        deviation = sqrt(calibrated(self._rest, 1).counter_variance)
+        deviation = sqrt(self.noise_variance(1))
         expected = shape_errors(profile, low, high, shapes)
         errors = np.stack([expected.relative(n, deviation, float(density)) for density in DENSITIES])
         specs = [replace(spec, shape=shape, buckets=prod(shape)) for shape in shapes]

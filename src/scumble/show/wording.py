@@ -21,3 +21,12 @@ def noise_of_law(mechanism: str) -> str:
     """What the noise is called: of one law, of either of two, or of several releases together."""
     laws = [LAWS[name] for name in mechanism.split(" or ") if name in LAWS]
     return " or ".join(law.title for law in laws) or "the noise of several releases, merged"
+
+
+def human_bytes(count: float) -> str:
+    """A size for people, such as 1.5 MB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    raise AssertionError

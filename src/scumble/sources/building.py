@@ -37,6 +37,9 @@ from scumble.tabular.publishing import COUNT_SHARE, price
 from scumble.tabular.release import TableRelease
 from scumble.tabular.spec import TableSpec
 
+LET_GO = ("checkpoint", "ledger", "dataset", "part")
+"""What a build would write or charge, and its rehearsal does not."""
+
 
 class Build:
     """A pass over a source, ready to run: everything that can be refused has been checked.
@@ -375,8 +378,8 @@ def _unpaid(source: object, kernel: Kernel | None, columns: Sequence[str] | None
         source = polars.DataFrame(schema=source.collect_schema())  # type: ignore[attr-defined]
     elif is_of(source, "duckdb", "DuckDBPyRelation"):
         source = source.limit(0)  # type: ignore[attr-defined]
-    kept = {"checkpoint", "checkpoint_seconds", "ledger", "dataset", "part"}
-    return Build(source, kernel, columns, **{name: value for name, value in options.items() if name not in kept})
+    kept = {name: value for name, value in options.items() if name not in (*LET_GO, "checkpoint_seconds")}
+    return Build(source, kernel, columns, **kept)
 
 
 def _taken(options: dict[str, Any], *names: str) -> dict[str, Any]:

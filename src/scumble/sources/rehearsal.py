@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.planning import DEFAULT_RECORDS
-from scumble.planning.foretelling import expected_norm
 from scumble.planning.later import Menu
 from scumble.planning.plans import COUNTER_BYTES
-from scumble.privacy.facts import Facts, calibrated, divided
+from scumble.privacy.facts import Facts
 from scumble.releasing.planned import typical_norm
+from scumble.show.wording import human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding, few_cells
 from scumble.spec import Spec
@@ -92,7 +92,7 @@ class Rehearsal:
 
     @property
     def _made(self) -> str:
-        return f"{self.kind}, about {_size(self.bytes)}. Of {self.records:,} records:"
+        return f"{self.kind}, about {human_bytes(self.bytes)}. Of {self.records:,} records:"
 
     def __str__(self) -> str:
         told = [self._made, *(f"  {place}" for place in self.places), self.decides]
@@ -123,7 +123,7 @@ def beforehand(job: Build) -> list[str]:
         chosen, variance = _foreseen(job, spec, each)
         density = chosen.layout.typical_density
         off = chosen.layout.relative_error(variance, each, density)
-        made = f"{_shape(chosen)}{_by_class(classes)}, about {_size(_bytes(chosen, classes))}"
+        made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}"
         expected = f"{made}. Of {n:,} records, a density of {density:.3g} is off by {off:.2%}."
         told = _advice(job, spec)
     more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
@@ -134,9 +134,9 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
     """What would be published of so many records of typical density, and its noise."""
     if not job.tally.sketches[0].planned:
         return spec, job.budget.calibrate(spec.rows).counter_variance
-    facts = Facts(n, 0.0, expected_norm(spec, n, spec.layout.typical_density), 0.0)
-    chosen, _ = Menu(spec, job.budget).best([facts])
-    return chosen, calibrated(divided(job.budget).rows, chosen.rows).counter_variance
+    menu = Menu(spec, job.budget)
+    chosen = menu.expected(n, spec.layout.typical_density)
+    return chosen, menu.noise_variance(chosen.rows)
 
 
 def _advice(job: Build, spec: Spec) -> list[str]:
@@ -161,7 +161,7 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
         facts = Facts(total, 0.0, typical_norm(counts, menu.fold()), 0.0)
         choice = menu.choose([facts])
         spec, counts = menu.chosen, _narrowed(counts, choice.rows, choice.groups)
-        variance = calibrated(divided(job.budget).rows, choice.rows).counter_variance
+        variance = menu.noise_variance(choice.rows)
     else:
         variance = job.budget.calibrate(spec.rows).counter_variance
     asked = table.slice(0, min(ASKED, rows))
@@ -232,11 +232,3 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         decides=decides,
         advice=tuple(few_cells(sizes, plan.levels) if pairs or not spec.pairs else [NO_PAIRS]),
     )
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1000:
-            return f"{count:,.3g} {unit}"
-        count /= 1000
-    return f"{count:,.3g} GB"
