@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import ParameterError
+from scumble.machine.later import pa
 from scumble.schema import clock
 from scumble.schema.boolean import Boolean
 from scumble.tables import Table, cells

@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, overload
 
-import pyarrow as pa
-
 from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import released
+from scumble.machine.later import pa
 from scumble.planning.later import Menu
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from scumble.machine.later import pa
 from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
-
+from scumble.machine.later import pa
 from scumble.schema import kinds as kinds_of_columns
 from scumble.schema.kinds import Kinds
 from scumble.sources.source import Piece, Position, Source

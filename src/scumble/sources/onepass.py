@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
+from scumble.machine.later import pa
 from scumble.sources.causes import bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
