@@ -82,7 +82,7 @@ def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, ban
         [np.array([side], float) for side in (low, high)],
     )
     for later in (False, True):
-        spec, planned = size.spec(kernel, ["age"], Budget(1.0), whole=["age"], later=later)
+        spec, planned = size.spec(kernel, ["age"], Budget(1.0), kinds={"age": "whole"}, later=later)
         assert planned == later and spec.shape is not None
         for (cells,) in coarser(*ends, spec.shape) if planned else [spec.shape]:
             (edges,) = replace(spec, shape=(cells,), buckets=cells).layout.edges()

@@ -23,6 +23,9 @@ class LaidOut(Protocol):
     def layout(self) -> Layout:
         """How the records are laid out in counters."""
 
+    def asked(self, Q: object) -> object:
+        """Points with what their columns were declared to hold as numbers."""
+
 
 class Answers(ABC):
     """Kernel sums, densities and intervals from counters, exact or noisy."""
@@ -74,5 +77,5 @@ class Answers(ABC):
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
-        parts, _ = self._spec.layout.read(Q, invalid="error")
+        parts, _ = self._spec.layout.read(self._spec.asked(Q), invalid="error")
         return self._reader().estimate(parts, groups=None if method == "mean" else GROUPS)

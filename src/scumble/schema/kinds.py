@@ -71,6 +71,25 @@ def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.C
     return found
 
 
+def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
+    """The columns of a table by name, the declared ones as numbers; the cells of others stay as they are.
+
+    >>> records({"age": [41.9, None], "town": ["Ulm", "Bonn"]}, {"age": "whole"}, ["age", "town"])["age"].tolist()
+    [41.0, nan]
+    """
+    table = Table.of(X, columns=columns, dimensions=len(columns))
+    found = {}
+    for j, name in enumerate(columns):
+        column, kind = table.column(j), kinds.get(name)
+        found[name] = column if kind is None else read(column, kind, table.label(j))
+    return found
+
+
+def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
+    """What a source reads each column as: text that stands for a date stays text, until `records` reads it."""
+    return {name: ROLES[kinds[name]] if name in kinds else role for name, role in roles.items()}
+
+
 def _is_number(column: cells.Column) -> bool:
     if cells.is_arrow(column):
         return cells.arrow_is_numeric(cells.plain_type(column))

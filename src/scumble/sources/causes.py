@@ -31,7 +31,7 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> dict[tuple[str, 
     """For each cause and column, which rows it leaves out."""
     if isinstance(spec, TableSpec):
         return _without_level(batch, spec)
-    table = Table.of(batch, columns=spec.columns, dimensions=spec.dimensions)
+    table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
     assert spec.columns is not None
     found: dict[str, np.ndarray] = {}
     for factor in spec.kernel.factors:

@@ -27,6 +27,7 @@ from scumble.privacy.exact import Number
 from scumble.release import Release, Span
 from scumble.releasing.periods import Nodes, begin
 from scumble.releasing.spending import require_public_count, spend_in_stream
+from scumble.schema.kinds import roles_by
 from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
@@ -79,8 +80,8 @@ class Stream:
     person_memory : int
         Bytes for the table of persons; see :class:`scumble.PersonLimit`.
     size : object
-        `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `invalid`, `engine`, `threads` of
-        :class:`scumble.Sketch`.
+        `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans`, `invalid`,
+        `engine`, `threads` of :class:`scumble.Sketch`.
 
     >>> import numpy as np, scumble
     >>> stream = scumble.Stream(scumble.EuclideanKernel(2.0), 1, periods=30, epsilon=1.0, delta=1e-6, rows=50)
@@ -299,7 +300,8 @@ class Stream:
         try:
             others = [] if self._person is None else [self._person]
             source.require([*columns, *others])
-            one_pass(source, {**roles_of(self.spec.kernel, columns), **dict.fromkeys(others, "category")}, tally)
+            roles = roles_by(self.spec.kinds, roles_of(self.spec.kernel, columns))
+            one_pass(source, {**roles, **dict.fromkeys(others, "category")}, tally)
         except BaseException:
             if self._people is not None and before is not None:
                 self._people.restore(*before)
