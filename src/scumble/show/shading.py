@@ -79,9 +79,9 @@ def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
         return
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator(maxticks=7)
+    locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
     axis.set_major_locator(locator)
-    axis.set_major_formatter(ConciseDateFormatter(locator))
+    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:
