@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scumble
-from scumble.cli import BAD_DATA, main
+from scumble.cli import BAD_DATA, USAGE, main
 from scumble.errors import CorruptFileError, DataError, ParameterError
 from scumble.files import Container
 from scumble.grid.coarser import coarser
@@ -23,6 +23,7 @@ from scumble.learn import sample
 from scumble.privacy.budget import Budget
 from scumble.release import Release, merge_releases
 from scumble.schema import kinds
+from scumble.show import plots
 from scumble.sources import Build, build_by
 from scumble.sources.settings import Size
 
@@ -82,7 +83,7 @@ def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, ban
         [np.array([side], float) for side in (low, high)],
     )
     for later in (False, True):
-        spec, planned = size.spec(kernel, ["age"], Budget(1.0), whole=["age"], later=later)
+        spec, planned = size.spec(kernel, ["age"], Budget(1.0), kinds={"age": "whole"}, later=later)
         assert planned == later and spec.shape is not None
         for (cells,) in coarser(*ends, spec.shape) if planned else [spec.shape]:
             (edges,) = replace(spec, shape=(cells,), buckets=cells).layout.edges()
@@ -131,6 +132,21 @@ def test_points_are_dates_or_days(release: Release, tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out.splitlines()[1].startswith("2024-05-01,40,")
     assert main([*words, "--at", "age=40,seen=soon"]) == BAD_DATA
     assert "column 'seen'" in capsys.readouterr().err
+
+
+def test_pictures_have_a_calendar(release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    release.save(tmp_path / "r.scumble")
+    words = ["plot", str(tmp_path / "r.scumble"), "--out", str(tmp_path / "r.svg"), "--quiet"]
+    assert main([*words, "--range", "seen=2024-02-01:2024-11-30"]) == 0
+    assert "Range" not in capsys.readouterr().err and (tmp_path / "r.svg").stat().st_size > 1000
+    axes = plots.density(release, ranges={"seen": ("2024-02-01", datetime.date(2024, 11, 30))}).axes[0]
+    assert axes.get_ylim() == (19_754, 20_057)
+    assert axes.yaxis.get_major_formatter().format_ticks([19_783, 19_814, 19_844]) == ["Mar", "Apr", "May"]
+    assert "seen = 2024-05-01" in plots.density(release, at={"seen": 19_844.0})._suptitle.get_text()
+    assert main([*words, "--range", "age=2024-02-01:2024-11-30"]) == USAGE
+    assert "declared as such, here seen" in capsys.readouterr().err
+    assert main([*words, "--range", "seen=2024-11-30:2024-02-01"]) == USAGE
+    assert "got 2024-11-30:2024-02-01" in capsys.readouterr().err
 
 
 def test_text_is_read_as_the_typed_column_is(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "grid, two columns, delta": {"columns": "a,b", "power": 1, "bounds": (0.0, 12.0), "delta": 1e-6},
     "rows": {"columns": "a", "power": 1, "buckets": 64},
     "rows that are fixed": {"columns": "a", "power": 1, "buckets": 64, "rows": 32},
+    "grid of whole numbers": {"columns": "a", "power": 2, "bounds": (0.0, 30.0), "whole": "a"},
 }
 
 
@@ -75,13 +76,34 @@ def test_all_verbs_tell_of_one_release(
         assert info["expected_error"]["relative"] == pytest.approx(there["relative_error"], rel=0.02)
 
     fixed = {name: options[name] for name in ("rows", "buckets") if name in options}
+    declared = {"whole": [options["whole"]]} if "whole" in options else {}
     budget = {"epsilon": 1.0, "delta": options.get("delta", 0.0)}
-    about: dict[str, Any] = {"kernel": kernel, "columns": names, "bounds": bounds, "density": density}
+    about: dict[str, Any] = {"kernel": kernel, "columns": names, "bounds": bounds, "density": density, **declared}
     python = scumble.plan(N, len(names), **about, **fixed, **budget)
     assert json.loads(json.dumps(python.to_dict())) == {name: planned[name] for name in python.to_dict()}
-    release = scumble.Sketch(kernel, columns=names, bounds=bounds, **fixed).update(table).release(**budget)
-    assert_alike(release.spec.to_dict(), planned)
-    if bounds is not None:
+    release = scumble.Sketch(kernel, columns=names, bounds=bounds, **fixed, **declared).update(table).release(**budget)
+    assert_alike({"shape": None, **release.spec.to_dict()}, planned)
+    if declared:
+        assert planned["shape"] == [31] and release.kinds == {"a": "whole"}
+        assert_sketched_and_streamed_alike(said, words, planned)
+    elif bounds is not None:
         model = PrivateKDE(**budget, kernel=kernel, bounds=bounds, public=("count",)).fit(X)
         refined = scumble.plan(N, len(names), **about, **fixed, **budget, refined=True)
         assert_alike(model.release_.spec.to_dict(), refined.to_dict())
+
+
+def assert_sketched_and_streamed_alike(said: Any, words: list[str], planned: dict[str, Any]) -> None:
+    """By way of a secret part, and as the first period of a stream."""
+    size, delta = [word for word in words if word != "--json"], ["--delta", "1e-6"]
+    assert main(["sketch", "t.parquet", *size, "--out", "part.secret", "--quiet"]) == 0
+    released = said("release", "part.secret", "--epsilon", "1", "--out", "part.scumble", "--json")
+    assert_alike(released, planned)
+    start = [word for word in size if word not in ("--n", str(N))]
+    more = ["--periods", "2", "--folder", "days", "--quiet", *delta]
+    assert main(["stream", "start", "s.secret", *start, *more]) == 0
+    assert main(["stream", "append", "s.secret", "t.parquet", "--quiet"]) == 0
+    published = said("stream", "publish", "s.secret", "--json")
+    assert published["design"] == "grid" and published["shape"][0] <= 31
+    for path in ("o.scumble", "part.scumble", "days"):
+        found = scumble.load(path)
+        assert (found.total() if path == "days" else found).kinds == {"a": "whole"}

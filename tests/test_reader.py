@@ -1,18 +1,119 @@
-"""Who only reads releases of densities needs no numba."""
+"""Who only reads releases of densities needs NumPy alone."""
 
 from __future__ import annotations
 
 import json
+import math
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import special
 
 import scumble
+from scumble.cli import main
 from scumble.counting import cpu, early
 from scumble.counting.hasher import Hasher
 from scumble.design import orthogonal
+from scumble.grid.tables import fast_length
+from scumble.machine import functions
+from scumble.machine.later import lacking
+from scumble.reading.student import reach
+
+ALONE = """
+import json, sys
+import numpy as np, scumble
+from scumble.cli import main
+dated, hashed, mixed = (scumble.load(path) for path in sys.argv[1:4])
+print(json.dumps([
+    [dated.density({"age": [30.0], "seen": ["2024-02-01"]}).tolist(), dated.interval([[30.0, 19754]])[1].tolist()],
+    [hashed.density([[30.0]]).tolist(), hashed.interval([[30.0]], 0.9)[0].tolist()],
+    [mixed.density([[30.0, "Ulm"]]).tolist(), mixed.interval({"age": [30], "town": ["Ulm"]})[0].tolist()],
+]))
+for path in sys.argv[1:]:
+    assert main(["info", path]) == 0 and main(["info", path, "--nist"]) == 0
+assert main(["query", sys.argv[1], "--at", "age=$30,seen=2024-02-01"]) == 0
+assert main(["query", sys.argv[3], "--at", "age=30,town=Ulm"]) == 0
+assert main(["query", sys.argv[1], "--at", "age=30,seen=2024-02-01", "--json"]) == 2
+third = {"numba", "pyarrow", "scipy", "threadpoolctl", "pandas", "matplotlib"}
+assert not third & {name.partition(".")[0] for name in sys.modules}
+"""
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Densities with and without a grid, with dates and with words, pure and Gaussian; and a table."""
+    folder, days = tmp_path_factory.mktemp("releases"), ["2024-01-01", "2024-03-01"] * 150
+    table = pa.table({"age": np.arange(300) % 90 + 0.0, "town": ["Ulm", "Bonn", "Kiel"] * 100, "seen": days})
+    near, towns = scumble.EuclideanKernel(5.0, columns=["age"]), scumble.HammingKernel(columns=["town"])
+    both = scumble.EuclideanKernel(5.0, scale={"age": 1, "seen": 10})
+    size = {"rows": 8, "buckets": 32}
+    ends = {"age": (0, 100), "seen": ("2024-01-01", "2024-12-31")}
+    made = [
+        scumble.build(table, both, ["age", "seen"], bounds=ends, buckets=(11, 13), dates=["seen"], rho=0.1),
+        scumble.build(table, near, ["age"], epsilon=1.0, delta=1e-6, **size),
+        scumble.build(table, near * towns, ["age", "town"], epsilon=1.0, **size),
+        scumble.build(table, schema=scumble.Schema(seen=scumble.Category(days[:2])), epsilon=1.0),
+    ]
+    paths = [str(folder / f"{k}.scumble") for k in range(len(made))]
+    for path, release in zip(paths, made, strict=True):
+        release.save(path)
+    return paths
+
+
+def test_numpy_alone_reads_densities(releases: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a Python whose only package is NumPy: what is said and answered is what all packages together say."""
+    home = Path(np.__file__).parent.parent
+    for name in ("numpy", "numpy.libs"):  # the libraries of its wheel, where it has some
+        if (home / name).exists():
+            (tmp_path / name).symlink_to(home / name)
+    path = os.pathsep.join([str(tmp_path), str(Path(scumble.__file__).parent.parent)])
+    alone = {**os.environ, "PYTHONPATH": path}
+    words = [sys.executable, "-S", "-c", ALONE, *releases]
+    done = subprocess.run(words, capture_output=True, text=True, env=alone, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [f"scumble: {lacking('pyarrow')}"]
+    dated, hashed, mixed = (scumble.load(one) for one in releases[:3])
+    expected = [
+        [dated.density([[30.0, 19754]]), dated.interval([[30.0, 19754]])[1]],
+        [hashed.density([[30.0]]), hashed.interval([[30.0]], 0.9)[0]],
+        [mixed.density([[30.0, "Ulm"]]), mixed.interval([[30.0, "Ulm"]])[0]],
+    ]
+    first, _, rest = done.stdout.partition("\n")
+    assert np.allclose(json.loads(first), expected, rtol=1e-9)
+    for one in releases:
+        assert main(["info", one]) == 0 and main(["info", one, "--nist"]) == 0
+    assert main(["query", releases[0], "--at", "age=30,seen=2024-02-01"]) == 0
+    assert main(["query", releases[2], "--at", "age=30,town=Ulm"]) == 0
+    assert rest == capsys.readouterr().out
+
+
+def test_what_stands_in_for_scipy_is_as_exact() -> None:
+    x = np.concatenate([np.linspace(-20, 20, 801), np.geomspace(1e-9, 1e9, 200)])
+    assert np.allclose(functions.one_by_one(math.erf, x), special.erf(x), rtol=1e-14)
+    assert np.allclose(functions.one_by_one(functions.scaled, x), special.erfcx(x), rtol=1e-12)
+    positive = x[x > 0]
+    assert np.allclose(functions.one_by_one(math.lgamma, positive), special.gammaln(positive), rtol=1e-13, atol=1e-13)
+    for valley in (lambda x: (x - 0.3) ** 2 - 7, lambda x: abs(x + 3), math.exp):
+        assert functions.golden(valley, -20, 5) == pytest.approx(functions.lowest(valley, -20, 5), abs=1e-8)
+    assert [fast_length(n) for n in range(1, 500)] == [special_length(n) for n in range(1, 500)]
+
+
+def special_length(n: int) -> int:
+    from scipy import fft
+
+    return int(fft.next_fast_len(n, real=True))
+
+
+@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 0.999999, 1 - 2**-53])
+def test_students_t_reaches_as_far_as_scipy_says(confidence: float) -> None:
+    degrees = np.concatenate([np.geomspace(1, 1e6, 500), [1, 2, 999.999, 1000]])
+    assert np.allclose(reach(degrees, confidence), -special.stdtrit(degrees, (1 - confidence) / 2), rtol=1e-9)
+
 
 READER = """
 import json, sys

@@ -143,6 +143,19 @@ def test_what_is_meant_gets_no_advice_and_alike_columns_need_no_scale() -> None:
     assert advice(scumble.HammingKernel(), ["town"], None) == []
 
 
+def test_each_factor_is_judged_by_its_own_columns() -> None:
+    """A wide column of another factor, whose bandwidth is its own, says nothing of a scale."""
+    place = scumble.EuclideanKernel(1.0, 2, columns=["east", "north"])
+    age = scumble.EuclideanKernel(1.0, 2, columns=["age"])
+    bounds = {"east": (0, 10), "north": (0, 8), "age": (0, 150)}
+    assert advice(place * age, ["east", "north", "age"], bounds) == []
+    (told,) = advice(place * age, ["east", "north", "age"], {**bounds, "north": (0, 150)})
+    assert told.startswith("No scale: a step of 1 counts alike in 'east' and 'north'.")
+    scaled = scumble.EuclideanKernel(1.0, 2, scale=2.0, columns=["east", "north"])
+    (told,) = advice(scaled * age, ["east", "north", "age"], {**bounds, "north": (0, 150)})
+    assert told.startswith("'north' outweighs 'east': 75 bandwidths to 5.")
+
+
 def test_misspelt_and_missing_classes() -> None:
     found = advice(KERNEL, NAMES, BOUNDS, label="cut", classes=["Ideal", "Premium", "ideal "], drops=True)
     assert found[0].startswith("The classes 'Ideal' and 'ideal ' look alike")

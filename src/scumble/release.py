@@ -12,14 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from scumble import files
-from scumble.counting.device import on_device
 from scumble.counting.headroom import fits
 from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
 from scumble.reading.answers import Answers
-from scumble.reading.layout import Estimate, Reader
+from scumble.reading.layout import Reader
 from scumble.spec import Spec
 
 Disjoint = bool | Literal["persons"] | None
@@ -89,10 +88,8 @@ class Release(Answers):
         parts: tuple[str, ...] = (),
         engine: str = "auto",
         stream: Span | None = None,
-        kinds: Mapping[str, str] | None = None,
     ) -> None:
         self._spec = spec
-        self._kinds = dict(kinds or {})
         self._stream = stream
         self._counts = np.ascontiguousarray(counts, np.int64)
         self._counts.flags.writeable = False
@@ -138,13 +135,13 @@ class Release(Answers):
         A "date" is counted in days since 1970-01-01, a "time" too, with the time of day as a fraction. Points may be
         given in dates or in these numbers.
         """
-        return dict(self._kinds)
+        return dict(self._spec.kinds)
 
     def declared_as(self, kinds: Mapping[str, str]) -> Release:
         """The same release, naming what its columns hold."""
-        return self._with(self._spec, self._counts, kinds)
+        return self._with(replace(self._spec, kinds=dict(kinds)), self._counts)
 
-    def _with(self, spec: Spec, counts: np.ndarray, kinds: Mapping[str, str]) -> Release:
+    def _with(self, spec: Spec, counts: np.ndarray) -> Release:
         return Release(
             spec,
             counts,
@@ -156,7 +153,6 @@ class Release(Answers):
             parts=self._parts,
             engine=self._engine,
             stream=self._stream,
-            kinds=kinds,
         )
 
     @property
@@ -249,11 +245,12 @@ class Release(Answers):
     def metadata(self) -> dict[str, Any]:
         """Everything but the counters, as JSON values."""
         stream = {} if self._stream is None else {"stream": self._stream.to_dict()}
-        kinds = {"kinds": self.kinds} if self._kinds else {}
+        spec = self._spec.to_dict()
+        kinds = {"kinds": spec.pop("kinds")} if "kinds" in spec else {}
         return {
             **stream,
             **kinds,
-            "spec": self._spec.to_dict(),
+            "spec": spec,
             "privacy": self._privacy.to_dict(),
             "noisy_count": self.noisy_count,
             "counter_variance": self.counter_variance,
@@ -267,7 +264,8 @@ class Release(Answers):
         """A release out of a file's content; what does not fit together is refused."""
         data = container.metadata
         try:
-            spec = Spec.from_dict(data["spec"])
+            kinds = {"kinds": data["kinds"]} if "kinds" in data else {}
+            spec = Spec.from_dict({**data["spec"], **kinds})
             counts = container.arrays["counts"]
             if counts.shape != spec.counters or counts.dtype != np.int64:
                 raise CorruptFileError("The counters do not have the shape that the file's header states.")
@@ -291,7 +289,6 @@ class Release(Answers):
                 identity=str(data["identity"]),
                 parts=tuple(str(part) for part in data["parts"]),
                 stream=Span.from_dict(data.get("stream")),
-                kinds=_kinds_in(data, spec),
             )
         except (KeyError, TypeError, OverflowError, ParameterError) as problem:
             raise CorruptFileError(f"The file lacks a part of a release: {problem}.") from problem
@@ -305,13 +302,6 @@ class Release(Answers):
 
     def _reader(self) -> Reader:
         return self._answering
-
-    def _estimate(self, Q: object, method: str) -> Estimate:
-        if {*self._kinds.values()} - {"whole"} and not on_device(Q):
-            from scumble.schema import kinds  # needs Arrow, which a release of plain numbers does not
-
-            Q = kinds.points(Q, self._kinds, self._spec.columns or ())
-        return super()._estimate(Q, method)
 
     # ---- to look at ----
 
@@ -342,7 +332,7 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
     """One release out of several; see :meth:`Release.merge`."""
     if disjoint not in COMBINE:
         raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
-    all_of = _with_common_rows(list(releases))
+    all_of = _with_common_kinds(_with_common_rows(list(releases)))
     first = all_of[0]
     _require_common_cells(all_of)
     parts: list[str] = []
@@ -364,7 +354,6 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         count_variance=sum(release.count_variance for release in all_of),
         parts=tuple(parts),
         engine=first._engine,
-        kinds=first.kinds if all(release.kinds == first.kinds for release in all_of) else None,
     )
 
 
@@ -374,6 +363,13 @@ def _with_common_rows(releases: list[Release]) -> list[Release]:
         return releases
     least = min(release.rows for release in releases)
     return [release if release.rows == least else _first_rows(release, least) for release in releases]
+
+
+def _with_common_kinds(releases: list[Release]) -> list[Release]:
+    """What only some of them say of their columns is not said of all."""
+    if all(release.kinds == releases[0].kinds for release in releases):
+        return releases
+    return [release.declared_as({}) for release in releases]
 
 
 def _require_common_cells(releases: list[Release]) -> None:
@@ -389,12 +385,4 @@ def _require_common_cells(releases: list[Release]) -> None:
 
 def _first_rows(release: Release, rows: int) -> Release:
     """The same release without its further rows."""
-    return release._with(replace(release.spec, rows=rows), release.counts[:rows], release.kinds)
-
-
-def _kinds_in(data: Mapping[str, Any], spec: Spec) -> Mapping[str, str] | None:
-    if "kinds" not in data:
-        return None
-    from scumble.schema.kinds import checked
-
-    return checked(data["kinds"], spec.columns)
+    return release._with(replace(release.spec, rows=rows), release.counts[:rows])

@@ -29,6 +29,7 @@ from scumble.releasing.planned import publish_planned
 from scumble.releasing.secret import Secret, require_unreleased
 from scumble.releasing.share import Share
 from scumble.releasing.spending import Prepaid
+from scumble.schema.declarations import Declarations
 from scumble.spec import Spec
 from scumble.tables.roles import in_order
 
@@ -62,6 +63,8 @@ class Sketch(Holder, Answers):
     bounds : pair of float, pair of array-like, mapping or None
         (low, high), public, each a number or one per column; or a pair by column, ``{"age": (0, 100)}``. Only the grid
         needs them.
+    whole, dates, times, booleans : sequence of str or None
+        Columns that hold whole numbers, dates, times or booleans; see :func:`scumble.build`.
     invalid : {"error", "drop"}
         What to do with rows that have missing, infinite or unreadable cells: "error" or "drop".
     engine : {"auto", "cpu", "gpu", "reference"}
@@ -90,6 +93,10 @@ class Sketch(Holder, Answers):
         seed: int = 0,
         design: str = "auto",
         bounds: Bounds | checks.Ranges = None,
+        whole: Sequence[str] | None = None,
+        dates: Sequence[str] | None = None,
+        times: Sequence[str] | None = None,
+        booleans: Sequence[str] | None = None,
         invalid: str = "error",
         engine: str = "auto",
         threads: int | None = None,
@@ -111,16 +118,20 @@ class Sketch(Holder, Answers):
         checks.whole("dimensions", dimensions)
         if names is not None and len(names) != dimensions:
             raise parameter("dimensions", f"{len(names)}, the number of `columns`", dimensions)
+        declared = Declarations(whole=whole, dates=dates, times=times, booleans=booleans)
+        kinds = dict(declared.require_of(kernel, names))
         chosen, planned = choose(
             kernel,
+            kinds=kinds,
             dimensions=int(dimensions),
             columns=names,
             rows=None if rows is None else checks.whole("rows", rows),
             buckets=_buckets(buckets),
             design=design,
-            bounds=in_order(bounds, kernel, names),
+            bounds=in_order(declared.bounds(bounds), kernel, names),
         )
-        self._start(Spec(kernel, int(dimensions), names, seed=int(seed), **chosen), invalid, engine, threads, planned)
+        spec = Spec(kernel, int(dimensions), names, seed=int(seed), **chosen, kinds=kinds)
+        self._start(spec, invalid, engine, threads, planned)
 
     def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: bool) -> None:
         self._spec = spec
@@ -178,7 +189,7 @@ class Sketch(Holder, Answers):
         """
         with self.secret.lock:  # another thread may be half-way
             self.secret.require_open("update")
-        parts, dropped = self._spec.layout.read(X, invalid=self._invalid)
+        parts, dropped = self._spec.layout.read(self._spec.declared(X), invalid=self._invalid)
         with self.secret.changing("update") as counts:
             self._spec.layout.count(parts, counts, engine_name=self._engine, threads=self._threads)
             self.secret.counted(len(parts[0]))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from scumble.counting.device import on_device, to_host
 from scumble.design import DESIGNS
 from scumble.errors import CorruptFileError, MergeError, parameter
 from scumble.kernels import Kernel
@@ -13,6 +14,7 @@ from scumble.privacy.sensitivity import ONE
 from scumble.reading.grid import GridRow
 from scumble.reading.hashed import HashedRows
 from scumble.reading.layout import Layout
+from scumble.schema.kinds import checked, points, records
 
 LAYOUTS: dict[str, type[Layout]] = {"grid": GridRow, **dict.fromkeys(DESIGNS, HashedRows)}
 """The layout of each design."""
@@ -45,6 +47,8 @@ class Spec:
     design: str
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     shape: tuple[int, ...] | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What declared columns hold (:mod:`scumble.schema.kinds`): it decides how their cells are read."""
 
     reach = ONE
     """What a record adds to a row: one."""
@@ -58,6 +62,17 @@ class Spec:
             made = self.__dict__["_layout"] = LAYOUTS[self.design](self)
         return made
 
+    def declared(self, X: object) -> object:
+        """A table of records with its declared columns as numbers, each cell for itself; others are as they were."""
+        if not self.kinds:
+            return X
+        return records(to_host(X) if on_device(X) else X, self.kinds, self.columns or ())
+
+    def asked(self, Q: object) -> object:
+        """A table of points with dates, times and booleans as numbers, where they are not."""
+        dated = {*self.kinds.values()} - {"whole"} and not on_device(Q)
+        return points(Q, self.kinds, self.columns or ()) if dated else Q
+
     def prepare(self) -> None:
         """Make the hash functions or the grid now, so bad parameters fail before the first record."""
         self.require_affordable()
@@ -65,10 +80,10 @@ class Spec:
 
     def differences(self, other: Spec) -> Iterator[tuple[str, object, object]]:
         """Name, value here, value there, of each field that differs."""
-        for field in fields(self):
-            here, there = getattr(self, field.name), getattr(other, field.name)
+        for one in fields(self):
+            here, there = getattr(self, one.name), getattr(other, one.name)
             if here != there:
-                yield field.name, here, there
+                yield one.name, here, there
 
     def require_equal(self, other: Spec) -> None:
         """Refuse to merge unequal specs, naming each field that differs."""
@@ -78,8 +93,9 @@ class Spec:
 
     def to_dict(self) -> dict[str, Any]:
         """The spec as JSON values."""
-        out = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**out, "kernel": self.kernel.to_dict()}
+        out = {one.name: getattr(self, one.name) for one in fields(self)}
+        kinds = out.pop("kinds")
+        return {**out, "kernel": self.kernel.to_dict(), **({"kinds": dict(kinds)} if kinds else {})}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Spec:
@@ -89,6 +105,8 @@ class Spec:
             values["kernel"] = Kernel.from_dict(values["kernel"])
             for name in ("columns", "shape"):
                 values[name] = None if values[name] is None else tuple(values[name])
+            if "kinds" in values:
+                values["kinds"] = checked(values["kinds"], values["columns"])
             if values["bounds"] is not None:
                 low, high = values["bounds"]
                 values["bounds"] = (tuple(low), tuple(high))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
@@ -17,7 +19,9 @@ from scipy.stats import norm
 
 import scumble
 from scumble.bundle import Bundle
+from scumble.cli import main
 from scumble.explore import Exhibit, PairExhibit, export, page
+from scumble.explore.openapi import description
 from scumble.explore.pages import part
 
 DONE = ".figures[data-state=done]"
@@ -256,3 +260,73 @@ def test_a_pair_holds_both_cards(before: scumble.Release) -> None:
     content, _ = PairExhibit({"one": before, "other": before}).content()
     assert [name for name, _ in content["card"] if name.startswith("Promise")] == ["Promise (one)", "Promise (other)"]
     assert len(content["compared"]) == 2 and json.dumps(content)
+
+
+# ---- dates ----
+
+
+@pytest.fixture(scope="module")
+def diary() -> dict[str, scumble.Release]:
+    """Ages and dates, on a grid and in hashed rows."""
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2024-01-01") + rng.normal(150.0, 30.0, 2000).clip(0, 365).astype("timedelta64[D]")
+    table = pa.table({"age": np.floor(rng.normal(40.0, 9.0, 2000)).clip(0, 99), "seen": pa.array(days)})
+    kernel = scumble.EuclideanKernel(1.0, 2, scale={"age": 10.0, "seen": 30.0})
+    told: dict[str, Any] = {"epsilon": 1.0, "whole": ["age"], "dates": ["seen"]}
+    ends = {"age": (0, 100), "seen": ("2024-01-01", "2024-12-31")}
+    return {
+        "grid": scumble.build(table, kernel, bounds=ends, buckets=(26, 62), **told),
+        "rows": scumble.build(table, kernel, rows=32, buckets=64, **told),
+    }
+
+
+def chosen(page: Page) -> str:
+    """What the page says of a region whose ends are typed."""
+    for end, text in (("x0", "30"), ("x1", "50"), ("y0", "2024-04-01"), ("y1", "2024-06-30")):
+        page.locator(f'[data-end="{end}"]').fill(text)
+        page.locator(f'[data-end="{end}"]').dispatch_event("change")
+    return page.locator(".region .answer").inner_text()
+
+
+def test_dates_stand_on_axes_and_in_fields(
+    visit: Callable[..., Any], diary: dict[str, scumble.Release], tmp_path: Path
+) -> None:
+    release = diary["grid"]
+    release.save(tmp_path / "diary.scumble")
+    out = tmp_path / "diary.html"
+    words = ["explore", str(tmp_path / "diary.scumble"), "--export", str(out), "--quiet"]
+    assert main([*words, "--range", "seen=2024-02-01:2024-11-30"]) == 0
+    seen = visit()
+    page = seen.open(out.as_uri())
+    assert {"Apr 2024", "Jul 2024", "Oct 2024"} <= set(page.locator(".figures svg text").all_text_contents())
+    assert page.get_by_label("seen from", exact=True).input_value() == "2024-02-01"
+    answer = chosen(page)
+    assert re.search(r"age \d\d to \d\d, seen 2024-0[34]-\d\d to 2024-0[67]-\d\d\.$", answer), answer
+    page.locator(".drop textarea").fill("age,seen\n40,2024-05-30\n")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    cells = page.locator(".drop + [role=status] td").all_text_contents()
+    near = float(release.kernel_sum({"age": [40], "seen": ["2024-05-30"]})[0])
+    assert cells[0] == "2024-05-30" and float(cells[1].replace(",", "")) == pytest.approx(near, rel=0.01)
+    page.locator(".drop textarea").fill("age,seen\n40,soon\n")
+    page.get_by_role("button", name="Answer", exact=True).click()
+    expect(page.locator(".drop + [role=status]")).to_contain_text("must be a date, such as 2024-02-29")
+    assert not [line for line in seen.said if line.startswith("error")]
+
+
+def test_hashed_rows_say_why_they_do_not_count_a_region(
+    visit: Callable[..., Any], diary: dict[str, scumble.Release], tmp_path: Path
+) -> None:
+    ranges = {"age": (0, 100), "seen": ("2024-01-01", datetime.date(2024, 12, 31))}
+    export(Exhibit(diary["rows"], ranges=ranges), tmp_path / "rows.html")
+    answer = chosen(visit().open((tmp_path / "rows.html").as_uri()))
+    assert "mean density" in answer and "not on which side of a line they lie" in answer and "schema" in answer
+
+
+def test_programs_ask_in_dates(diary: dict[str, scumble.Release]) -> None:
+    exhibit = Exhibit(diary["grid"])
+    assert exhibit.density([[40, "2024-05-30"]]) == exhibit.density([{"age": 40, "seen": 19_873}])
+    points = description(exhibit)["paths"]["/api/density"]["post"]["requestBody"]["content"]["application/json"]
+    allowed = points["schema"]["properties"]["points"]["items"]["oneOf"][1]["properties"]
+    assert allowed["age"] == {"type": "number"} and "string" in allowed["seen"]["type"]
+    with pytest.raises(scumble.ParameterError, match="declared as such, here seen"):
+        Exhibit(diary["grid"], ranges={"age": ("2024-01-01", "2024-12-31")})

@@ -202,8 +202,13 @@ def _where(problem: BaseException | None) -> str:
     return "\nwhich led to\n\n".join(reversed(told))
 
 
+NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
+"""What pip installs with scumble, and who only reads may leave out."""
+
+
 def _explain(problem: Exception) -> int:
     from scumble import errors
+    from scumble.machine.later import lacking
 
     if isinstance(problem, errors.ScumbleError):
         if isinstance(problem, errors.PrivacyError):
@@ -217,6 +222,8 @@ def _explain(problem: Exception) -> int:
         return _say(str(problem), code)
     if isinstance(problem, ImportError) and "Hint: pip install " in str(problem):  # our own words
         return _say(str(problem), USAGE)
+    if isinstance(problem, ModuleNotFoundError) and str(problem.name).partition(".")[0] in NEEDED:
+        return _say(lacking(str(problem.name).partition(".")[0]), USAGE)
     if isinstance(problem, OSError) and problem.strerror:
         where = f" {problem.filename!r}" if problem.filename else ""
         return _say(f"Cannot use{where}: {problem.strerror.lower()}.", BAD_DATA)

@@ -113,9 +113,9 @@ def bounds(text: str) -> dict[str, tuple[Any, Any]] | tuple[float, float]:
     return ranges(f"all={text}")["all"]
 
 
-def ranges(text: str) -> dict[str, tuple[float, float]]:
-    """age=0:100,income=0:200000"""
-    return _ranges(text, float)
+def ranges(text: str) -> dict[str, tuple[Any, Any]]:
+    """age=0:100,seen=2024-01-01:2024-12-31"""
+    return _ranges(text, _bound)
 
 
 def _ranges(text: str, side: Callable[[str], Any]) -> dict[str, tuple[Any, Any]]:

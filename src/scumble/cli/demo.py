@@ -119,7 +119,8 @@ def run(args: argparse.Namespace) -> None:
 def commuters(people: int) -> Any:
     """A realistic table: towns and a thin countryside; age, income, distance and travel mode hang together."""
     import numpy as np
-    import pyarrow as pa
+
+    from scumble.machine.later import pa
 
     rng = np.random.default_rng(2020)  # synthetic people: seeded, so everybody sees the same town
     shares = np.array([share for _, share, _ in TOWNS.values()])

@@ -120,10 +120,10 @@ def read(
 ) -> Any:
     """Column names, the columns as numbers, or as they are where a schema reads them; and the target, likewise."""
     import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     from scumble.errors import DataError
+    from scumble.machine.later import pa
     from scumble.sources import open_source
     from scumble.tables.roles import converted
 

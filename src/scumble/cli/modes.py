@@ -28,11 +28,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    import pyarrow as pa
-
     from scumble.checks import by_column
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, say
     from scumble.learn import PrivateModes
+    from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
 
     check_out(args.out, like=tuple(TABLES))

@@ -17,12 +17,12 @@ def write(path: str) -> None:
         Where the table goes; nothing that is there is replaced.
     """
     import numpy as np
-    import pyarrow as pa
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
     from scumble.cli.output import check_out
     from scumble.errors import ParameterError
+    from scumble.machine.later import pa
     from scumble.machine.places import write_whole
 
     check_out(path, like=(".parquet", ".csv"))

@@ -9,6 +9,7 @@ from typing import Any
 EXAMPLE = """
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1
 scumble plan --n 200000 --columns east,north --bandwidth 2 --bounds east=0:60,north=0:40 --epsilon 1 --json
+scumble plan --n 200000 --columns age --whole age --bandwidth 2 --bounds age=0:100 --epsilon 1
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --error 2%
 scumble plan --n 1000000 --dimensions 8 --bandwidth 1 --epsilon 1 --plot plan.png
 """
@@ -28,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error that is wanted")
     shared.kernel(parser)
+    shared.kinds(parser)
     shared.budget(parser)
     shared.size(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the error against rows and epsilon: .png, .svg or .pdf")
@@ -43,6 +45,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
     from scumble.planning.wanted import by_epsilon
+    from scumble.schema.declarations import KINDS
     from scumble.show.wording import human_bytes
 
     require(args, n="roughly how many records there are (a public guess)")
@@ -67,6 +70,7 @@ def run(args: argparse.Namespace) -> None:
         "design": args.design,
         "rows": args.rows,
         "buckets": args.buckets,
+        **{name: getattr(args, name) for name in KINDS},
     }
     chosen = plan(**settings)
     if args.plot:

@@ -27,13 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    import pyarrow as pa
-
     from scumble import learn
     from scumble.cli.fit import read
     from scumble.cli.modes import free
     from scumble.cli.output import TABLES, TableWriter, check_out, say
     from scumble.errors import DataError
+    from scumble.machine.later import pa
 
     check_out(args.out, like=tuple(TABLES))
     model = learn.load(args.model)
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
     """Names of the answers, and their columns."""
-    import pyarrow as pa
+    from scumble.machine.later import pa
 
     answers, names = [model.predict(X)], ["prediction"]
     if hasattr(model, "predict_proba"):
@@ -73,11 +72,10 @@ def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
 
 def _of_table(args: argparse.Namespace, model: Any, schema: Any) -> None:
     """Batch by batch, with the columns as they are: the model's schema reads them."""
-    import pyarrow as pa
-
     from scumble.cli.modes import free
     from scumble.cli.output import TableWriter, say
     from scumble.errors import DataError, ParameterError
+    from scumble.machine.later import pa
     from scumble.sources import open_source
 
     if args.columns is not None:

@@ -15,8 +15,8 @@ from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
 from scumble.errors import ParameterError
 from scumble.schema import Schema
+from scumble.schema.declarations import KINDS
 from scumble.sources import Build, Source, open_source
-from scumble.sources.settings import KINDS
 from scumble.tables.roles import roles_of
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 EXAMPLE = """
@@ -46,12 +47,13 @@ def run(args: argparse.Namespace) -> None:
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
     if in_words:
-        for _, points in _points(args, releases[0][1]):
-            for name, release in releases:
-                print(_sentence(points, name, release, args.confidence))
+        point = _one_point(args.at, releases[0][1])
+        _check(_numbers(point, releases[0][1]), releases[0][1], list(point), lambda _: "--at")
+        for name, release in releases:
+            print(_sentence(point, name, release, args.confidence))
         return
     empty = True
-    dated = [name for name, kind in releases[0][1].kinds.items() if kind != "whole"]  # dates stay dates
+    dated = _dated(releases[0][1])  # dates stay dates
     with TableWriter(args.out, args.json) as writer:
         for batch, points in _points(args, releases[0][1]):
             empty = empty and batch.num_rows == 0
@@ -68,10 +70,11 @@ def run(args: argparse.Namespace) -> None:
 def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]:
     """The points' own columns as they are, and the release's columns among them as numbers or text."""
     from scumble.errors import DataError
+    from scumble.machine.later import pa
     from scumble.sources import open_source
     from scumble.tables.roles import converted, roles_of
 
-    given = args.points if args.at is None else _one_point(args.at, release)
+    given = args.points if args.at is None else pa.table(_one_point(args.at, release))
     source = open_source(given, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
     names = list(source.names if source.declared else source.keys())  # points are public, and so are their keys
     columns = list(release.columns) if release.columns is not None else names
@@ -79,30 +82,27 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     if len(columns) != release.dimensions:
         raise DataError(f"{source} has {len(columns)} columns and the release has {release.dimensions}.")
     roles = roles_of(release.kernel, columns)
-    kinds = {name: kind for name, kind in release.kinds.items() if kind != "whole"}
     for piece in source.pieces(dict.fromkeys(names, "any")):
-        points = converted(_read(piece.batch.select(columns), kinds), roles)
-        _check(points, piece, source, release, columns)
+        points = _numbers(piece.batch.select(columns), release)
+        if isinstance(points, dict):
+            points = pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in points.items()})
+        points = converted(points, roles)
+        _check(points, release, columns, partial(source.place, piece.position, points.num_rows))
         yield piece.batch, points
 
 
-def _read(batch: Any, kinds: dict[str, str]) -> Any:
-    """Dates, times and booleans as numbers; numbers stay."""
-    if not kinds:
-        return batch
-    import pyarrow as pa
-
+def _numbers(table: Any, release: Any) -> Any:
+    """Dates, times and booleans as numbers; all else stays."""
     from scumble.schema.kinds import points
 
-    columns = points(batch, kinds, batch.schema.names)
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns.values()], names=batch.schema.names)
+    kinds = _dated(release)
+    return points(table, kinds, release.columns) if kinds else table
 
 
-def _one_point(at: dict[str, str], release: Any) -> Any:
-    """The point of --at, as a table of one row."""
-    import pyarrow as pa
-
+def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
+    """The point of --at, as a table of one row; it needs NumPy alone."""
     from scumble.errors import ParameterError
+    from scumble.tables.roles import roles_of
 
     columns = release.columns
     if columns is None:
@@ -113,7 +113,20 @@ def _one_point(at: dict[str, str], release: Any) -> Any:
     for name in at:
         if name not in columns:
             raise ParameterError(f"--at names {name!r}, which is none of the columns {', '.join(columns)}.")
-    return pa.table({name: [at[name]] for name in columns})
+    roles = {**roles_of(release.kernel, columns), **dict.fromkeys(_dated(release), "any")}
+    return {name: [_cell(at[name], roles[name])] for name in columns}
+
+
+def _cell(value: float | str, role: str) -> float | str:
+    """A number for a column of numbers, if that is what the text says."""
+    from scumble.tables.cells import number_in
+
+    return number_in(value.encode()) if isinstance(value, str) and role == "number" else value
+
+
+def _dated(release: Any) -> dict[str, str]:
+    """The columns that are asked for as dates, times or booleans."""
+    return {name: kind for name, kind in release.kinds.items() if kind != "whole"}
 
 
 def _replaced(batch: Any, points: Any) -> Any:
@@ -122,7 +135,7 @@ def _replaced(batch: Any, points: Any) -> Any:
     return batch
 
 
-def _check(points: Any, piece: Any, source: Any, release: Any, columns: list[str]) -> None:
+def _check(points: Any, release: Any, columns: list[str], place: Callable[[int], str]) -> None:
     """Bad cells with their place, as `build` tells them."""
     import numpy as np
 
@@ -135,8 +148,9 @@ def _check(points: Any, piece: Any, source: Any, release: Any, columns: list[str
         _, bad = factor.read(table, which)
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            where = source.place(piece.position, points.num_rows, int(row))
-            raise DataError(f"{where}: column {columns[which[column]]!r} is missing, not a number or not finite.")
+            raise DataError(
+                f"{place(int(row))}: column {columns[which[column]]!r} is missing, not a number or not finite."
+            )
 
 
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
@@ -148,7 +162,7 @@ def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
 
 
 def _answers(batch: Any, points: Any, name: Any, release: Any, confidence: float) -> Any:
-    import pyarrow as pa
+    from scumble.machine.later import pa
 
     total = release.kernel_sum(points)
     lower, upper = release.interval(points, confidence)

@@ -46,14 +46,13 @@ def _table_rows(args: argparse.Namespace, release: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    import pyarrow as pa
-
     from scumble.bundle import Bundle
     from scumble.checks import by_column
     from scumble.cli.modes import column_names, free
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import ParameterError
     from scumble.learn import sample
+    from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
 
     check_out(args.out, like=tuple(TABLES))

@@ -18,6 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     shared.source(parser)
     shared.kernel(parser)
+    shared.kinds(parser)
     shared.table(parser)
     shared.size(parser)
     shared.budget(parser, hint=True)

@@ -48,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     periods.add_argument("--first", type=number, help="window: from this period on")
     periods.add_argument("--last", type=number, help="window: up to this period (default: the last)")
     shared.kernel(parser)
+    shared.kinds(parser)
     shared.size(parser)
     shared.budget(parser)
     shared.people(parser)
@@ -92,6 +93,7 @@ def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import print_json, say, secret_out
+    from scumble.schema.declarations import KINDS
     from scumble.streams.state import State
     from scumble.streams.stream import Stream
 
@@ -115,6 +117,7 @@ def _start(args: argparse.Namespace) -> None:
         seed=args.seed,
         design=args.design,
         bounds=args.bounds,
+        **{name: getattr(args, name) for name in KINDS},
         invalid=args.invalid,
         person_column=args.person_column,
         folder=args.folder,

@@ -89,7 +89,7 @@ def tell(folder: str, days: int = DAYS) -> None:
 
 def ends_of(ends: np.ndarray) -> Any:
     """As a table."""
-    import pyarrow as pa
+    from scumble.machine.later import pa
 
     return pa.table({"east": ends[:, 0], "north": ends[:, 1]})
 

@@ -4,6 +4,7 @@ The files::
 
     opening.py        from a file to what is shown of it; `scumble.explore` itself
     exhibit.py        what is shown, and what answers questions
+    exhibits.py       all of them, by one name
     pairexhibit.py    two releases side by side
     ranges.py         what part of each column to draw
     payload.py        what the page computes with

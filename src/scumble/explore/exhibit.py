@@ -16,6 +16,7 @@ from scumble.explore import points
 from scumble.explore import ranges as ranging
 from scumble.explore.payload import Content, drawable
 from scumble.release import Release
+from scumble.schema.kinds import ranges_by
 from scumble.show import cards
 
 STARTS = 40
@@ -34,6 +35,8 @@ class Column:
     range: tuple[float, float] | None
     values: tuple[str, ...]
     unit: str
+    kind: str | None = None
+    """What its numbers stand for, where that was declared: whole, date, time or boolean."""
 
 
 class Exhibit:
@@ -71,12 +74,13 @@ class Exhibit:
         self.model = None if isinstance(found, (Release, Bundle)) else found
         self.shown = _shown(found)
         self.names = ranging.column_names(self._one)
-        self._given = dict(ranges or {}), dict(values or {}), dict(units or {})
+        self._given: tuple[dict[str, Any], ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
         told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
         for what, given in told.items():
             unknown = [name for name in given if name not in self.names]
             if unknown:
                 raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
+        self._given = ranges_by(self.kinds, self._given[0]), *self._given[1:]
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):
                 raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
@@ -102,6 +106,11 @@ class Exhibit:
         return ranging.roles(self._one)
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """What declared columns hold."""
+        return self._one.kinds
+
+    @property
     def predicts(self) -> bool:
         """Whether there is something to predict."""
         return self.classifier is not None or hasattr(self.model, "predict")
@@ -120,7 +129,14 @@ class Exhibit:
         missing = any(role == "number" and name not in given for name, role in zip(self.names, kinds, strict=True))
         found = self._ranges(others) if missing else [None] * len(kinds)
         return [
-            Column(name, role, given.get(name, spread), tuple(values.get(name, ())), units.get(name, ""))
+            Column(
+                name,
+                role,
+                given.get(name, spread),
+                tuple(values.get(name, ())),
+                units.get(name, ""),
+                self.kinds.get(name),
+            )
             for name, role, spread in zip(self.names, kinds, found, strict=True)
         ]
 
@@ -233,7 +249,7 @@ class Exhibit:
             names, kinds = names if wide == len(names) else [f"x{j}" for j in range(wide)], ["number"] * wide
         if len(set(names)) < len(names):
             raise DataError("Two columns of this release have the same name, and points cannot tell them apart.")
-        columns = points.columns(asked, names, kinds)
+        columns = points.columns(asked, names, kinds, {} if numbers else self.kinds)
         if numbers:
             return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()])
         return columns

@@ -7,8 +7,7 @@ from typing import Any
 from scumble._version import __version__
 from scumble.explore import points
 from scumble.explore.exhibit import Exhibit
-from scumble.explore.pairexhibit import PairExhibit
-from scumble.explore.streamexhibit import StreamExhibit
+from scumble.explore.exhibits import AnyExhibit
 from scumble.explore.tableexhibit import TableExhibit
 
 _TYPES: dict[str, dict[str, Any]] = {
@@ -20,7 +19,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 _CONFIDENCE: dict[str, Any] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.95}
 
 
-def description(exhibit: Exhibit | TableExhibit | StreamExhibit | PairExhibit) -> dict[str, Any]:
+def description(exhibit: AnyExhibit) -> dict[str, Any]:
     """What can be asked of this exhibit, with its own columns and classes."""
     asked: dict[str, Any] = {}
     if isinstance(exhibit, TableExhibit):
@@ -111,7 +110,10 @@ def _numbers() -> dict[str, Any]:
 
 def _question(exhibit: Exhibit, *, density: bool = False) -> dict[str, Any]:
     kinds = exhibit.roles
-    columns = {name: _TYPES[role] for name, role in zip(exhibit.names, kinds, strict=True)}
+    dated = {name for name, kind in exhibit.kinds.items() if kind != "whole"} if density else set()
+    columns = {
+        name: _TYPES["category" if name in dated else role] for name, role in zip(exhibit.names, kinds, strict=True)
+    }
     point = {
         "oneOf": [
             {

@@ -11,6 +11,7 @@ from scumble import files
 from scumble.continual.published import StreamRelease
 from scumble.errors import CorruptFileError, ParameterError
 from scumble.explore.exhibit import Exhibit
+from scumble.explore.exhibits import AnyExhibit
 from scumble.explore.pages import export
 from scumble.explore.pairexhibit import PairExhibit
 from scumble.explore.server import Server
@@ -48,7 +49,7 @@ def exhibit_of(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     values: Mapping[str, Sequence[str]] | None = None,
     units: Mapping[str, str] | None = None,
-) -> Exhibit | TableExhibit | StreamExhibit | PairExhibit:
+) -> AnyExhibit:
     """What is shown of a release, a bundle, a table, a stream or a model, or of two releases in a plain dict, side by
     side. A table's schema says what to draw."""
     named = {} if title is None else {"title": title}

@@ -78,9 +78,10 @@ class PairExhibit:
     @cached_property
     def info(self) -> dict[str, Any]:
         """The facts on both privacy cards."""
-        told: dict[str, Any] = finite({"title": self.title, "kind": "pair", "releases": self._facts()})
+        told: dict[str, Any] = finite({"title": self.title, "kind": "pair", "releases": self._facts})
         return told
 
+    @cached_property
     def _facts(self) -> list[dict[str, Any]]:
         return [{name: side.info[name] for name in TOLD} for side in self.sides]
 
@@ -102,8 +103,8 @@ class PairExhibit:
         return {
             "title": self.title,
             "card": self.card(),
-            "info": self._facts()[0],
-            "compared": self._facts(),
+            "info": self._facts[0],
+            "compared": self._facts,
             "columns": [asdict(column) for column in self.columns],
             "classes": [side.title for side in self.sides],
             "classifier": None,

@@ -3,7 +3,7 @@ cell goes on before its type is known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scumble.errors import DataError
@@ -12,7 +12,9 @@ MOST = 100_000
 """Points of one question."""
 
 
-def columns(points: object, names: Sequence[str], roles: Sequence[str]) -> dict[str, list[Any]]:
+def columns(
+    points: object, names: Sequence[str], roles: Sequence[str], kinds: Mapping[str, str] | None = None
+) -> dict[str, list[Any]]:
     """The points' cells, column by column.
 
     >>> columns([[31, "Ulm"], {"town": "Bonn", "age": 45}], ["age", "town"], ["number", "category"])
@@ -22,11 +24,12 @@ def columns(points: object, names: Sequence[str], roles: Sequence[str]) -> dict[
         raise DataError('`points` must be a list of points, such as [[45, 50000]] or [{"age": 45}].')
     if len(points) > MOST:
         raise DataError(f"`points` may hold {MOST:,} points at a time, got {len(points):,}. Hint: ask in parts.")
+    dated = [name for name, kind in (kinds or {}).items() if kind != "whole"]  # the release reads these
     rows = [_row(point, names, k) for k, point in enumerate(points)]
     out = {name: [row[j] for row in rows] for j, name in enumerate(names)}
     for (name, cells), role in zip(out.items(), roles, strict=True):
         for k, cell in enumerate(cells):
-            wanted = _wanted(cell, role)
+            wanted = None if name in dated and isinstance(cell, str | bool) else _wanted(cell, role)
             if wanted is not None:
                 raise DataError(f"Column {name!r} of point {k} must be {wanted}, got {_short(cell)}.")
     return out

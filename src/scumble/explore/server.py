@@ -21,12 +21,9 @@ from urllib.parse import urlsplit
 
 from scumble._version import __version__
 from scumble.errors import ParameterError, ScumbleError
-from scumble.explore.exhibit import Exhibit
+from scumble.explore.exhibits import AnyExhibit
 from scumble.explore.openapi import description
 from scumble.explore.pages import page
-from scumble.explore.pairexhibit import PairExhibit
-from scumble.explore.streamexhibit import StreamExhibit
-from scumble.explore.tableexhibit import TableExhibit
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MOST_BYTES = 8 << 20
@@ -73,7 +70,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(
         self,
-        exhibit: Exhibit | TableExhibit | StreamExhibit | PairExhibit,
+        exhibit: AnyExhibit,
         host: str = "127.0.0.1",
         port: int = 0,
         names: Iterable[str] = (),

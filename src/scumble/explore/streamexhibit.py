@@ -7,15 +7,16 @@ total, windows, and single periods. So any kernel can be shown, and the page's n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from scumble.continual.published import StreamRelease
-from scumble.errors import ParameterError, parameter
+from scumble.errors import ParameterError
 from scumble.explore import ranges as ranging
-from scumble.explore.exhibit import Questions, finite
+from scumble.explore.exhibit import Exhibit, Questions, finite
 from scumble.explore.payload import Arrays
 from scumble.release import Release
 from scumble.show import cards
@@ -25,6 +26,8 @@ MOST_PERIODS = 60
 WINDOWS = (28, 7)
 CURVE, MAP = (120,), (32, 24)
 """Points along each column."""
+HALF = 1.96
+"""Standard errors in half a 95 % interval."""
 
 
 class StreamExhibit:
@@ -64,14 +67,7 @@ class StreamExhibit:
         self.title, self.stream = title, stream
         self._total = stream.total()
         self.names = _names(self._total)
-        self._ranges, self._units = dict(ranges or {}), dict(units or {})
-        for what, given in (("ranges", self._ranges), ("units", self._units)):
-            unknown = [name for name in given if name not in self.names]
-            if unknown:
-                raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
-        for name, (low, high) in self._ranges.items():
-            if not (np.isfinite([low, high]).all() and low < high):
-                raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
+        self._shown = Exhibit(self._total, title, ranges=ranges, units=units)
 
     # ---- what is shown ----
 
@@ -90,12 +86,7 @@ class StreamExhibit:
     @cached_property
     def columns(self) -> list[dict[str, Any]]:
         """The columns, with what to draw of each."""
-        missing = any(name not in self._ranges for name in self.names)
-        found = ranging.find(self._total, [None] * len(self.names)) if missing else [None] * len(self.names)
-        return [
-            {"name": name, "role": "number", "range": self._ranges.get(name, spread), "unit": self._units.get(name, "")}
-            for name, spread in zip(self.names, found, strict=True)
-        ]
+        return [asdict(column) for column in self._shown.columns]
 
     @cached_property
     def places(self) -> list[np.ndarray]:
@@ -154,7 +145,7 @@ class StreamExhibit:
             low, high = release.interval(asked)
             sums.append((low + high) / 2.0)
             halves.append((high - low) / 2.0)
-            counts.append([release.count, 1.96 * release.count_standard_error])
+            counts.append([release.count, HALF * release.count_standard_error])
         return {
             "width": width,
             "sums": arrays.add(np.array(sums, np.float32).ravel()),

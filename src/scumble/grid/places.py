@@ -54,15 +54,12 @@ def _along(axis: int, counts: np.ndarray, noise_variance: float, slab: Sequence[
 
 def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Sums over boxes that reach so many cells to both sides along an axis, and how many cells each box has."""
-    from scipy.ndimage import uniform_filter1d  # slow to load
-
     n, place = values.shape[axis], np.arange(values.shape[axis])
-    wide = 2 * min(reach, n - 1) + 1
-    cells = np.minimum(place + reach + 1, n) - np.maximum(place - reach, 0)
-    widths = cells.reshape([-1 if k == axis else 1 for k in range(values.ndim)])
-    sums = uniform_filter1d(values, wide, axis, mode="constant")
-    sums *= wide
-    return sums, widths
+    first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
+    widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+    running = np.zeros([n + 1 if k == axis else side for k, side in enumerate(values.shape)])
+    np.cumsum(values, axis, out=running[(slice(None),) * axis + (slice(1, None),)])
+    return running.take(last, axis) - running.take(first, axis), widths
 
 
 def _bend(values: np.ndarray, gap: int, axis: int) -> np.ndarray:

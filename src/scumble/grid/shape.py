@@ -7,7 +7,6 @@ from math import ceil, exp, log10, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import roots_legendre
 
 from scumble.errors import parameter
 from scumble.grid.cells import aligned, checked_bounds
@@ -162,7 +161,7 @@ def _moments(profile: Profile, lengths: np.ndarray) -> tuple[float, float, float
     axis, the difference of two records reaches half the length too: all three are means of the same k.
     """
     d = profile.dimensions
-    points, gaps = roots_legendre(NODES[d])
+    points, gaps = np.polynomial.legendre.leggauss(NODES[d])
     nodes, weights = np.empty((2, d, NODES[d] + 1))
     for j, (length, half) in enumerate(zip(lengths, profile.half_widths, strict=True)):
         # In the logarithm from well inside the kernel to the end of the bounds: that may be many powers of ten.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import fft
 
 from scumble.grid.cells import Grid
 from scumble.grid.places import displacement
@@ -15,7 +14,6 @@ NODES = (-1, 0, 1, 2)
 """Of cubic interpolation, from the node below the query."""
 REACH = 2
 """Cells beyond the two around the query whose kernel value is exact."""
-WORKERS = 2
 
 
 class Tables:
@@ -54,7 +52,7 @@ def _place_field(grid: Grid, margin: np.ndarray, rough: np.ndarray) -> np.ndarra
 
 def margin_of(shape: Sequence[int]) -> np.ndarray:
     """Cells beyond the bounds that the FFT serves too: a few, and those that fill a fast length."""
-    lengths = [fft.next_fast_len(2 * (int(n) + REACH + 4) + 1, real=True) for n in shape]
+    lengths = [fast_length(2 * (int(n) + REACH + 4) + 1) for n in shape]
     return (np.array(lengths) - 1) // 2 - np.array(shape)
 
 
@@ -76,8 +74,25 @@ def _convolved(counts: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 def _fft_product(a: np.ndarray, b: np.ndarray, size: Sequence[int]) -> np.ndarray:
     """The cyclic convolution of a and b, cut to `size`; cycles reach only the places that the caller drops."""
-    lengths = [fft.next_fast_len(int(n), real=True) for n in size]
-    product = fft.rfftn(a, lengths, workers=WORKERS)
-    product *= fft.rfftn(b, lengths, workers=WORKERS)
-    full = fft.irfftn(product, lengths, workers=WORKERS, overwrite_x=True)
+    lengths, axes = [fast_length(int(n)) for n in size], range(len(size))
+    product = np.fft.rfftn(a, lengths, axes)
+    product *= np.fft.rfftn(b, lengths, axes)
+    full = np.fft.irfftn(product, lengths, axes)
     return full[tuple(slice(int(n)) for n in size)]
+
+
+def fast_length(least: int) -> int:
+    """The next number with no prime factor beyond 5: an FFT is fast at these.
+
+    >>> [fast_length(n) for n in (1, 7, 11, 121, 1081)]
+    [1, 8, 12, 125, 1125]
+    """
+    found = least
+    while True:
+        rest = found
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return found
+        found += 1

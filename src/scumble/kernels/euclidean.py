@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.kernels.projection import ProjectionKernel
+from scumble.machine.functions import erf
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -51,8 +52,6 @@ class EuclideanKernel(ProjectionKernel):
         return self._of_distance(cdist(X, Y))
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
-        from scipy.special import erf
-
         with np.errstate(divide="ignore", over="ignore"):
             t = self.bandwidth / distance
             square = -0.5 * t * t

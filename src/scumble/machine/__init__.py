@@ -8,4 +8,6 @@ The files::
     interrupts.py   signals that ask a program to stop, and when they may
     cores.py        how many cores there are to use
     compiling.py    loops compiled on first use, and kept on disk
+    later.py        packages that are loaded when first used
+    functions.py    functions of SciPy, and what stands in for them
 """

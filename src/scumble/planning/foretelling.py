@@ -8,7 +8,7 @@ far the density is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod, sqrt
@@ -23,6 +23,7 @@ from scumble.planning.start import choose
 from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
 from scumble.reading.spread import row_spread
+from scumble.schema.declarations import Declarations
 from scumble.spec import Spec
 from scumble.tables.roles import in_order
 
@@ -46,12 +47,15 @@ def plan(
     rows: int | None = None,
     buckets: int | None = None,
     refined: bool = False,
+    **declared: Any,
 ) -> Plan:
     """What `build` would publish of `n` records (roughly; a public number), and the error to expect.
 
     The budget is ε and δ, or `rho`, or `mu`, as of :meth:`scumble.Sketch.release`. Or give `error`, the relative error
     that is wanted (0.05 or "5%"): the plan then has the least ε with which that is to be expected.
     `refined` plans for answers that are refined (`scumble.learn.refine`, as `PrivateKDE` does): those need fewer rows.
+    `declared` are columns that hold whole numbers, dates, times or booleans, by the options of :func:`scumble.build`:
+    `whole`, `dates`, `times`, `booleans`.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> chosen = plan(n=1_000_000, dimensions=8, epsilon=1.0, kernel=EuclideanKernel(1.0))
@@ -64,12 +68,16 @@ def plan(
         raise ParameterError(
             "Give `kernel`: the plan depends on it, for example scumble.EuclideanKernel(bandwidth=1.0)."
         )
+    given = Declarations.taken(declared)
+    if declared:
+        raise TypeError(f"plan() got an unexpected keyword argument {next(iter(declared))!r}")
     options: dict[str, Any] = {"columns": columns, "design": design, "rows": rows, "buckets": buckets}
-    options |= {"density": density, "bounds": in_order(bounds, kernel, columns), "refined": refined}
+    options |= {"density": density, "bounds": in_order(given.bounds(bounds), kernel, columns), "refined": refined}
+    kinds = given.require_of(kernel, columns)
 
     def make(wanted: float | None) -> Plan:
         budget = Budget.of(wanted, delta, neighbors, records_per_person, rho=rho, mu=mu)
-        return foretold(budget, n, dimensions, kernel, **options)
+        return foretold(budget, n, dimensions, kernel, kinds, **options)
 
     if error is None:
         return make(epsilon)
@@ -78,17 +86,21 @@ def plan(
     return least(make, error)
 
 
-def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, **options: Any) -> Plan:
+def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapping[str, str], **options: Any) -> Plan:
     """What a build with these options would publish of `n` records of this density."""
     first = plan_within(budget, n, dimensions, kernel, **options)
     about: dict[str, Any] = {"dimensions": dimensions, "columns": options["columns"]}
     size = {name: options[name] for name in ("rows", "buckets", "design", "bounds")}
-    fields, planned = choose(kernel, **about, **size, budget=budget, n=n, refined=options["refined"])
-    if not planned:
+    fields, planned = choose(kernel, **about, **size, kinds=kinds, budget=budget, n=n, refined=options["refined"])
+    if not planned and fields["shape"] == first.shape:
         return first
     counted = _spec(kernel, dimensions, None if about["columns"] is None else tuple(about["columns"]), **fields)
+    if not planned:
+        claimed = budget.calibrate(counted.rows).counter_variance
+        return replace(first, **_published(counted, claimed, n, first.density, options["refined"]))
     menu = Menu(counted, budget, refined=options["refined"])
-    made = _published(menu, menu.expected(n, first.density), n, first.density)
+    chosen = menu.expected(n, first.density)
+    made = _published(chosen, menu.noise_variance(chosen.rows), n, first.density, options["refined"])
     return replace(first, **made, seconds=counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None))
 
 
@@ -98,13 +110,12 @@ def _spec(kernel: Kernel, dimensions: int, columns: tuple[str, ...] | None, **fi
     return Spec(kernel, dimensions, columns, seed=0, **fields)
 
 
-def _published(menu: Menu, spec: Spec, n: int, density: float) -> dict[str, Any]:
+def _published(spec: Spec, variance: float, n: int, density: float, refined: bool) -> dict[str, Any]:
     """The size of what is published, and the error to expect of it at this density."""
-    variance, f = menu.noise_variance(spec.rows), density * n
+    f = density * n
     if spec.shape is None:
-        refined = spec.dimensions if menu.refined else None
         about = (spec.kernel, spec.design, spec.rows, spec.buckets)
-        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), refined)
+        relative = rows_error(*about, density, n, sqrt(variance / spec.rows), spec.dimensions if refined else None)
         error = sqrt((row_spread(spec.kernel, spec.design, spec.buckets, n, f) + f + variance) / spec.rows)
     else:
         relative = spec.layout.relative_error(variance, n, density)

@@ -11,8 +11,8 @@ what further rows would gain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
+from math import floor, inf, prod
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from scumble.planning.plans import (
     rows_to_plan,
 )
 from scumble.privacy.budget import Budget
+from scumble.schema.kinds import ON_WHOLE_NUMBERS
 from scumble.spec import CHEAP
 
 MOST_ROWS, MOST_COUNTERS = 2**13, 2**23
@@ -51,6 +52,7 @@ def choose(
     buckets: int | tuple[int, ...] | None,
     design: str,
     bounds: Bounds,
+    kinds: Mapping[str, str] | None = None,
     budget: Budget | None = None,
     n: int | None = None,
     later: bool = True,
@@ -59,8 +61,44 @@ def choose(
     """The fields of a sketch's spec that its caller left open, and whether its release decides how much is published.
 
     `buckets` as a tuple are the cells of a grid along each axis. Without `later`, everything is decided now, for `n`
-    records and this budget. `refined` says that answers will be refined (`scumble.learn.refine`).
+    records and this budget. `refined` says that answers will be refined (`scumble.learn.refine`). Columns whose
+    `kinds` are whole numbers get no cells between these.
     """
+    whole = [name for name, kind in (kinds or {}).items() if kind in ON_WHOLE_NUMBERS]
+    _require_whole(bounds, columns, whole)
+    size: dict[str, Any] = {"rows": rows, "buckets": buckets, "design": design, "bounds": bounds}
+    fields, planned = _chosen(kernel, dimensions, columns, **size, budget=budget, n=n, later=later, refined=refined)
+    if whole and fields["shape"] is not None and not isinstance(buckets, tuple):
+        assert columns is not None
+        (low, high), read = fields["bounds"], kernel.which(dimensions, columns)
+        most = [high[i] - low[i] + 1 if columns[i] in whole else inf for i in read]
+        fields["shape"] = tuple(int(min(*both)) for both in zip(fields["shape"], most, strict=True))
+        fields["buckets"] = prod(fields["shape"])
+    return fields, planned
+
+
+def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequence[str]) -> None:
+    if bounds is None or columns is None or not whole:
+        return
+    for name, *ends in zip(columns, *public_sides(bounds, len(columns)), strict=True):
+        if name in whole and any(end != floor(end) for end in ends):
+            raise parameter("bounds", f"whole numbers for {name!r}, which holds such", tuple(map(float, ends)))
+
+
+def _chosen(
+    kernel: Kernel,
+    dimensions: int,
+    columns: Sequence[str] | None,
+    *,
+    rows: int | None,
+    buckets: int | tuple[int, ...] | None,
+    design: str,
+    bounds: Bounds,
+    budget: Budget | None,
+    n: int | None,
+    later: bool,
+    refined: bool,
+) -> tuple[Fields, bool]:
     rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
         return _given_grid(kernel, dimensions, columns, buckets, design, bounds), False

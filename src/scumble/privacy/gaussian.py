@@ -19,9 +19,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx
 
 from scumble.errors import parameter
+from scumble.machine.functions import erfcx, lowest
 from scumble.privacy.exact import as_fraction, float_down
 
 PADDING = 1 + 1e-9
@@ -138,15 +138,13 @@ def zcdp_delta(epsilon: float, rho: float) -> float:
 
 def renyi_delta(epsilon: float, divergence: Callable[[float], float], most: float) -> float:
     """δ(ε) of a release from its Rényi divergence of order α; ln(α − 1) up to `most` is tried. As above."""
-    from scipy.optimize import minimize_scalar
 
     def log_delta(log_order: float) -> float:
         less_one = math.exp(log_order)
         order = 1 + less_one
         return less_one * (divergence(order) - epsilon) - log_order + order * (log_order - math.log(order))
 
-    best = minimize_scalar(log_delta, bounds=(-20.0, most), method="bounded", options={"xatol": 1e-9})
-    return math.exp(min(0.0, best.fun))
+    return math.exp(min(0.0, lowest(log_delta, -20.0, most)))
 
 
 def smoothing_delta(epsilon: float, *shifts: Shift) -> float:

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
+from scumble.machine.functions import gammaln
 from scumble.privacy.gaussian import renyi_delta
 
 PADDING = 1 + 1e-6

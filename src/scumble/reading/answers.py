@@ -9,6 +9,7 @@ import numpy as np
 
 from scumble.errors import parameter
 from scumble.reading.layout import Estimate, Layout, Reader
+from scumble.reading.student import reach
 
 METHODS = ("mean", "median-of-means")
 GROUPS = 9
@@ -21,6 +22,9 @@ class LaidOut(Protocol):
     @property
     def layout(self) -> Layout:
         """How the records are laid out in counters."""
+
+    def asked(self, Q: object) -> object:
+        """Points with what their columns were declared to hold as numbers."""
 
 
 class Answers(ABC):
@@ -56,16 +60,13 @@ class Answers(ABC):
         """
         if not 0.0 < confidence < 1.0:
             raise parameter("confidence", "between 0 and 1", confidence, "0.95 is usual.")
-        from scipy.special import stdtrit
-
         estimate = self._estimate(Q, method)
         hashing = estimate.caution**2 * estimate.hashing_variance
         variance = estimate.noise_variance + hashing
         with np.errstate(divide="ignore", invalid="ignore"):
             degrees = estimate.degrees * (variance / hashing) ** 2
         degrees = np.where(np.isfinite(degrees), np.minimum(degrees, 1e6), 1e6)
-        # The lower tail: up there, 0.9999999999999999 would be rounded to certainty, and the interval endless.
-        half = -stdtrit(degrees, (1.0 - confidence) / 2.0) * np.sqrt(variance)
+        half = reach(degrees, confidence) * np.sqrt(variance)
         return estimate.value - half, estimate.value + half
 
     def density(self, Q: object, *, method: str = "mean") -> np.ndarray:
@@ -76,5 +77,5 @@ class Answers(ABC):
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
-        parts, _ = self._spec.layout.read(Q, invalid="error")
+        parts, _ = self._spec.layout.read(self._spec.asked(Q), invalid="error")
         return self._reader().estimate(parts, groups=None if method == "mean" else GROUPS)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
 
 from scumble.checks import Sides
 from scumble.grid import Grid
+from scumble.machine.later import special
 from scumble.reading.layout import Released
 
 
@@ -99,4 +99,4 @@ def _plausible(a: np.ndarray, s: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 def _area(z0: np.ndarray, z1: np.ndarray) -> np.ndarray:
     """Φ(z1) − Φ(z0), taken on the side where it is not lost in rounding."""
-    return np.where(z0 > 0.0, ndtr(-z0) - ndtr(-z1), ndtr(z1) - ndtr(z0))
+    return np.where(z0 > 0.0, special.ndtr(-z0) - special.ndtr(-z1), special.ndtr(z1) - special.ndtr(z0))

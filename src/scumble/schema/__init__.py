@@ -20,6 +20,7 @@ The files::
     search.py        which cell a value falls into
     clock.py         dates and times as ticks
     kinds.py         whole numbers, dates, times and booleans as numbers for a kernel
+    declarations.py  which columns somebody declares to hold them
     grammar.py       conditions as people write them
     conditions.py    conditions in their one form
     toml.py          a schema's file

@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import ParameterError
+from scumble.machine.later import pa
 from scumble.schema.column import MISSING, UNREADABLE, Column, by_text, flag
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells

@@ -10,10 +10,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from scumble.errors import ParameterError, parameter
+from scumble.machine.later import pa, pc
 from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells

@@ -11,9 +11,8 @@ import datetime
 import re
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.types as pt
 
+from scumble.machine.later import pa, pt
 from scumble.schema.column import is_textual, wrong_type
 from scumble.schema.line import Span
 from scumble.tables import cells

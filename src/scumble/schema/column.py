@@ -16,9 +16,9 @@ from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import DataError, ParameterError, parameter
+from scumble.machine.later import pa
 from scumble.schema import line
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells

@@ -21,9 +21,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import ParameterError, parameter
+from scumble.machine.later import pa
 from scumble.schema import grammar, line
 from scumble.schema.column import Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue

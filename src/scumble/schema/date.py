@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import ParameterError, parameter
+from scumble.machine.later import pa
 from scumble.schema import clock
 from scumble.schema.column import (
     BLANK,

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.types as pt
-
 from scumble.errors import parameter
+from scumble.machine.later import pa, pt
 from scumble.schema.column import BLANK
 from scumble.schema.schema import check_name
 from scumble.schema.toml import HEADER, key_of

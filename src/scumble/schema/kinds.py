@@ -13,13 +13,14 @@ none of these is a bad cell, NaN. The kinds are public: a build's caller declare
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import ParameterError
+from scumble.machine.later import pa
 from scumble.schema import clock
 from scumble.schema.boolean import Boolean
 from scumble.tables import Table, cells
@@ -29,6 +30,8 @@ ROLES = {"whole": "number", "date": "category", "time": "category", "boolean": "
 ON_WHOLE_NUMBERS = frozenset(("whole", "date", "boolean"))
 """Kinds whose numbers are whole."""
 DAY = clock.SECONDS["day"]
+MOST_DAYS = 700_000
+"""From 1970, to both sides, that a calendar knows."""
 
 Kinds = Mapping[str, str]
 """The kinds of some columns, by name."""
@@ -69,6 +72,25 @@ def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.C
         column, kind = table.column(j), kinds.get(name, "whole")
         found[name] = column if kind == "whole" or _is_number(column) else _either(column, kind, table.label(j))
     return found
+
+
+def records(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
+    """The columns of a table by name, the declared ones as numbers; the cells of others stay as they are.
+
+    >>> records({"age": [41.9, None], "town": ["Ulm", "Bonn"]}, {"age": "whole"}, ["age", "town"])["age"].tolist()
+    [41.0, nan]
+    """
+    table = Table.of(X, columns=columns, dimensions=len(columns))
+    found = {}
+    for j, name in enumerate(columns):
+        column, kind = table.column(j), kinds.get(name)
+        found[name] = column if kind is None else read(column, kind, table.label(j))
+    return found
+
+
+def roles_by(kinds: Kinds, roles: Mapping[str, str]) -> dict[str, str]:
+    """What a source reads each column as: text that stands for a date stays text, until `records` reads it."""
+    return {name: ROLES[kinds[name]] if name in kinds else role for name, role in roles.items()}
 
 
 def _is_number(column: cells.Column) -> bool:
@@ -123,6 +145,37 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
         if isinstance(found.get(name), list | tuple):
             found[name] = tuple(number(side, kind) for side in found[name])
     return found
+
+
+def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """What to draw of columns, with its dates as numbers.
+
+    >>> ranges_by({"seen": "date"}, {"age": (0, 99), "seen": ("2024-01-01", "2024-12-31")})
+    {'age': (0.0, 99.0), 'seen': (19723.0, 20088.0)}
+    """
+    found = {}
+    for name, ends in ranges.items():
+        low, high = (number(end, kinds.get(name, "")) for end in ends)
+        if isinstance(low, str) or isinstance(high, str):
+            known = ", ".join(one for one, kind in kinds.items() if kind in ("date", "time"))
+            raise ParameterError(
+                f"The range of {name!r} must be numbers, such as 0 to 100, got dates. Hint: dates are for columns that "
+                f"were declared as such{f', here {known}' if known else '; this release has none'}."
+            )
+        found[name] = float(low), float(high)
+    return found
+
+
+def shown(value: float, kind: str | None) -> str:
+    """A number of a declared column as people read it.
+
+    >>> shown(19782.0, "date"), shown(19782.5, "time"), shown(41.25, None)
+    ('2024-02-29', '2024-02-29 12:00', '41.25')
+    """
+    if kind not in ("date", "time") or not abs(value) < MOST_DAYS:
+        return f"{value:g}"
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=round(value) if kind == "date" else value)
+    return f"{moment:%Y-%m-%d}" if kind == "date" else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def checked(data: object, columns: Sequence[str] | None) -> dict[str, str]:

@@ -10,10 +10,9 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.types as pt
 
 from scumble.errors import ParameterError, parameter
+from scumble.machine.later import pa, pt
 from scumble.schema import line
 from scumble.schema.column import (
     BLANK,

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import DataError, ParameterError, parameter
+from scumble.machine.later import pa
 from scumble.schema import toml
 from scumble.schema.column import OUTSIDE, Column
 from scumble.tables import Table, invalid_message

@@ -15,10 +15,11 @@ import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
+from scumble.schema.kinds import ranges_by, shown
 from scumble.show import shading
 from scumble.show.shown import Shown
 
-Ranges = Mapping[str, tuple[float, float]]
+Ranges = Mapping[str, tuple[Any, Any]]
 
 FORMATS = (".png", ".svg", ".pdf")
 INK, SECOND, FAINT = "#1b3a4b", "#d1495b", "#8aa1ad"
@@ -91,6 +92,8 @@ class View:
             for name in given:
                 if name not in self.names:
                     raise ParameterError(f"--{what} names {name!r}; the release has {', '.join(self.names)}.")
+        self.kinds: dict[str, str] = getattr(release, "kinds", {})
+        ranges = ranges_by(self.kinds, ranges)
         roles = roles_of(release.kernel, self.names) if release.columns and release.kernel else {}
         self.ranges: dict[str, tuple[float, float]] = {}
         self.fixed: dict[str, Any] = dict(at)
@@ -100,7 +103,7 @@ class View:
             if roles.get(name, "number") != "number":
                 raise ParameterError(f"Column {name!r} holds no numbers. Hint: fix it, such as --at {name}=bus.")
             if name in ranges:
-                low, high = (float(side) for side in ranges[name])
+                low, high = ranges[name]
             elif release.bounds is not None:
                 low, high = release.bounds[0][j], release.bounds[1][j]
             else:
@@ -109,7 +112,8 @@ class View:
                     "hashed rows does not know where its data is; guesses cost nothing."
                 )
             if not low < high:
-                raise ParameterError(f"--range {name} must have its low end below its high end, got {low:g}:{high:g}.")
+                told = ":".join(shown(end, self.kinds.get(name)) for end in (low, high))
+                raise ParameterError(f"--range {name} must have its low end below its high end, got {told}.")
             self.ranges[name] = (low, high)
         self.free = list(self.ranges)
         if not self.free:
@@ -125,9 +129,12 @@ class View:
 
     def title(self) -> str:
         """Where the picture cuts through the data, and the promise."""
-        fixed = {name: f"{value:g}" if isinstance(value, float) else value for name, value in self.fixed.items()}
+        fixed = {
+            name: shown(value, self.kinds.get(name)) if isinstance(value, float) else value
+            for name, value in self.fixed.items()
+        }
         if len(self.free) > 2:
-            fixed |= {name: f"{sum(self.ranges[name]) / 2:g}" for name in self.free}
+            fixed |= {name: shown(sum(self.ranges[name]) / 2, self.kinds.get(name)) for name in self.free}
         cut = ", ".join(f"{name} = {value}" for name, value in fixed.items())
         return f"cut at {cut}   ({self._promise()})" if cut else self._promise()
 
@@ -161,6 +168,7 @@ def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> Non
     axes.set_ylim(bottom=0.0)
     axes.legend(frameon=False, fontsize=9)
     thousands(axes.xaxis)
+    shading.as_dates(axes.xaxis, view.kinds.get(name), view.ranges[name])
     plain(axes)
 
 
@@ -194,6 +202,8 @@ def draw_map(
     axes.set(xlabel=view.label(first), ylabel=view.label(second))
     thousands(axes.xaxis, axes.yaxis)
     shading.as_a_map(axes, [view.ranges[first], view.ranges[second]], [first, second])
+    for axis, name in ((axes.xaxis, first), (axes.yaxis, second)):
+        shading.as_dates(axis, view.kinds.get(name), view.ranges[name])
     plain(axes, grid=False)
     return ScalarMappable(norm, cmap)
 

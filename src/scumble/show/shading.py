@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from scumble.schema.kinds import MOST_DAYS
+
 DROWNED, CLEAR = 2.0, 4.0
 """Standard errors at which colours begin, and at which they are full."""
 PALE = 0.1
@@ -69,6 +71,17 @@ def degrees(kind: str, value: float) -> str:
     """
     sides = _ANGLES[kind][2]
     return f"{abs(value):g}°" + ("" if value == 0.0 else f" {sides[int(value < 0.0)]}")
+
+
+def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
+    """A calendar along an axis of a column that was declared as dates or times: both count days since 1970."""
+    if kind not in ("date", "time") or not max(map(abs, ends)) < MOST_DAYS:
+        return
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:

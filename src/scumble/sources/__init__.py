@@ -25,7 +25,6 @@ The files, in the order in which a build meets them::
     database.py     SQLite and PostgreSQL
     duckfile.py     DuckDB files
     memory.py       tables in memory
-    declared.py     columns declared as whole numbers, dates, times or booleans
     onepass.py      one pass: read, count, keep checkpoints, report progress
     readahead.py    a thread that reads while another counts
     tally.py        what a pass fills: one sketch, or one per class

@@ -81,18 +81,19 @@ def _scales(kernel: Kernel, columns: Sequence[str], wide: Mapping[str, float]) -
         mine = list(reaches(factor, columns)) if factor.reads == "number" else []
         if len(mine) < 2:
             continue
+        own = {name: wide[name] for name in mine if name in wide}  # factors have scales of their own
         example = ",".join(f"{name}=…" for name in mine)
-        if factor.scale is None and not (wide and _ratio(wide) < SKEWED / 3.0):
+        if factor.scale is None and not (own and _ratio(own) < SKEWED / 3.0):
             told.append(
                 f"No scale: a step of 1 counts alike in {_listed(mine)}. Hint: --scale {example} (scale=), what is "
                 "about equally far in each."
             )
         elif isinstance(factor.scale, dict) and (left := [name for name in mine if name not in factor.scale]):
             told.append(f"The scale leaves out {_listed(left)}, divided by 1 then. Hint: --scale {example} (scale=).")
-        elif wide and _ratio(wide) >= SKEWED:
-            most, least = max(wide, key=wide.__getitem__), min(wide, key=wide.__getitem__)
+        elif own and _ratio(own) >= SKEWED:
+            most, least = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
             told.append(
-                f"{most!r} outweighs {least!r}: {wide[most]:.3g} bandwidths to {wide[least]:.3g}. Hint: a larger scale "
+                f"{most!r} outweighs {least!r}: {own[most]:.3g} bandwidths to {own[least]:.3g}. Hint: a larger scale "
                 f"for {most!r}, or a smaller one for {least!r}."
             )
     return told

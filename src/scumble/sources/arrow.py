@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.ipc as ipc
-
 from scumble.errors import DataError
+from scumble.machine.later import ipc, pa
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import cut

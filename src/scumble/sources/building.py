@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, overload
-
-import pyarrow as pa
 
 from scumble.bundle import Bundle
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import released
+from scumble.machine.later import pa
 from scumble.planning.later import Menu
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -19,15 +19,15 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.schema import Schema
-from scumble.schema.kinds import require_numbers
+from scumble.schema.declarations import Declarations
+from scumble.schema.kinds import require_numbers, roles_by
 from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import Checkpoint
-from scumble.sources.declared import Declared
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
-from scumble.sources.settings import Declarations, Groups, Running, Size, Views, sorted_out
+from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
@@ -53,8 +53,9 @@ class Build:
         self, source: object, kernel: Kernel | None = None, columns: Sequence[str] | None = None, **options: Any
     ) -> None:
         self.running = sorted_out(Running, options)
-        self.declared = sorted_out(Declarations, options)
-        self.size = self.declared.bounds(sorted_out(Size, options))
+        self.declared = Declarations.taken(options)
+        self.size = sorted_out(Size, options)
+        self.size = replace(self.size, bounds=self.declared.bounds(self.size.bounds))
         self.groups = sorted_out(Groups, options)
         self.views = sorted_out(Views, options)
         self.views.require_alone(kernel, columns, self.size, self.groups)
@@ -83,8 +84,6 @@ class Build:
         self._require_apart(source, book.get("ledger"), options)
         people = self.groups.people(self.budget.records_per_person)
         self.source: Source = open_source(source, **options)
-        if self.declared.kinds:
-            self.source = Declared(self.source, self.declared.kinds)
         try:
             others = self.groups.columns
             names = self.source.columns(columns if schema is None else list(schema), besides=others)
@@ -92,7 +91,7 @@ class Build:
             self.groups.require_beside(names)
             roles = schema.roles if schema is not None else roles_of(kernel, names)  # type: ignore[arg-type]
             require_numbers(self.declared.kinds, roles)
-            self.roles = {**roles, **dict.fromkeys(others, "category")}
+            self.roles = {**roles_by(self.declared.kinds, roles), **dict.fromkeys(others, "category")}
             spec: Spec | TableSpec
             planned = False
             if schema is not None:
@@ -100,8 +99,8 @@ class Build:
             else:
                 # Noise that comes first goes to rows that will be published; and classes have a sketch each in memory.
                 later = not self.running.noise_first and self.groups.label is None
-                whole = self.declared.whole_ones
-                spec, planned = self.size.spec(kernel, names, self.budget, whole=whole, later=later)  # type: ignore[arg-type]
+                kinds = self.declared.kinds
+                spec, planned = self.size.spec(kernel, names, self.budget, kinds=kinds, later=later)  # type: ignore[arg-type]
             self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
             if self.account is not None and not self.running.goes_on:
                 self.account.check(self._price(spec, planned))
@@ -152,8 +151,6 @@ class Build:
             "person_column": self.groups.person_column,
             "noise_first": self.running.noise_first,
         }
-        if self.declared.kinds:
-            about["kinds"] = self.declared.kinds
         if self.budget.rho is not None:
             about["rho"] = str(self.budget.rho)
         return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
@@ -202,8 +199,6 @@ class Build:
             releases = [sketch.release() for sketch in self.tally.sketches]
         else:
             releases = released(self.tally.sketches, self.budget, self.account, n=self.size.n)
-        if self.declared.kinds:
-            releases = [release.declared_as(self.declared.kinds) for release in releases]
         if self.tally.classes is None:
             only: Release | TableRelease = releases[0]
             return only

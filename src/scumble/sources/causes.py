@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from scumble.machine.later import pa
 from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table
@@ -31,7 +31,7 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> dict[tuple[str, 
     """For each cause and column, which rows it leaves out."""
     if isinstance(spec, TableSpec):
         return _without_level(batch, spec)
-    table = Table.of(batch, columns=spec.columns, dimensions=spec.dimensions)
+    table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
     assert spec.columns is not None
     found: dict[str, np.ndarray] = {}
     for factor in spec.kernel.factors:

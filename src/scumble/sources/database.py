@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import pyarrow as pa
-
 from scumble.errors import DataError, ParameterError
+from scumble.machine.later import pa
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
 from scumble.tables.roles import Roles

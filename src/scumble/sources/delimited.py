@@ -13,10 +13,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv as pacsv
-
 from scumble.errors import DataError
+from scumble.machine.later import pa, pacsv
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut

@@ -10,9 +10,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from scumble.errors import DataError, ParameterError
+from scumble.machine.later import pa
 from scumble.sources.database import database_file, quoted, table_or_query
 from scumble.sources.source import Piece, Position, Source, changed, cut
 from scumble.tables.roles import Roles

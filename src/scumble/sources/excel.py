@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import DataError, ParameterError
+from scumble.machine.later import pa
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.memory import as_arrow
 from scumble.sources.paths import File, cannot_open

@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from scumble.errors import DataError, ParameterError
+from scumble.machine.later import pa
 from scumble.sources.arrow import Arrow
 from scumble.sources.delimited import Delimited
 from scumble.sources.excel import Excel

@@ -11,9 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from scumble.errors import DataError
+from scumble.machine.later import pa
 from scumble.sources.paths import READS, File, cannot_open, format_of
 from scumble.tables.roles import Roles
 

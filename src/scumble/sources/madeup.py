@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble import checks
 from scumble.kernels import Kernel
+from scumble.machine.later import pa
 from scumble.sources.advice import reaches
 from scumble.tables.roles import in_order
 

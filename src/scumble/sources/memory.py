@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import DataError, ParameterError, ScumbleError
+from scumble.machine.later import pa
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
 from scumble.tables.cells import Column, describe, is_arrow, number, texts
 from scumble.tables.containers import is_of, take_apart

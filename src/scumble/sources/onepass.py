@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
+from scumble.machine.later import pa
 from scumble.sources.causes import bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
@@ -114,8 +114,8 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
     if whole:
         hint = (
-            f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: build --dates, --times "
-            "(dates=, times=); yes and no: build --booleans. Else leave it out of --columns (columns=)"
+            f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
+            "(dates=, times=); yes and no: --booleans. Else leave it out of --columns (columns=)"
         )
     return DataError(
         f"{source.place(position, batch.num_rows, first)}: {cells} missing, not a number or not finite: "

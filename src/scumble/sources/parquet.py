@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from scumble.machine.later import pa, pq
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, changed, cut

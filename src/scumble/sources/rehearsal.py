@@ -152,7 +152,7 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     rows = each // times
     table = madeup.records(spec.kernel, columns, bounds, rows)
     counts = np.zeros(spec.counters, np.int64)
-    parts, _ = spec.layout.read(table, invalid="error")
+    parts, _ = spec.layout.read(table, invalid="error")  # made-up cells are numbers already
     spec.layout.count(parts, counts, engine_name="cpu", threads=job.running.threads)
     counts *= times
     total = int(counts[0].sum())

@@ -6,9 +6,8 @@ Each is a frozen value that checks itself. `sorted_out` hands the keywords of on
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from math import floor, inf, prod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from scumble import checks
@@ -19,7 +18,6 @@ from scumble.planning import Bounds, rows_to_plan
 from scumble.planning.start import choose
 from scumble.privacy.budget import Budget
 from scumble.schema import Schema
-from scumble.schema.kinds import ON_WHOLE_NUMBERS, bounds_by
 from scumble.sources.checkpoint import EVERY
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.sources.tally import class_numbers
@@ -28,8 +26,6 @@ from scumble.tables.roles import in_order
 from scumble.tabular.spec import TableSpec
 
 Setting = TypeVar("Setting")
-KINDS = {"whole": "whole", "dates": "date", "times": "time", "booleans": "boolean"}
-EXAMPLES = {"whole": "age", "dates": "born", "times": "seen", "booleans": "smoker"}
 
 
 def sorted_out(kind: type[Setting], options: dict[str, Any]) -> Setting:
@@ -54,11 +50,17 @@ class Size:
         rows_to_plan(self.design, self.rows)
 
     def spec(
-        self, kernel: Kernel, columns: Sequence[str], budget: Budget, *, whole: Sequence[str] = (), later: bool = False
+        self,
+        kernel: Kernel,
+        columns: Sequence[str],
+        budget: Budget,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        later: bool = False,
     ) -> tuple[Spec, bool]:
         """All public parameters of the sketch of these columns, and whether its release decides how much is published.
 
-        With `later` it does, where the size is left open. Columns that are `whole` get no cells between whole numbers.
+        With `later` it does, where the size is left open. `kinds` says what declared columns hold.
         """
         about: dict[str, Any] = {"columns": tuple(columns), "dimensions": len(columns)}
         size: dict[str, Any] = {
@@ -67,52 +69,8 @@ class Size:
             "design": self.design,
             "bounds": in_order(self.bounds, kernel, columns),
         }
-        _require_whole(size["bounds"], columns, whole)
-        fields, planned = choose(kernel, **about, **size, budget=budget, n=self.n, later=later)
-        if fields["shape"] is not None and not isinstance(self.buckets, tuple):
-            read = kernel.which(len(columns), columns)
-            most = [fields["bounds"][1][i] - fields["bounds"][0][i] + 1 if columns[i] in whole else inf for i in read]
-            fields["shape"] = tuple(int(min(*both)) for both in zip(fields["shape"], most, strict=True))
-            fields["buckets"] = prod(fields["shape"])
-        return Spec(kernel=kernel, **about, seed=self.seed, **fields), planned
-
-
-def _require_whole(bounds: Any, columns: Sequence[str], whole: Sequence[str]) -> None:
-    if bounds is None or not whole:
-        return
-    for name, *ends in zip(columns, *checks.sides(bounds, len(columns)), strict=True):
-        if name in whole and any(end != floor(end) for end in ends):
-            raise parameter("bounds", f"whole numbers for {name!r}, which holds such", tuple(map(float, ends)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Declarations:
-    """Columns that a kernel reads as numbers and that hold something else (:mod:`scumble.schema.kinds`)."""
-
-    whole: Sequence[str] | None = None
-    dates: Sequence[str] | None = None
-    times: Sequence[str] | None = None
-    booleans: Sequence[str] | None = None
-    kinds: dict[str, str] = field(init=False, default_factory=dict)
-    """The kind of each of them."""
-
-    def __post_init__(self) -> None:
-        for option, kind in KINDS.items():
-            given = getattr(self, option)
-            if isinstance(given, str) or not all(isinstance(name, str) for name in given or ()):
-                raise parameter(option, f"a list of names, such as ['{EXAMPLES[option]}']", given)
-            for name in given or ():
-                if self.kinds.setdefault(name, kind) != kind:
-                    raise ParameterError(f"{name!r} is declared as {self.kinds[name]} and as {kind}. Hint: once.")
-
-    @property
-    def whole_ones(self) -> list[str]:
-        """The columns whose numbers are whole."""
-        return [name for name, kind in self.kinds.items() if kind in ON_WHOLE_NUMBERS]
-
-    def bounds(self, size: Size) -> Size:
-        """The size with the dates of its bounds as numbers."""
-        return replace(size, bounds=bounds_by(self.kinds, size.bounds)) if self.kinds else size
+        fields, planned = choose(kernel, **about, **size, kinds=kinds, budget=budget, n=self.n, later=later)
+        return Spec(kernel=kernel, **about, seed=self.seed, **fields, kinds=dict(kinds or {})), planned
 
 
 @dataclass(frozen=True, kw_only=True)

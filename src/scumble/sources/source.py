@@ -7,9 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from scumble.errors import DataError, PrivacyError
+from scumble.machine.later import pa
 from scumble.tables.roles import Roles
 
 BATCH_ROWS = 65_536

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.bundle import Label
 from scumble.errors import DataError, parameter
 from scumble.loading import AnySketch, sketch_of
 from scumble.machine.cores import available_threads
+from scumble.machine.later import pa
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise

@@ -10,11 +10,8 @@ import codecs
 import io
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
-
 from scumble.errors import DataError
+from scumble.machine.later import pa, pc, pt
 
 MARK = "\ufdd0"
 BLOCK = 1 << 20

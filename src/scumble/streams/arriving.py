@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.errors import ParameterError
+from scumble.schema.kinds import roles_by
 from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
@@ -31,7 +32,8 @@ def counted(
     try:
         others = [] if person is None else [person]
         source.require([*sketch.columns, *others])
-        one_pass(source, {**roles_of(sketch.spec.kernel, sketch.columns), **dict.fromkeys(others, "category")}, tally)
+        roles = roles_by(sketch.spec.kinds, roles_of(sketch.spec.kernel, sketch.columns))
+        one_pass(source, {**roles, **dict.fromkeys(others, "category")}, tally)
     except BaseException:
         if people is not None and before is not None:
             people.restore(*before)

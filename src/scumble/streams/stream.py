@@ -76,8 +76,8 @@ class Stream:
     person_memory : int
         Bytes for the table of persons; see :class:`scumble.PersonLimit`.
     size : object
-        `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `invalid`, `engine`, `threads` of
-        :class:`scumble.Sketch`.
+        `columns`, `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans`, `invalid`,
+        `engine`, `threads` of :class:`scumble.Sketch`.
 
     >>> import numpy as np, scumble
     >>> stream = scumble.Stream(scumble.EuclideanKernel(2.0), 1, periods=30, epsilon=1.0, delta=1e-6, rows=50)

@@ -18,11 +18,9 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
 
 from scumble.errors import DataError
+from scumble.machine.later import pa, pc, pt
 from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, text_of
 
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
@@ -49,7 +47,7 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fractio
 
 def is_arrow(column: Column) -> bool:
     """Whether a column is Arrow's."""
-    return isinstance(column, pa.Array | pa.ChunkedArray)
+    return not isinstance(column, np.ndarray) and isinstance(column, pa.Array | pa.ChunkedArray)
 
 
 def chunks(column: Column) -> list[pa.Array]:

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from scumble.errors import DataError, parameter
+from scumble.machine.later import pa, pc
 from scumble.tables.cells import Column, is_arrow
 
 _ACCEPTED = "Hint: pass a NumPy array, a pandas or polars frame, an Arrow table, or a list of rows."
@@ -54,9 +53,9 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
         return _named([_polars_column(one) for one in X.get_columns()], X.columns, X.height)
     if is_of(X, "polars", "Series"):
         return _one(_polars_column(X), X.name)
-    if isinstance(X, pa.Table | pa.RecordBatch):
+    if is_of(X, "pyarrow", "Table") or is_of(X, "pyarrow", "RecordBatch"):
         return _named(list(X.columns), X.column_names, X.num_rows)
-    if is_arrow(X):
+    if is_of(X, "pyarrow", "Array") or is_of(X, "pyarrow", "ChunkedArray"):
         return _one(X, None)
     return _from_protocol(X)
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
-
 from scumble.checks import by_column
 from scumble.errors import ParameterError
+from scumble.machine.later import pa, pc, pt
 from scumble.tables.cells import DRESS, DRESSED_NUMBER
 
 if TYPE_CHECKING:

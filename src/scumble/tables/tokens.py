@@ -15,11 +15,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
 
 from scumble.errors import DataError
+from scumble.machine.later import pa, pc, pt
 from scumble.tables import cells
 from scumble.tables.hashing import hashes_of, stable_hash, text_of
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from scumble.errors import ParameterError
+from scumble.machine.later import pa
 from scumble.schema import Condition
 from scumble.views.drawing import generator_of
 from scumble.views.mixture import Mixture

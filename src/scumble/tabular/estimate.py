@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-from scipy.special import ndtri
+from statistics import NormalDist
 
 from scumble.errors import parameter
 
@@ -73,4 +72,4 @@ def deviations(confidence: float) -> float:
     """
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise parameter("confidence", "between 0 and 1", confidence)
-    return float(ndtri((1 + confidence) / 2))
+    return -NormalDist().inv_cdf((1 - confidence) / 2)

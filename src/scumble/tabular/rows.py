@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
-import pyarrow as pa
-
 from scumble.errors import parameter
+from scumble.machine.later import pa
 from scumble.schema import Schema
 
 Format = Literal["pandas", "polars", "arrow"]

@@ -211,8 +211,11 @@ def fits_for(groups: int, components: int = COMPONENTS) -> int:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Within, BLAS uses one thread: for small products a second one costs more than it brings."""
-    from threadpoolctl import threadpool_limits
-
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:  # who has NumPy alone waits a little longer
+        yield
+        return
     with threadpool_limits(1, "blas"):
         yield
 

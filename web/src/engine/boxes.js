@@ -1,7 +1,7 @@
 // Boxes of numbers over one to four axes, {shape, data}, the last axis first to change: what the tables of a grid are
 // made of.
 
-const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
+export const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
 
 export const boxOf = (shape, data) => ({ shape, data: data ?? new Float64Array(product(shape)) });
 

@@ -1,5 +1,7 @@
 // Convolutions by Fourier transforms, over one to four axes.
 
+import { product } from "./boxes.js";
+
 // The next length that is a power of two, or three or five times one.
 function fastLength(n) {
   return Math.min(...[1, 3, 5].map((odd) => odd * 2 ** Math.ceil(Math.log2(Math.max(1, n / odd)))));
@@ -15,7 +17,7 @@ const v = new Float64Array(5);
 class Transform {
   constructor(shape) {
     this.shape = shape;
-    const size = shape.reduce((a, b) => a * b, 1);
+    const size = product(shape);
     this.other = { re: new Float64Array(size), im: new Float64Array(size) };
   }
 
@@ -117,7 +119,7 @@ function transpose(from, to, rows, columns) {
 // One transform does for a pair of real boxes: one is its real part and one its imaginary part.
 export function convolved(pairs, size) {
   const shape = size.map(fastLength);
-  const all = shape.reduce((a, b) => a * b, 1);
+  const all = product(shape);
   const transform = new Transform(shape);
   const sumRe = new Float64Array(all);
   const sumIm = new Float64Array(all);
@@ -155,7 +157,7 @@ function opposites(shape) {
 }
 
 function placed({ shape, data }, wide, scale) {
-  const out = new Float64Array(wide.reduce((a, b) => a * b, 1));
+  const out = new Float64Array(product(wide));
   lines(shape, wide, (from, to, n) => {
     for (let k = 0; k < n; k++) out[to + k] = scale * data[from + k];
   });
@@ -163,7 +165,7 @@ function placed({ shape, data }, wide, scale) {
 }
 
 function cut({ shape, data }, size, scale) {
-  const out = new Float64Array(size.reduce((a, b) => a * b, 1));
+  const out = new Float64Array(product(size));
   lines(size, shape, (from, to, n) => {
     for (let k = 0; k < n; k++) out[from + k] = scale * data[to + k];
   });

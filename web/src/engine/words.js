@@ -26,7 +26,7 @@ function mixStep(xHigh, xLow, shift, byHigh, byLow) {
   multiply(h, l, byHigh, byLow);
 }
 
-export function mix(xHigh, xLow) {
+function mix(xHigh, xLow) {
   mixStep(xHigh, xLow, 30, 0xbf58476d, 0x1ce4e5b9);
   mixStep(high, low, 27, 0x94d049bb, 0x133111eb);
 }

@@ -1,6 +1,7 @@
 // What is drawn along x and y: numbers in a range, or categories side by side.
 
 import { scaleBand, scaleLinear } from "d3-scale";
+import { dateText, dateTick, isDated, withDates } from "./calendar.js";
 import { angleOf, degrees } from "./geography.js";
 import { measured, tick, titleOf } from "./words.js";
 
@@ -10,6 +11,7 @@ export class Axis {
     Object.assign(this, { column, index, range });
     this.numeric = column.role === "number";
     this.angle = this.numeric ? angleOf(column, range) : null;
+    this.dated = this.numeric && isDated(column);
     this.categories = categories;
     this.values = this.numeric ? spaced(range, n, centred) : categories;
   }
@@ -19,7 +21,7 @@ export class Axis {
   }
 
   scale(pixels) {
-    if (this.numeric) return scaleLinear(this.range, pixels);
+    if (this.numeric) return this.dated ? withDates(scaleLinear(this.range, pixels)) : scaleLinear(this.range, pixels);
     const [a, b] = pixels;
     return scaleBand(this.categories, a < b ? [a, b] : [b, a]).paddingInner(0);
   }
@@ -49,10 +51,12 @@ export class Axis {
 
   text(value) {
     if (!this.numeric) return value === "" ? "(empty)" : value;
+    if (this.dated) return dateText(this.column, value);
     return this.#turned(value, measured(value, this.range[1] - this.range[0]));
   }
 
   tickFormat(value) {
+    if (this.dated) return dateTick(value);
     if (this.numeric) return this.#turned(value, tick(value));
     return value.length > 14 ? `${value.slice(0, 13)}…` : value;
   }

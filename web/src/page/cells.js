@@ -1,5 +1,6 @@
 // A point is a list of cells, one per column: numbers, or texts of categories.
 
+import { dateText, isDated } from "./calendar.js";
 import { measured } from "./words.js";
 
 // The point of a place in the picture; the columns that are not drawn stay where they are.
@@ -20,7 +21,10 @@ export function onCut(exhibit, state, cells) {
 }
 
 export function cellTexts(exhibit, state, cells) {
-  return exhibit.usable.map((j) => (exhibit.isNumber(j) ? measured(cells[j], span(state, j)) : cells[j]));
+  return exhibit.usable.map((j) => {
+    if (isDated(exhibit.columns[j])) return dateText(exhibit.columns[j], cells[j]);
+    return exhibit.isNumber(j) ? measured(cells[j], span(state, j)) : cells[j];
+  });
 }
 
 const span = (state, j) => state.ranges[j][1] - state.ranges[j][0];

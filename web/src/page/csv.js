@@ -1,5 +1,7 @@
 // Tables as text: reading what people paste or drop, writing answers.
 
+import { daysIn, isDated } from "./calendar.js";
+
 // Rows of cells. The separator is the one of comma, semicolon and tab that the first line has most of.
 export function parse(text) {
   const head = text.replace(/^\uFEFF/, "");
@@ -44,6 +46,9 @@ function quote(cell) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+const wanted = (column) =>
+  isDated(column) ? "a date, such as 2024-02-29" : column.role === "number" ? "a number" : "filled in";
+
 // The cells of the release's columns, one array a column, out of a table with a line of names. Throws words for people.
 export function columnsOf(rows, columns, read) {
   if (rows.length < 2) throw new Error("Give a line with the columns' names, then one point per line.");
@@ -53,10 +58,10 @@ export function columnsOf(rows, columns, read) {
     if (column.role === "any" && j < 0) return rows.slice(1).map(() => "0");
     if (j < 0) throw new Error(`There is no column “${column.name}” in the first line. It has: ${names.join(", ")}.`);
     return rows.slice(1).map((cells, i) => {
-      const cell = cells[j] ?? "";
-      if (read[column.role](cell) === undefined) {
+      const cell = isDated(column) ? daysIn(cells[j] ?? "", column) : (cells[j] ?? "");
+      if (cell === undefined || read[column.role](cell) === undefined) {
         throw new Error(
-          `Line ${i + 2}: “${column.name}” must be ${column.role === "number" ? "a number" : "filled in"}, but it is “${cell.slice(0, 40)}”.`,
+          `Line ${i + 2}: “${column.name}” must be ${wanted(column)}, but it is “${(cells[j] ?? "").slice(0, 40)}”.`,
         );
       }
       return cell;

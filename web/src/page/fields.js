@@ -1,24 +1,26 @@
 // The fields of one column: its range or its values if it is drawn, and where it stays if it is not.
 
+import { entryOf } from "./calendar.js";
 import { h, labelled } from "./dom.js";
 import { replaced } from "./state.js";
 import { titleOf } from "./words.js";
 
 export function rangeField({ columns }, state, j) {
   const { name } = columns[j];
+  const { type, put, take } = entryOf(columns[j]);
   const end = (k) => {
     const input = h("input", {
-      type: "number",
+      type,
       step: "any",
-      value: state.ranges[j][k],
       "aria-label": `${name} ${k ? "to" : "from"}`,
       onchange: () => {
-        const range = replaced(state.ranges[j], k, input.valueAsNumber);
+        const range = replaced(state.ranges[j], k, take(input));
         const good = range.every(Number.isFinite) && range[0] < range[1];
         input.setCustomValidity(good ? "" : "The low end must be below the high end.");
         if (input.reportValidity()) state.set({ ranges: replaced(state.ranges, j, range) });
       },
     });
+    put(input, state.ranges[j][k]);
     return input;
   };
   return h("fieldset", { class: "range" }, h("legend", {}, `Range of ${name}`), h("div", {}, end(0), end(1)));
@@ -71,17 +73,18 @@ function stillText(column, id, categories, value, move) {
 // A slider, and a box for who wants it exactly.
 function stillNumber(column, [low, high], value, move) {
   const span = high - low;
+  const { type, put, take } = entryOf(column);
   const box = h("input", {
-    type: "number",
+    type,
     step: "any",
-    value: trimmed(value, span),
-    "aria-label": `${column.name}, as a number`,
+    "aria-label": `${column.name}, as a ${type === "number" ? "number" : "date"}`,
     onchange: () => {
-      if (!Number.isFinite(box.valueAsNumber)) return;
-      slider.value = box.valueAsNumber;
-      move(box.valueAsNumber);
+      if (!Number.isFinite(take(box))) return;
+      slider.value = take(box);
+      move(take(box));
     },
   });
+  put(box, trimmed(value, span));
   const slider = h("input", {
     type: "range",
     min: low,
@@ -89,7 +92,7 @@ function stillNumber(column, [low, high], value, move) {
     step: span / 200,
     "aria-label": column.name,
     oninput: () => {
-      box.value = trimmed(slider.valueAsNumber, span);
+      put(box, trimmed(slider.valueAsNumber, span));
       move(slider.valueAsNumber);
     },
   });

@@ -4,9 +4,9 @@
 import { max } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
+import { ERRORS } from "./shading.js";
 
 const GAP = 5; // between the map and its margins
-const ERRORS = 1.96;
 
 export function marginals(chart, { x, y, density, error }) {
   const [nx, ny] = [x.values.length, y.values.length];

@@ -1,5 +1,6 @@
 // A part of the picture that the reader chooses, by dragging, by keys or by numbers, and what the release says of it.
 
+import { entryOf } from "./calendar.js";
 import { button, h } from "./dom.js";
 import { replaced, shownReleases } from "./state.js";
 import { number, percent, recordsText } from "./words.js";
@@ -46,15 +47,16 @@ export function between(state, one, other) {
 }
 
 function endsOf(state, [name, axis]) {
+  const { type, take } = entryOf(axis.column);
   const end = (k) => {
     const input = h("input", {
-      type: "number",
+      type,
       step: "any",
       "data-end": `${name}${k}`,
       "aria-label": `Region: ${axis.column.name} ${k ? "to" : "from"}`,
       onchange: () => {
         const now = state.region ?? whole(state);
-        const ends = replaced(now[name], k, input.valueAsNumber);
+        const ends = replaced(now[name], k, take(input));
         const good = ends.every(Number.isFinite) && ends[0] < ends[1];
         input.setCustomValidity(good ? "" : "The low end must be below the high end.");
         if (input.reportValidity()) state.set({ region: { ...now, [name]: ends } });
@@ -72,7 +74,7 @@ function fill(fields, state) {
     const [name, k] = input.dataset.end;
     const span = state.drawn[name].range[1] - state.drawn[name].range[0];
     const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))));
-    input.value = state.region ? Number(state.region[name][k].toFixed(digits)) : "";
+    entryOf(state.drawn[name].column).put(input, state.region ? Number(state.region[name][k].toFixed(digits)) : "");
   }
 }
 
@@ -88,20 +90,28 @@ function answersOf(exhibit, state) {
 
 // A grid counts what lies in its cells.
 function count(exhibit, { drawn }, release, { value, lower, upper, ends, others }) {
-  const text = (axis) => `${axis.column.name} ${axis.text(ends.get(axis.index)[0])} to ${axis.text(ends.get(axis.index)[1])}`;
+  const text = (axis) => {
+    const [from, to] = onNumbers(axis.column, ends.get(axis.index)).map((end) => axis.text(end));
+    return `${axis.column.name} ${from} to ${to}`;
+  };
   const where = [drawn.x, drawn.y].filter(Boolean).map(text).join(", ");
   const all = others ? ", at any value of the other columns" : "";
   const share = percent(Math.min(1, Math.max(0, value) / exhibit.countOf(release)));
   return [h("strong", {}, `about ${recordsText(value, lower, upper)} records`), `, ${share} of all: ${where}${all}.`];
 }
 
-// Hashed rows have no cells: they know how dense a region is, not how many records it holds.
+// Cells of whole numbers and of dates end half-way between two: from the first of these to the last.
+const onNumbers = ({ kind }, [low, high]) =>
+  ["whole", "date", "boolean"].includes(kind) ? [Math.ceil(low), Math.floor(high)] : [low, high];
+
+// Hashed rows have no cells: they know how dense a region is, not how many records it holds. A record adds to the sums at
+// all places, by the kernel's tails also to those far away; and these tails have no finite sum to divide by.
 function mean(exhibit, _, release, { value, lower, upper }) {
   const share = (x) => number(Math.min(1, Math.max(0, x / exhibit.countOf(release))));
   return [
     "the mean density of the region is ",
     h("strong", {}, share(value)),
-    ` (${share(lower)} to ${share(upper)}): ${recordsText(value, lower, upper)} records near a place in it, on average. A release of hashed rows cannot count a region; one that was built with bounds, a grid, can.`,
+    ` (${share(lower)} to ${share(upper)}): ${recordsText(value, lower, upper)} records near a place in it, on average. How many lie within, nobody can tell: hashed rows know how near records are to a place, not on which side of a line they lie. To count regions, build with bounds (a grid) or with a schema (a table).`,
   ];
 }
 

@@ -5,7 +5,7 @@ import { area, line } from "d3-shape";
 import { Chart } from "../page/chart.js";
 import { bar, fadeKey } from "../page/legends.js";
 import { picture, raster } from "../page/raster.js";
-import { faded } from "../page/shading.js";
+import { ERRORS, faded } from "../page/shading.js";
 import { tick } from "../page/words.js";
 import { s } from "../table/svg.js";
 
@@ -16,8 +16,6 @@ const answers = (label, low, high) => ({
   tickFormat: tick,
   scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
 });
-
-const ERRORS = 1.96; // in half a 95 % interval
 
 function colourOf({ sums, halves }, most, palette) {
   const shade = faded(palette);

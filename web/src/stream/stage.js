@@ -9,7 +9,7 @@ const PANELS = 12;
 const HELP = "Click, or use the arrow keys, to choose a point; with Shift in larger steps.";
 
 // A box that its picture fills; `draw` is called again when its width changes.
-export function box(attributes, draw) {
+function box(attributes, draw) {
   const node = h("div", attributes);
   let width = 0;
   new ResizeObserver(() => {

@@ -17,7 +17,7 @@ export function placeText(story, here) {
   return [told(story.x, x), ...(story.y ? [told(story.y, y)] : [])].join(", ");
 }
 
-export const drowned = ({ low }) => !(low > 0);
+const drowned = ({ low }) => !(low > 0);
 
 // "Period 17: 1,240 near here, 1,180 to 1,300."
 export function answerText(story, state) {

@@ -14,8 +14,9 @@ import { Table } from "./table.js";
 const app = document.getElementById("app");
 const textOf = (id) => document.getElementById(id).textContent;
 
-start().catch(() => {
+start().catch((problem) => {
   app.append(h("p", { class: "problem" }, "This page needs a browser of 2023 or later."));
+  throw problem;
 });
 
 async function start() {

@@ -238,8 +238,24 @@ def _grid(table: Table, folder: Path) -> Release:
 @path("build, declared columns", *FREE, "missing labels", "nobody", few=12)
 def _declared(table: Table, folder: Path) -> Release:
     """Dates, times and booleans, some of them unreadable: each a function of its own cell."""
+    return built(file_of(dated(table), folder, ".csv"), DECLARED, EuclideanKernel(2.0), **KINDS)
+
+
+@path("Sketch.update, declared columns", *TYPED, "missing labels", "nobody", few=6)
+def _declared_in_a_sketch(table: Table, folder: Path) -> Release:
+    columns = arrow(dated(table)).select(DECLARED)
+    sketch = scumble.Sketch(EuclideanKernel(2.0), columns=DECLARED, **SIZE, **KINDS, design="iid", invalid="drop")
+    return sketch.update(columns).release(epsilon=1.0)
+
+
+DECLARED = ["x", "thing", "who", "label"]
+KINDS: dict[str, Any] = {"whole": ["x"], "dates": ["thing"], "times": ["who"], "booleans": ["label"]}
+
+
+def dated(table: Table) -> Table:
+    """The table with dates, times and words for yes and no in its columns of text."""
     words = {"bus": "yes", "car": "no"}
-    dated = [
+    return [
         {
             **record,
             "thing": _dated(record["thing"]),
@@ -248,9 +264,6 @@ def _declared(table: Table, folder: Path) -> Release:
         }
         for record in table
     ]
-    kinds = {"whole": ["x"], "dates": ["thing"], "times": ["who"], "booleans": ["label"]}
-    kernel = EuclideanKernel(2.0)
-    return built(file_of(dated, folder, ".csv"), ["x", "thing", "who", "label"], kernel, **kinds)
 
 
 def _dated(cell: Any, time: str = "") -> Any:

@@ -29,10 +29,11 @@ from scumble.learn.base import PrivateEstimator
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing import gate
+from scumble.schema.declarations import Declarations
 from scumble.sketch import release_disjoint
 from scumble.sources.formats import Format
 from scumble.sources.paths import EXTENSIONS
-from scumble.sources.settings import Declarations, Groups, Running, Size, Views
+from scumble.sources.settings import Groups, Running, Size, Views
 from scumble.sources.source import Source
 from scumble.tabular.publishing import publish
 

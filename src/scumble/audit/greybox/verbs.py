@@ -12,6 +12,7 @@ from typing import Any
 import scumble
 import scumble.files
 from scumble import Bundle, learn
+from scumble.audit.greybox.building import dated
 from scumble.audit.greybox.estimators import estimators, options
 from scumble.audit.greybox.forms import csv, file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
@@ -108,6 +109,20 @@ def _parts(table: Table, folder: Path) -> list[Any]:
     parts, whole = [str(folder / f"{k}.secret") for k in range(2)], str(folder / "all.secret")
     shown.append(command(["merge", *parts, "--out", whole, "--quiet"], folder))
     return [*shown, *published(folder, ["release", whole, *EPSILON, "--out", str(folder / "out.scumble"), "--json"])]
+
+
+@path("scumble sketch, then release; scumble stream: declared columns", "floats", "missing", few=3)
+def _declared(table: Table, folder: Path) -> list[Any]:
+    """Dates and whole numbers, by way of a secret file."""
+    source, secret = str(file_of(dated(table), folder, ".csv")), str(folder / "part.secret")
+    columns = ["--columns", "x,thing", "--whole", "x", "--dates", "thing", "--bandwidth", "2", "--invalid", "drop"]
+    shown = [command(["sketch", source, *columns, *SIZE, "--allow-empty", "--out", secret, "--quiet"], folder)]
+    shown += published(folder, ["release", secret, *EPSILON, "--out", str(folder / "out.scumble"), "--json"])
+    stream, days = str(folder / "stream.secret"), str(folder / "days")
+    more = ["--periods", "2", "--folder", days, *EPSILON, "--quiet"]
+    command(["stream", "start", stream, *columns, *SIZE, *more], folder)
+    command(["stream", "append", stream, source, "--quiet"], folder)
+    return [*shown, command(["stream", "publish", stream, "--json", "--quiet"], folder), scumble.load(days).total()]
 
 
 def _add_merges() -> None:
