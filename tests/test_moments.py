@@ -14,9 +14,9 @@ import scumble
 from scumble import files
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.loading import load_secret, merge
-from scumble.moments.fixed import UNIT, root_above, steps
+from scumble.moments.fixed import UNIT, root_above, steps, within_length
 from scumble.moments.hats import PARTS, HatMoments
-from scumble.moments.products import LENGTH, ClassMoments, LinearMoments
+from scumble.moments.products import LENGTH, ClassMoments, LinearMoments, UnitMoments
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch
 from scumble.moments.spec import BLOCK
@@ -30,14 +30,17 @@ SPECS: dict[str, Any] = {
     "linear, Gaussian": LinearMoments(BOUNDS, None, False, 0.7, (0.0, 10.0)),
     "hats, pure": HatMoments(BOUNDS, ("a", "b", "c"), True, (0.0, 10.0), 4),
     "hats, Gaussian": HatMoments(BOUNDS, None, False, (0.0, 10.0), 3),
+    "placed hats": HatMoments(BOUNDS, None, True, (0.0, 10.0), ((0.0, 0.125, 1.0), (-0.5, 0.75), (5.0, 6.0, 7.0, 8.0))),
     "classes, pure": ClassMoments(BOUNDS, None, True, 1.0, 3),
     "classes, Gaussian": ClassMoments(BOUNDS, None, False, 0.5, 3),
+    "unit, pure": UnitMoments(((-2.0,) * 3, (2.0,) * 3), None, True, 0.25, 3),
+    "unit, Gaussian": UnitMoments(((-2.0,) * 3, (2.0,) * 3), None, False, 0.25, 3),
 }
 EACH = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 
 def target(spec: Any, n: int, rng: np.random.Generator) -> np.ndarray:
-    return rng.integers(0, 3, n) if spec.kind == "classes" else rng.uniform(-2.0, 12.0, n)
+    return rng.integers(0, 3, n) if isinstance(spec, ClassMoments) else rng.uniform(-2.0, 12.0, n)
 
 
 def records(spec: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,10 +101,43 @@ def test_hats_give_back_the_sums_of_products() -> None:
     X, y = records(spec, 50)
     rows = spec.split(MomentSketch(spec).update(X, y).secret.counts)
     hats = spec.hats(X) / PARTS
-    assert np.allclose(hats.sum(axis=2), 1.0)
-    assert np.allclose(rows[4].reshape(4, 4), np.einsum("nj,nk->jk", hats[:, 0], hats[:, 1]))
+    first, second, _ = (hats[:, part] for part in spec.parts)
+    assert all(np.allclose(hats[:, part].sum(axis=1), 1.0) for part in spec.parts)
+    assert np.allclose(rows[4].reshape(4, 4), first.T @ second)
     weights = np.clip(y, 0.0, 10.0) / 10.0
-    assert np.allclose(rows[1].reshape(7, 2)[:4, 1], (hats[:, 0] ** 2).T @ weights, atol=0.05)
+    assert np.allclose(rows[1].reshape(7, 2)[:4, 1], (first**2).T @ weights, atol=0.05)
+
+
+def test_hats_between_knots_of_ones_own() -> None:
+    """Slowly: a value's parts are its distances from its two knots; beyond the last knot it is at that knot."""
+    spec = SPECS["placed hats"]
+    X, _ = records(spec, 50)
+    found = spec.hats(X)
+    for x, line in zip(X, found, strict=True):
+        for value, knots, part in zip(x, spec.knots, spec.parts, strict=True):
+            at = min(max(value, knots[0]), knots[-1])
+            expected = [PARTS * max(0.0, 1.0 - _apart(at, knots, k)) for k in range(len(knots))]
+            assert np.abs(line[part] - expected).max() <= 0.5 + 1e-9 and line[part].sum() == PARTS
+
+
+def _apart(value: float, knots: tuple[float, ...], k: int) -> float:
+    """How far a value is from a knot, in steps to the next one on its side."""
+    other = k + 1 if value > knots[k] else k - 1
+    return abs(value - knots[k]) / abs(knots[other] - knots[k]) if value != knots[k] else 0.0
+
+
+def test_long_vectors_are_shortened_as_they_point() -> None:
+    tiny = 5e-324
+    rows = np.array(
+        [[0.0, 0.0], [3e-5, -4e-5], [0.6, 0.8], [6.0, 8.0], [1.7e308, -1.7e308], [tiny, tiny], [1e308, tiny]]
+    )
+    found = within_length(rows, 1.0)
+    assert (found.astype(object) ** 2).sum(axis=1).max() <= UNIT**2
+    assert found[0].tolist() == [0, 0] and found[5].tolist() == [0, 0]
+    assert found[1].tolist() == [round(3e-5 * UNIT), -round(4e-5 * UNIT)]  # short ones stay as they are
+    for k, way in ((2, (0.6, 0.8)), (3, (0.6, 0.8)), (4, (0.5**0.5, -(0.5**0.5))), (6, (1.0, 0.0))):
+        assert np.abs(found[k] / UNIT - way).max() < 3e-6
+    assert within_length(rows * 1e-300, 1e-300)[3].tolist() == found[3].tolist()
 
 
 def test_roots_are_rounded_up() -> None:
@@ -207,6 +243,11 @@ def test_bad_records_and_specs_are_refused() -> None:
         replace(spec, bounds=((0.0,), (0.0,))),
         replace(SPECS["hats, pure"], knots=1),
         replace(SPECS["classes, pure"], classes=0),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0))),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0,))),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (6.0, 5.0))),
+        replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0, 10.0))),
+        replace(SPECS["unit, pure"], bounds=((-2.0, -2.0, -1.0), (2.0, 2.0, 2.0))),
     ):
         with pytest.raises(ParameterError):
             MomentSketch(bad)

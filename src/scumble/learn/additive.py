@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scumble.checks import whole
 from scumble.kernels import Kernel
+from scumble.learn import knots
 from scumble.learn.additive_moments import additive_errors, additive_model
 from scumble.learn.base import PrivateEstimator, RegressorMixin, check_is_fitted
-from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
+from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, require_ready, spans
+from scumble.learn.columnwise import column_sketch
 from scumble.learn.targets import public_target_bounds, require_target
-from scumble.moments.hats import MOST_KNOTS, PARTS, HatMoments, enough_knots
+from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots
 from scumble.moments.release import MomentRelease
+from scumble.moments.sketch import MomentSketch, publish
 from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
+from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.composition import overlapping
+from scumble.privacy.parts import in_parts
 from scumble.schema import Schema
+from scumble.tabular.publishing import price
+from scumble.tabular.publishing import publish as publish_table
+from scumble.tabular.release import TableRelease
 
 
 class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimator):
     """Regression by a sum of curves, one per column, that can be looked at.
 
-    **Idea.** Each column has a few knots between its public bounds; curves are straight between them. What is released,
-    once, are the sums of products of the columns' hat functions with each other and with the target
+    **Idea.** Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for
+    histograms of the columns, by which the knots are put where the records are (:mod:`scumble.learn.knots`). What is
+    released then are the sums of products of the columns' hat functions with each other and with the target
     (:mod:`scumble.moments.hats`): a cross-table for each pair of columns, in which a record is shared out between
     neighbouring knots. These are the normal equations of least squares for all curves at once. They are solved with a
     preference for smooth curves and a penalty that follows from the noise, which is known
@@ -43,21 +55,24 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         (low, high) of the target, public; targets outside are clipped. `public=("target_bounds",)` declares that the
         data's own are public.
     knots : int or None
-        How many a column has. None: as many as the noise bears among 100,000 records, or as many as there are, if that
-        is public.
+        How many a column has at most. None: as many as the noise bears.
 
     Attributes
     ----------
-    knots_ : numpy.ndarray
-        (columns, knots): where the knots are, in the columns' own units.
-    shapes_ : numpy.ndarray
-        (columns, knots): each column's curve at its knots, in units of the target; its mean over the records is zero.
-    shape_errors_ : numpy.ndarray
-        (columns, knots): the standard error that the noise makes in them.
+    knots_ : list of numpy.ndarray
+        Where each column's knots are, in its own units.
+    shapes_ : list of numpy.ndarray
+        Each column's curve at its knots, in units of the target; its mean over the records is zero.
+    shape_errors_ : list of numpy.ndarray
+        The standard error that the noise makes in them.
     intercept_ : float
         The mean of the target.
     release_ : MomentRelease
         The cross-tables.
+    columns_ : TableRelease or None
+        The histograms by which the knots were put; None if the model was made from a release of cross-tables.
+    privacy_ : PrivacyClaim
+        The claim of both together.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -65,15 +80,16 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
     >>> y = np.abs(X[:, 0] - 5) + X[:, 1]
     >>> model = PrivateAdditiveRegressor(epsilon=5.0, bounds=(0, 10), target_bounds=(0, 15)).fit(X, y)
     >>> r2 = model.score(X, y)                      # 0.95 or so: the noise is fresh each time
-    >>> model.shapes_.shape == model.knots_.shape, round(model.privacy_.epsilon, 9)
+    >>> len(model.shapes_[0]) == len(model.knots_[0]), round(model.privacy_.epsilon, 9)
     (True, 5.0)
     """
 
-    _learnt = ("knots_", "shapes_", "intercept_", "target_bounds_")
+    _learnt = ("knots_", "shapes_", "intercept_", "target_bounds_", "columns_")
     _always_needs_bounds = True
     _moments = HatMoments
-    knots_: np.ndarray
-    shapes_: np.ndarray
+    knots_: list[np.ndarray]
+    shapes_: list[np.ndarray]
+    columns_: TableRelease | None = None
     intercept_: float
     target_bounds_: tuple[float, float]
     release_: MomentRelease  # type: ignore[assignment]
@@ -116,52 +132,84 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
     def fit(
         self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
     ) -> PrivateAdditiveRegressor:
-        """Release the cross-tables, then solve for the curves. `ledger`, `dataset`, `part`: where to charge."""
+        """Release histograms and cross-tables, then find the curves. `ledger`, `dataset`, `part`: where to charge."""
         require_target(self, y)
         account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y, numeric=True)
         self.target_bounds_ = public_target_bounds(self, y)
         low, high = self.target_bounds_
         self.clipped_ += int(((y < low) | (y > high)).sum())
-        self.release_ = release_moments(self, self._spec(self._public_count(X)), X, y, account)
+        self._release_curves(X, y, account)
         self._learn()
         return self
+
+    def _release_curves(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
+        """Histograms of the columns; then, with the knots that follow from them, the cross-tables."""
+        assert self.bounds_ is not None
+        spec, cells = self._spec(), column_sketch(knots.cells_of(self.bounds_, self._sizes()))
+        most = None if self.knots is None else whole("knots", self.knots, 2, most=MOST_KNOTS)
+
+        def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
+            return [price(cells.spec, budgets[0]), budgets[1].claim(spec.rows, spec.shares, spec.reach)]
+
+        shares = [knots.SHARE, 1 - knots.SHARE]
+        if spec.pure:  # such noise needs no δ
+            budgets = [self.price().share(share, 0) for share in shares]
+        else:
+            budgets = in_parts(self.price(), shares, claims)
+        counters = cells.spec.counters[0] + replace(spec, knots=most or MOST_ENOUGH).counters[0]
+        require_ready(self, spec)
+        paid = self._pay(claims(budgets), account, counters=counters)
+        placing, learning = budgets
+        cells.update(knots.places(X, self.bounds_))
+        self.columns_ = publish_table(cells.secret, cells.spec, placing, paid)
+        most = most or self._enough(spec, learning, knots.records(self.columns_))
+        spec = replace(spec, knots=knots.placed(self.columns_, self.bounds_, most))
+        self.release_ = publish(MomentSketch(spec).update(X, y), learning, paid)
 
     def _indicators(self) -> bool:
         return False  # each column has a curve, and a category's levels are its knots, or lie between them
 
-    def _spec(self, records: int) -> HatMoments:
-        """What is summed up: decided by public facts alone."""
+    def _sizes(self) -> list[int | None]:
+        """How many levels each column has; None of a number."""
+        coded = self._coding()
+        return [None] * self._width if coded is None else coded.sizes
+
+    def _spec(self) -> HatMoments:
+        """What is summed up, but for the knots: decided by public facts alone."""
         d = self._width
         rows = d * (d + 1) // 2 + 1
         pure = laplace_is_quieter(self.price(), rows / np.sqrt(rows))
-        spec = HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)
-        if self.knots is not None:
-            knots = whole("knots", self.knots, 2, most=MOST_KNOTS)
-        else:
-            calibration = self.price().calibrate(spec.rows, spec.shares, spec.reach)
-            deviation = np.sqrt(calibration.law.variance(calibration.row_scales[-1])) / spec.step
-            knots = enough_knots(deviation / records)
-        return HatMoments(spec.bounds, spec.columns, pure, self.target_bounds_, knots)
+        return HatMoments(spans(self.bounds_), names(self), pure, self.target_bounds_, 2)
+
+    def _enough(self, spec: HatMoments, budget: Budget, records: float) -> int:
+        """How many knots the noise bears."""
+        calibration = budget.calibrate(spec.rows, spec.shares, spec.reach)
+        deviation = np.sqrt(calibration.law.variance(calibration.row_scales[-1])) / spec.step
+        return enough_knots(deviation / records)
 
     def _learn(self) -> None:
         spec = self.release_.spec
         assert isinstance(spec, HatMoments)
-        low, high = map(np.array, spec.bounds)
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
         found = additive_model(self.release_)
-        self.knots_ = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, spec.knots)
-        self.shapes_ = half * found.shapes
+        self.knots_ = list(spec.places)
+        self.shapes_ = [half * found.shapes[part] for part in spec.parts]
         self.intercept_ = float(bottom + half * (1.0 + found.mean))
 
+    def _claim(self) -> PrivacyClaim:
+        return overlapping(one.privacy for one in (self.columns_, self.release_) if one is not None)
+
     @property
-    def shape_errors_(self) -> np.ndarray:
-        """(columns, knots): the standard error that the noise makes in `shapes_`; found when it is asked for."""
+    def shape_errors_(self) -> list[np.ndarray]:
+        """The standard error that the noise makes in `shapes_`; found when it is asked for."""
         check_is_fitted(self)
+        spec = self.release_.spec
+        assert isinstance(spec, HatMoments)
         bottom, top = self.target_bounds_
-        found: np.ndarray = (top - bottom) / 2.0 * additive_errors(self.release_)
-        return found
+        errors = (top - bottom) / 2.0 * additive_errors(self.release_)
+        return [errors[part] for part in spec.parts]
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""
@@ -172,8 +220,10 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         X = self._read(X, clip=True)
         spec = self.release_.spec
         assert isinstance(spec, HatMoments)
-        found: np.ndarray = np.einsum("ndk,dk->nd", spec.hats(X) / PARTS, self.shapes_)
-        return found
+        hats = spec.hats(X) / PARTS
+        # Column by column: a record's number must not depend on who else is asked about.
+        each = zip(spec.parts, self.shapes_, strict=True)
+        return np.stack([np.einsum("nk,k->n", hats[:, part], shape) for part, shape in each], axis=1)
 
     def _take_moments(self, release: MomentRelease) -> None:
         super()._take_moments(release)

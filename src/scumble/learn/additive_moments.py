@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from scumble.learn.least_squares import solved
 from scumble.learn.linear_moments import mean_of_target
@@ -27,17 +28,19 @@ class Additive(NamedTuple):
     """An additive model in units of the bounds: f(x) = mean + Σ over columns of its function at x."""
 
     shapes: Floats
-    """(columns, knots): the functions at the knots, each with mean zero over the records."""
+    """The functions at the knots, one column's after the other's, each with mean zero over the records."""
     mean: float
 
 
 class _Tables(NamedTuple):
     """Noisy sums over all records, and the deviation of the noise on an entry of each."""
 
+    parts: tuple[slice, ...]
+    """Where each column's knots are among those of all."""
     products: Floats
-    """(columns, knots, columns, knots): of hats with hats."""
+    """(knots, knots): of hats with hats."""
     cross: Floats
-    """(columns, knots): of hats with the target."""
+    """(knots,): of hats with the target."""
     total: float
     mean: float
     of_pairs: float
@@ -50,7 +53,7 @@ def additive_model(release: MomentRelease) -> Additive:
 
 
 def additive_errors(release: MomentRelease) -> Floats:
-    """(columns, knots): the standard error that noise makes in the functions, by fitting with more of it.
+    """The standard error that noise makes in the functions at the knots, by fitting with more of it.
 
     Noise like the release's own is added to it, from a public generator: post-processing, like every answer.
     """
@@ -67,18 +70,18 @@ def additive_errors(release: MomentRelease) -> Floats:
 def _tables(release: MomentRelease, rows: list[Floats]) -> _Tables:
     spec = release.spec
     assert isinstance(spec, HatMoments)
-    d, k = spec.dimensions, spec.knots
-    products, cross = np.zeros((d, k, d, k)), np.zeros((d, k))
-    for j, row in enumerate(rows[1 : d + 1]):
+    d, parts, knots = spec.dimensions, spec.parts, sum(spec.sizes)
+    products, cross = np.zeros((knots, knots)), np.zeros(knots)
+    for part, size, row in zip(parts, spec.sizes, rows[1 : d + 1], strict=True):
         low, high = row.reshape(-1, 2).T
-        products[j, :, j] = _own(low + high, k)
-        cross[j] = _own(high - low, k).sum(axis=1)
+        products[part, part] = _own(low + high, size)
+        cross[part] = _own(high - low, size).sum(axis=1)
     for (i, j), row in zip(spec.pairs, rows[d + 1 :], strict=True):
-        products[i, :, j] = row.reshape(k, k)
-        products[j, :, i] = row.reshape(k, k).T
+        table = row.reshape(spec.sizes[i], spec.sizes[j])
+        products[parts[i], parts[j]], products[parts[j], parts[i]] = table, table.T
     pairs = release.errors[d + 1] if d > 1 else release.errors[1]
     total = max(release.count, 1.0)
-    return _Tables(products, cross, total, mean_of_target(release), pairs, release.errors[1])
+    return _Tables(parts, products, cross, total, mean_of_target(release), pairs, release.errors[1])
 
 
 def _own(row: Floats, k: int) -> Floats:
@@ -88,33 +91,34 @@ def _own(row: Floats, k: int) -> Floats:
 
 
 def _fitted(tables: _Tables) -> Additive:
-    d, k = tables.cross.shape
-    smooth = _smooth(k)
-    sizes = np.linalg.norm(smooth, axis=0)
-    basis = np.kron(np.eye(d), smooth)
-    shares = _shares(tables)
-    flat = shares.ravel()
-    products = tables.products.reshape(d * k, d * k) - tables.total * np.outer(flat, flat)
-    cross = tables.cross.ravel() - tables.total * tables.mean * flat
-    penalty = CAUTION * tables.of_pairs * sizes.max() * np.sqrt(d * np.sum(sizes**2))
+    parts, shares = tables.parts, _shares(tables)
+    each = [_smooth(part.stop - part.start) for part in parts]
+    basis, sizes = block_diag(*each), np.concatenate([np.linalg.norm(one, axis=0) for one in each])
+    products = tables.products - tables.total * np.outer(shares, shares)
+    cross = tables.cross - tables.total * tables.mean * shares
+    penalty = CAUTION * tables.of_pairs * sizes.max() * np.linalg.norm(sizes)
     # An entry of `cross` adds up two cells, and halves of two cells on each side.
-    variances = np.tile(3.0 * tables.of_columns**2 * sizes**2, d)
-    theta = solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances)
-    shapes = (basis @ theta).reshape(d, k)
-    return Additive(shapes - np.sum(shapes * shares, axis=1, keepdims=True), tables.mean)
+    variances = 3.0 * tables.of_columns**2 * sizes**2
+    shapes = basis @ solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances)
+    for part in parts:
+        shapes[part] -= shapes[part] @ shares[part]
+    return Additive(shapes, tables.mean)
 
 
 def _shares(tables: _Tables) -> Floats:
-    """(columns, knots): the share of the records at each knot, from the column's own row and from all its pairs."""
-    d, k = tables.cross.shape
-    own = np.array([tables.products[j, :, j].sum(axis=1) for j in range(d)])
-    found = own
-    if d > 1:
-        beside = (tables.products.sum(axis=(2, 3)) - own) / (d - 1)
-        weight_own, weight_beside = 1.0 / (3.0 * tables.of_columns**2), (d - 1) / (k * tables.of_pairs**2)
-        found = (weight_own * own + weight_beside * beside) / (weight_own + weight_beside)
-    found = np.maximum(found, 0.0) + 1e-9
-    shares: Floats = found / found.sum(axis=1, keepdims=True)
+    """The share of the records at each knot, from the column's own row and from all its pairs."""
+    others = len(tables.parts) - 1
+    shares = np.empty(len(tables.cross))
+    weight_own = 1.0 / (3.0 * tables.of_columns**2)
+    for part in tables.parts:
+        found = tables.products[part, part].sum(axis=1)
+        if others:
+            beside = (tables.products[part].sum(axis=1) - found) / others
+            knots = (len(shares) - len(found)) / others
+            weight_beside = others / (knots * tables.of_pairs**2)
+            found = (weight_own * found + weight_beside * beside) / (weight_own + weight_beside)
+        found = np.maximum(found, 0.0) + 1e-9
+        shares[part] = found / found.sum()
     return shares
 
 

@@ -41,12 +41,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from scumble import checks
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.kernels import EuclideanKernel, Kernel
+from scumble.kernels import Kernel
 from scumble.loading import load
-from scumble.planning import DEFAULT_RECORDS, plan_within
-from scumble.planning.start import choose
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -54,7 +51,6 @@ from scumble.release import Release
 from scumble.releasing.spending import Prepaid
 from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
-from scumble.spec import Spec
 from scumble.tabular.release import TableRelease
 
 try:
@@ -71,9 +67,11 @@ try:
 except ImportError as problem:  # pragma: no cover
     raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
 
-from scumble.learn.columns import FACTS, Bounds, KnowsColumns
+from scumble.learn.columns import FACTS
 from scumble.learn.levels import Levels, table_of
+from scumble.learn.looking import LooksLike
 from scumble.learn.reading import target, target_numbers
+from scumble.learn.sketching import MakesSketches, default_kernel
 
 __all__ = [
     "FACTS",
@@ -98,7 +96,7 @@ class RepeatedReleaseWarning(UserWarning):
     """An estimator or a clone of it was fitted again: each fit is a release, and the same people's budgets add up."""
 
 
-class PrivateEstimator(KnowsColumns, BaseEstimator):
+class PrivateEstimator(MakesSketches, LooksLike):
     """The base of all estimators. See the module's documentation for how to write one.
 
     Parameters
@@ -134,8 +132,8 @@ class PrivateEstimator(KnowsColumns, BaseEstimator):
 
     _learnt: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that `save` writes."""
-    _plans_later: ClassVar[bool] = False
-    """Whether rows that are left open are chosen at the release (:mod:`scumble.planning.later`)."""
+    _made_again: ClassVar[tuple[str, ...]] = ()
+    """What is made from the releases when it is first needed, and is not pickled."""
 
     clipped_: int
     """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
@@ -218,67 +216,8 @@ class PrivateEstimator(KnowsColumns, BaseEstimator):
         self.identity_ = paid.identity
         return paid
 
-    def _sketch(
-        self, kernel: Kernel, X: np.ndarray, budget: Budget, *, seed: int | None = None, **options: Any
-    ) -> Sketch:
-        """An empty sketch for these columns, as large as the plan finds best for this budget."""
-        d = self._width
-        names = self._names()
-        bounds = None if self.bounds_ is None else tuple(side.tolist() for side in self.bounds_)
-        size: dict[str, Any] = {"rows": self.rows, "buckets": self.buckets, "design": "auto", **options}
-        if self._plans_later and size["rows"] is None:
-            about: dict[str, Any] = {"dimensions": d, "columns": None if names is None else tuple(names)}
-            facts: dict[str, Any] = {"bounds": bounds, "n": self._public_count(X), "refined": self._refines()}
-            chosen, planned = choose(kernel, **about, **size, **facts, budget=budget)
-            spec = Spec(kernel, **about, **chosen, seed=self._seed() if seed is None else seed)
-            return Sketch.from_spec(spec, planned=planned)
-        if size["rows"] is None or size["buckets"] is None:
-            chosen = plan_within(
-                budget,
-                self._public_count(X),
-                d,
-                kernel=kernel,
-                bounds=bounds,
-                columns=names,
-                refined=self._refines(),
-                **size,
-            ).parameters()
-            size = {**size, **chosen}
-        if size["design"] == "grid":
-            size["bounds"] = bounds
-        return Sketch(kernel, d, columns=names, seed=self._seed() if seed is None else seed, **size)
-
-    def _refines(self) -> bool:
-        """Whether answers are refined (`scumble.learn.refine`), so fewer rows are enough."""
-        return False
-
     def _learn(self) -> None:
         """Post-processing of the release: whatever `fit` and `from_release` have in common."""
-
-    # ---- public facts ----
-
-    def _public_count(self, X: np.ndarray) -> int:
-        """Roughly how many records: their number only where it is public."""
-        known = self.neighbors == "replace" or "count" in self._public()
-        return max(len(X), 1) if known else DEFAULT_RECORDS
-
-    def _kernel(self) -> Kernel:
-        """The kernel given, or one made from the public bounds."""
-        if self.kernel is None:
-            return self._default_kernel()
-        if not isinstance(self.kernel, Kernel):
-            raise parameter("kernel", "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)", self.kernel)
-        return self.kernel
-
-    def _default_kernel(self) -> Kernel:
-        assert self.bounds_ is not None
-        return default_kernel(self.bounds_)
-
-    def _seed(self) -> int:
-        if self.random_state is None:
-            return 0
-        hint = "it is the hash seed, which is published with the release."
-        return checks.whole("random_state", self.random_state, 0, must="a whole number or None", hint=hint)
 
     # ---- answering ----
 
@@ -378,41 +317,12 @@ class PrivateEstimator(KnowsColumns, BaseEstimator):
         check_is_fitted(self)
         saving.save(self, path)
 
-    # ---- to look at ----
-
-    def plot(self, **options: Any) -> Any:
-        """A picture of what was learnt, a matplotlib Figure: densities, classes or predictions over the columns.
-
-        Options: `ranges`, `at`, `units`, `title`; see :func:`scumble.show.pictures.draw`. Needs
-        ``pip install 'scumble[plot]'``.
-        """
-        from scumble.show import pictures
-
-        check_is_fitted(self)
-        if self._levels() is not None or self.schema_ is not None:
-            raise ParameterError("There is no picture of a model of a table. Hint: release.plot() draws its columns.")
-        return pictures.draw(self, **options)
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._card()
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        out = super()._repr_mimebundle_(**options)
-        if "text/html" in out:
-            out["text/html"] += self._card()
-        return out
-
-    def _card(self) -> str:
-        from scumble.show import cards
-
-        return cards.estimator_html(self) if self.__sklearn_is_fitted__() else ""
-
     def __getstate__(self) -> dict[str, Any]:
         # What only the curator may know does not travel; what can be made again need not.
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in ("clipped_", "_fits", "_refined", "_blend", "before_charge")
+            if name not in ("clipped_", "_fits", "before_charge", *self._made_again)
         }
 
     # ---- each fit is a release ----
@@ -453,18 +363,6 @@ def release_of(release: Any) -> Release:
         hint = "a Sketch becomes one by sketch.release(epsilon=...)." if isinstance(release, Sketch) else ""
         raise parameter("release", "a Release or the path of its file", type(release).__name__, hint)
     return release
-
-
-def default_kernel(bounds: Bounds, *, bandwidth: float | None = None, power: int = 2) -> EuclideanKernel:
-    """A Euclidean kernel in units of the bounds' widths.
-
-    Points of a unit cube lie about √(d/6) apart. The default bandwidth, √d/6 at power 2, halves the kernel within a
-    tenth of that: wide enough to gather far more records than noise at ε = 1 and 10,000 records, narrow enough to tell
-    groups apart.
-    """
-    low, high = bounds
-    d = len(low)
-    return EuclideanKernel(np.sqrt(d) / 6.0 if bandwidth is None else bandwidth, power, scale=(high - low).tolist())
 
 
 def require_kernel(kernel: Kernel, kinds: tuple[type[Kernel], ...], task: str) -> None:

@@ -23,12 +23,17 @@ def release_moments(
 ) -> MomentRelease:
     """One release of the records' moments, for the whole budget."""
     budget = model.price()
-    spec.check()
-    model._seed()  # not used, and not to be nonsense either
-    if model.kernel is not None:
-        model._kernel()
+    require_ready(model, spec)
     paid = model._pay([budget.claim(spec.rows, spec.shares, spec.reach)], account, counters=spec.counters[0])
     return publish(MomentSketch(spec).update(X, y), budget, paid)
+
+
+def require_ready(model: PrivateEstimator, spec: MomentSpec) -> None:
+    """Refuse nonsense before anything is charged, also of what moments do not use."""
+    spec.check()
+    model._seed()
+    if model.kernel is not None:
+        model._kernel()
 
 
 def spans(bounds: Any) -> Spans:

@@ -21,6 +21,7 @@ from scumble.bundle import Bundle
 from scumble.kernels import ColumnKernel
 
 KERNEL = ColumnKernel(1.0 / 24.0, origin=0.0)
+CELLS = KERNEL.radix or 0
 SPREAD = 2.0
 """Scores are squashed by σ(s / SPREAD) to the histogram's [0, 1]."""
 SLOPES = np.exp(np.linspace(-1.5, 1.5, 13))

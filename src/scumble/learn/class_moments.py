@@ -17,6 +17,8 @@ from scumble.moments.release import MomentRelease
 
 ANCHOR = 0.15
 """a² over the number of columns."""
+UNIT_ANCHOR = 0.05
+"""a² over the square of the greatest length."""
 CAUTION = 1.0
 """λ/(s √q)."""
 

@@ -4,46 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from math import inf, prod
 from typing import Any, Self
 
 import numpy as np
 
-from scumble import files
 from scumble.bundle import Bundle, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.learn import calibration, fern_plan
 from scumble.learn.base import ClassifierMixin, PrivateEstimator
+from scumble.learn.class_releases import MOST_BUCKETS, ReleasesClasses, bundle_of, priors_of
 from scumble.learn.ferns import Ferns
-from scumble.learn.kernel_choice import choose_kernel
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.privacy.exact import as_fraction, float_up
-from scumble.release import Release
+from scumble.privacy.exact import as_fraction
 from scumble.releasing.spending import Prepaid
 from scumble.schema import Schema
-from scumble.sketch import Sketch, release_disjoint
-from scumble.spec import Spec
 from scumble.tabular.release import TableRelease
 
 RULES = ("ferns", "ml", "map")
 TABLE_RULE = "levels"
-ROWS, GAUSSIAN_ROWS = 15, 30
-"""Rows of all kernels together: at δ = 0 the noise grows with their number, the knowledge only at first."""
-BUCKETS, MOST_BUCKETS = 512, 4096
-"""Buckets, unless all codes of a row are at most so many and each can have its own."""
 COUNT_SHARE = Fraction(2, 25)
 """Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
 
 
-class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
+class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
     """Classes told apart by one private sketch per class, the paper's section 4.
 
     A record is in one class, so it affects only that class's release: every class gets the whole budget
@@ -216,29 +206,20 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         claims += self._selection_claims() + [one.claim(1) for one in (calibrating, counted) if one.epsilon]
         # The kernel that will be chosen or planned may want more buckets than the first.
         cells = [draft.rows * max(draft.buckets, MOST_BUCKETS if choosing or planning else 0) for draft in drafts]
-        counters = len(self.classes_) * (sum(cells) + calibration.KERNEL.radix + 1)
+        counters = len(self.classes_) * (sum(cells) + calibration.CELLS + 1)
         paid = self._pay(claims, account, counters=counters)
-        self.counts_ = self._bundle(self._count_spec(), np.zeros((len(X), 1)), y, counted, paid) if planning else None
+        parts = [X[y == c] for c in self.classes_]
+        self.counts_ = self._counted(parts, counted, paid) if planning else None
         if choosing or planning:
-            drafts = [self._draft(self._chosen(kernels, X, y, paid), used, X, budgets[0], 0)]
+            drafts = [self._draft(self._chosen(kernels, parts, paid), used, X, budgets[0], 0)]
         self.releases_ = [
-            self._bundle(draft.spec, X, y, budget, paid) for draft, budget in zip(drafts, budgets, strict=True)
+            self._bundle(draft.spec, parts, budget, paid) for draft, budget in zip(drafts, budgets, strict=True)
         ]
         self.calibration_ = None
         self._learn()
         if share:
-            self._calibrate(X, y, calibrating, paid)
+            self._calibrate(parts, calibrating, paid)
         return self
-
-    def _draft(self, kernel: Kernel, kernels: int, X: np.ndarray, budget: Budget, place: int) -> Sketch:
-        """An empty sketch: what those of all classes will be like, for the kernel at that place in the list."""
-        return self._sketch(kernel, X, budget, **self._size(kernel, kernels), seed=self._seed() + place)
-
-    def _bundle(self, spec: Spec, X: np.ndarray, y: np.ndarray, budget: Budget, paid: Prepaid) -> Bundle:
-        """One release for each class, all for one budget."""
-        sketches = [Sketch.from_spec(spec).update(X[y == c]) for c in self.classes_]
-        releases = release_disjoint(sketches, budget, paid)
-        return Bundle(dict(zip(map(plain, self.classes_), releases, strict=True)))
 
     def _check_parameters(self) -> None:
         if self.rule == TABLE_RULE:
@@ -273,84 +254,13 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
             )
         return labelled(self, X, y)
 
-    def _plans(self) -> bool:
-        """Whether the kernel is made for the classes' counts."""
-        return self.rule == "ferns" and self.kernel is None
-
-    def _choosing(self, kernels: Sequence[Kernel], X: np.ndarray) -> Fraction:
-        """The part of ε by which one of the kernels, or some of the columns, are to be chosen."""
-        if self.rule != "ferns" or (self._width if self._plans() else len(kernels)) < 2:
-            return Fraction(0)
-        if self.selection_share is not None:
-            return as_fraction("selection_share", self.selection_share)
-        records = self._public_count(X) if "count" in self._public() else fern_plan.ENOUGH
-        epsilon = as_fraction("epsilon", self.epsilon)
-        pure = self._plans() and self.delta == 0.0
-        worth = pure and fern_plan.pays(self._width, len(self.classes_), epsilon, records)
-        return fern_plan.CHOICE_SHARE if worth else Fraction(0)
-
-    def _chosen(self, kernels: Sequence[Kernel], X: np.ndarray, y: np.ndarray, paid: Prepaid) -> Kernel:
-        """The kernel, or ferns of the columns, that tell the classes apart best, for a share of ε if there is one."""
-        parts, epsilon = [X[y == c] for c in self.classes_], Fraction(0)
-        for claim in self._selection_claims():
-            paid.charge(claim)
-            epsilon = Fraction(claim.epsilon)  # to the last bit: a float may be below the share that was asked for
-        people = self.records_per_person
-        if self._plans():
-            assert self.bounds_ is not None
-            counts, columns = self._planned_counts(), None
-            if epsilon:
-                about: dict[str, Any] = {"epsilon": epsilon, "records_per_person": people}
-                columns = fern_plan.choose_columns(parts, self.bounds_, counts, **about)
-            return fern_plan.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), counts, columns)
-        size = self._size(kernels[0], 1)
-        return choose_kernel(
-            kernels,
-            parts,
-            epsilon=epsilon,
-            release_epsilon=self.epsilon,
-            delta=self.delta,
-            records_per_person=people,
-            rows=size["rows"],
-            buckets=size["buckets"],
-            seed=self._seed(),
-        )
-
-    def _count_spec(self) -> Spec:
-        """A sketch of one counter."""
-        return Sketch(fern_plan.COUNTS, 1, rows=1, buckets=1, seed=self._seed(), design="iid").spec
-
-    def _planned_counts(self) -> np.ndarray:
-        """The classes' counts by which ferns are planned."""
-        assert self.counts_ is not None
-        return np.array([max(float(self.counts_[plain(c)].counts.sum()), 1.0) for c in self.classes_])
-
-    def _kernels(self) -> list[Kernel]:
-        if isinstance(self.kernel, (list, tuple)):
-            if not self.kernel or not all(isinstance(kernel, Kernel) for kernel in self.kernel):
-                raise parameter("kernel", "a kernel, or a list of kernels", self.kernel)
-            return list(self.kernel)
-        if self.kernel is not None or self.rule != "ferns":
-            return [self._kernel()]
-        assert self.bounds_ is not None
-        plenty = np.full(len(self.classes_), float(fern_plan.ENOUGH))  # what there is will be seen once it is counted
-        return [fern_plan.ferns_kernel(self.bounds_, float(as_fraction("epsilon", self.epsilon)), plenty)]
-
-    def _size(self, kernel: Kernel, kernels: int) -> dict[str, Any]:
-        if self.rule != "ferns":
-            return {"rows": self.rows, "buckets": self.buckets}
-        rows = (GAUSSIAN_ROWS if self.delta > 0.0 else ROWS) // kernels if self.rows is None else self.rows
-        codes = prod(float(factor.radix or inf) ** factor.power for factor in kernel.factors)
-        buckets = int(codes) if codes <= MOST_BUCKETS else BUCKETS
-        return {"rows": max(rows, 1), "buckets": self.buckets or buckets, "design": "sobol"}
-
     def _calibrated(self) -> bool:
         return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
 
-    def _calibrate(self, X: np.ndarray, y: np.ndarray, budget: Budget, paid: Prepaid) -> None:
-        column = calibration.squashed(self._margin(X))
-        empty = Sketch(calibration.KERNEL, 1, rows=1, buckets=calibration.KERNEL.radix, seed=self._seed(), design="iid")
-        self.calibration_ = self._bundle(empty.spec, column, y, budget, paid)
+    def _calibrate(self, parts: Sequence[np.ndarray], budget: Budget, paid: Prepaid) -> None:
+        scores = [calibration.squashed(self._margin(part)) for part in parts]
+        spec = self._one_row(calibration.KERNEL, calibration.CELLS)
+        self.calibration_ = self._bundle(spec, scores, budget, paid)
         self._platt = calibration.fitted(self.calibration_)
 
     def _learn(self) -> None:
@@ -363,14 +273,8 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         calibrated = getattr(self, "calibration_", None)
         self._platt = (1.0, 0.0) if calibrated is None else calibration.fitted(calibrated)
 
-    def _counts(self) -> np.ndarray:
-        """The classes' estimated counts, from all bundles by inverse variance."""
-        weights = np.array([1.0 / max(next(iter(b.values())).count_standard_error, 1e-9) ** 2 for b in self.releases_])
-        counts = np.array([[bundle[plain(c)].count for c in self.classes_] for bundle in self.releases_])
-        return np.maximum(weights @ counts / weights.sum(), 1.0)
-
     def _shares(self) -> np.ndarray:
-        return _priors(self.priors, self._counts())
+        return priors_of(self.priors, self._counts())
 
     # ---- answering ----
 
@@ -474,44 +378,10 @@ class PrivateKDEClassifier(ClassifierMixin, PrivateEstimator):
         self.calibration_ = self.counts_ = self.selection_epsilon_ = None
         levels = Levels(release, self.target_)
         self.weights_, shifts, shares = logistic(levels, codes, self._seed())
-        self.priors_ = _priors(self.priors, shares)
+        self.priors_ = priors_of(self.priors, shares)
         self.intercepts_ = shifts + np.log(self.priors_ / shares)
-
-    def _selection_claims(self) -> list[PrivacyClaim]:
-        """What the choice of a kernel or of columns costs, if there was or will be one."""
-        if self.selection_epsilon_ is None:
-            return []
-        # Noise of scale 1/ε on scores that one record moves by one: ε as of one row. Its ρ is not shown for
-        # the choice of a best score; what is pure is ε²/2-concentrated in any case (Bun & Steinke 2016).
-        epsilon = Fraction(self.selection_epsilon_)
-        choice = Budget(epsilon, 0, self.neighbors, self.records_per_person, count_share=0)
-        return [replace(choice.claim(1), rho=float_up(epsilon**2 / 2))]
 
     def _claim(self) -> PrivacyClaim:
         claims = [bundle.privacy for bundle in self.releases_] + self._selection_claims()
         claims += [bundle.privacy for bundle in (self.calibration_, self.counts_) if bundle is not None]
         return overlapping(claims)
-
-
-def bundle_of(release: Any) -> Bundle:
-    """A bundle, or the one in a file."""
-    if isinstance(release, (str, os.PathLike)):
-        return Bundle.from_container(files.read(release, expect="bundle"))
-    if isinstance(release, Bundle):
-        return release
-    if isinstance(release, dict):
-        return Bundle(release)
-    hint = "one release alone tells no classes apart: Bundle({label: release, ...})."
-    raise parameter("release", "a Bundle", type(release).__name__, hint if isinstance(release, Release) else "")
-
-
-def _priors(given: object, counts: np.ndarray) -> np.ndarray:
-    if given is None:
-        return counts / counts.sum()
-    try:
-        priors = np.asarray(given, float)
-    except (TypeError, ValueError):  # NumPy's words would quote it
-        priors = np.empty(0)
-    if priors.shape != counts.shape or not np.all(priors > 0.0) or not np.isclose(priors.sum(), 1.0):
-        raise parameter("priors", f"{len(counts)} positive numbers that sum to 1", given)
-    return priors / priors.sum()

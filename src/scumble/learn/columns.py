@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scumble import checks
-from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.frames import Coding, coding, lasting, names_of, schema_of, short_schema
 from scumble.learn.reading import BadCells, records
 from scumble.schema import Schema
@@ -140,11 +140,15 @@ class KnowsColumns:
         return short_schema(self.categories, bounds, names)
 
     def _bounds_of(self, X: object, plain: list[str]) -> Bounds:
-        """The bounds of those columns of a table that are numbers."""
+        """The bounds of those columns of a table that are numbers; it is read only if they are to be its own."""
+        if self.bounds is not None:
+            return checks.sides(self.bounds, len(plain))
+        if "bounds" not in self._public():
+            self._refuse_bounds()
         values = Table.of(X, columns=plain).numeric(range(len(plain)))
         if not np.isfinite(values).all():
             raise BadCells(~np.isfinite(values), plain)
-        return self._public_bounds(values) or self._refuse_bounds()
+        return _own_bounds(values)
 
     def _public_bounds(self, X: np.ndarray) -> Bounds | None:
         """The bounds that were given, or those of the data if the caller declared them public."""
@@ -152,9 +156,7 @@ class KnowsColumns:
         if self.bounds is not None:
             return checks.sides(checks.by_column(self.bounds, self._names()), X.shape[1])
         if "bounds" in public:
-            low, high = X.min(axis=0), X.max(axis=0)
-            # A constant column needs some width; it tells the kernel nothing either way.
-            return low, np.where(high > low, high, low + np.maximum(np.abs(low), 1.0))
+            return _own_bounds(X)
         return self._refuse_bounds() if self.kernel is None or self._always_needs_bounds else None
 
     def _refuse_bounds(self) -> Bounds:
@@ -169,3 +171,12 @@ class KnowsColumns:
         if not all(word in FACTS for word in words):
             raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
         return words
+
+
+def _own_bounds(X: np.ndarray) -> Bounds:
+    """The least and greatest values of a table's columns."""
+    if not len(X):
+        raise DataError("Found a table with 0 sample(s) while a minimum of 1 is required.")
+    low, high = X.min(axis=0), X.max(axis=0)
+    # A constant column needs some width; it tells the kernel nothing either way.
+    return low, np.where(high > low, high, low + np.maximum(np.abs(low), 1.0))

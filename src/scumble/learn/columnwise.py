@@ -32,16 +32,25 @@ from scumble.learn.frames import coding
 from scumble.reading.masses import masses
 from scumble.release import Release
 from scumble.schema import Number, Schema
+from scumble.schema.schema import MOST_COLUMNS
 from scumble.tabular.release import TableRelease
 from scumble.tabular.sketch import TableSketch
 from scumble.tabular.spec import TableSpec
 
 CELLS = 32
 """Of a column of numbers: with more the noise of each counts for more, with fewer what is rare gets lost."""
+NARROWEST = 1e-300
+"""Bounds: cells must have a width that floating-point numbers can tell."""
 DRAWN = 10_000
 TILE = 1 << 16
 WIDTHS = 3.0
 """Standard deviations of scores that half the line of places is for."""
+
+
+def countable(bounds: tuple[np.ndarray, np.ndarray]) -> bool:
+    """Whether a schema can have so many columns, and cells as narrow as these bounds ask for."""
+    low, high = bounds
+    return len(low) <= MOST_COLUMNS and bool((high - low >= NARROWEST).all())
 
 
 def columns_of(schema: Schema | None, bounds: tuple[np.ndarray, np.ndarray] | None) -> Schema:

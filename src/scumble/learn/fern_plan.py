@@ -56,7 +56,7 @@ LEAST = 2 * ENOUGH
 """ε times records, at least, for a choice to be made."""
 
 
-def pays(width: int, classes: int, epsilon: Fraction, records: int = ENOUGH) -> bool:
+def pays(width: int, classes: int, epsilon: Fraction, records: int) -> bool:
     """Whether a choice of columns is worth its price, as far as public facts tell."""
     return classes == 2 and width >= 2 * KEPT and epsilon * records >= LEAST
 

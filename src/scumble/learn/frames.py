@@ -69,6 +69,8 @@ class Coding:
             raise ParameterError("Two levels of the schema have the same name. Hint: rename a column with '=' in it.")
         low, high = zip(*(bounds for part in self.parts for bounds in part.bounds), strict=True)
         self.bounds = np.array(low), np.array(high)
+        self.sizes = [part.size for part in self.parts for _ in part.names]
+        """How many values each number can have; None where it can have any."""
 
     def read(self, X: object) -> tuple[Floats, int]:
         """The records' numbers, (n, width), and how many records had values outside the bounds.
@@ -132,6 +134,8 @@ def _part(name: str, column: Column, indicators: bool) -> _Line | _Levels:
 class _Line:
     """A number, a date, or a boolean among indicators: a place between two bounds."""
 
+    size: int | None = None
+
     def __init__(self, name: str, column: Column, indicators: bool) -> None:
         self.column, self.beside = column, column.missing and indicators
         low, high = column.limits
@@ -168,6 +172,7 @@ class _Levels:
 
     def __init__(self, name: str, column: Column, indicators: bool) -> None:
         self.column, self.indicators = column, indicators
+        self.size: int | None = 2 if indicators else column.size
         if indicators:
             self.names = tuple(f"{name}={level}" for level in column.levels)
             self.bounds = [(-1.0, 1.0)] * column.size
@@ -208,7 +213,7 @@ def short_schema(categories: Any, bounds: Any, names: tuple[str, ...] | None) ->
 
     Parameters
     ----------
-    categories : mapping or None
+    categories : mapping
         Lists of words by the names of their columns.
     bounds : mapping or pair
         Pairs (low, high) by the names of columns; or one pair, each side a number or one for each column of the table
@@ -219,13 +224,13 @@ def short_schema(categories: Any, bounds: Any, names: tuple[str, ...] | None) ->
     >>> short_schema({"town": ["Ulm", "Bonn"]}, (0, 99), ("age", "town"))
     Schema(age=Number(0.0, 99.0), town=Category(['Ulm', 'Bonn']))
     """
-    if categories is not None and not isinstance(categories, Mapping):
+    if not isinstance(categories, Mapping):
         raise parameter("categories", "a mapping from names to lists of words", type(categories).__name__)
-    for name, values in (categories or {}).items():
+    for name, values in categories.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
             must = "a mapping from names to lists of words"
             raise parameter("categories", must, f"{type(values).__name__} for {name!r}")
-    words = {name: Category(values) for name, values in (categories or {}).items()}
+    words = {name: Category(values) for name, values in categories.items()}
     if isinstance(bounds, Mapping):
         both = next((name for name in words if name in bounds), None)
         if both is not None:

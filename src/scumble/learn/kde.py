@@ -74,6 +74,7 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     """
 
     _learnt = ("bandwidths_",)
+    _made_again = ("_refined",)
     _plans_later = True
 
     def __init__(

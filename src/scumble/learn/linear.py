@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
 from scumble.learn.base import ClassifierMixin, PrivateEstimator, require_kernel
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
-from scumble.learn.class_moments import ANCHOR, class_model, class_scores
+from scumble.learn.class_moments import ANCHOR, UNIT_ANCHOR, class_model, class_scores
+from scumble.learn.columns import Bounds
 from scumble.learn.erm import minimize
 from scumble.learn.moments import first_moment
 from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
-from scumble.moments.products import ClassMoments, anchored
+from scumble.moments.fixed import longer
+from scumble.moments.products import ClassMoments, UnitMoments, anchored
 from scumble.moments.release import MomentRelease
 from scumble.privacy.account import Account
 from scumble.release import Release
@@ -26,6 +29,7 @@ from scumble.sketch import Sketch, release_disjoint
 METHODS = ("auto", "moments", "surrogate")
 POWER = 4
 GAUSSIAN_ROWS, LAPLACE_ROWS = 2000, 200
+MOST_LENGTH = 1e300
 
 
 class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimator):
@@ -46,10 +50,13 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
     ``method="auto"``
         takes moments, unless `kernel`, `rows` or `buckets` ask for a sketch.
 
+    **Embeddings** have no bounds of their own for each column. With `length` instead of `bounds`, a record is a vector
+    as it points: what is longer than `length` is made that long.
+
     Where classes are not separated by planes, take :class:`~scumble.learn.PrivateKDEClassifier`.
 
-    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are always
-    needed.
+    The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. `bounds` are
+    needed, or `length`.
 
     Parameters
     ----------
@@ -60,6 +67,9 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         What to release, and how to learn from it.
     unknown : {"error", "drop"}
         What to do with records of other labels: "error" or "drop".
+    length : float or None
+        The greatest length (Euclidean) of a record, public; 1 for vectors of unit length. For moments, and instead of
+        `bounds`, `schema` and `categories`.
     kernel : Kernel or None
         Of the surrogate: an AngularKernel; None takes power 4.
 
@@ -94,6 +104,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         classes: Sequence[Any] | None = None,
         unknown: str = "error",
         method: str = "auto",
+        length: float | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
         rho: float | None = None,
@@ -128,6 +139,7 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         self.classes = classes
         self.unknown = unknown
         self.method = method
+        self.length = length
 
     def fit(
         self, X: Any, y: Any, *, ledger: Any = None, dataset: str | None = None, part: str | None = None
@@ -136,9 +148,12 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         if self.method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
         require_rule_for_unknown(self)
+        self._check_length()
         require_target(self, y)
         account = Account.of(ledger, dataset, part)
         X, y = self._begin(X, y)
+        if self.length is not None:
+            self.clipped_ = longer(X, float(self.length))
         self._take_classes(y)
         X, y = labelled(self, X, y)
         if self._by_moments():
@@ -152,9 +167,27 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
         plain = self.kernel is None and self.rows is None and self.buckets is None
         return self.method == "moments" or (self.method == "auto" and plain)
 
+    def _check_length(self) -> None:
+        if self.length is None:
+            return
+        if isinstance(self.length, bool) or not isinstance(self.length, Real) or not 0 < self.length < MOST_LENGTH:
+            raise parameter("length", f"a positive number below {MOST_LENGTH:g}", self.length)
+        if self.bounds is not None or self.schema is not None or self.categories is not None:
+            raise ParameterError(
+                "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
+            )
+        if not self._by_moments():
+            raise ParameterError("`length` is for moments. Hint: leave out `method`, `kernel`, `rows` and `buckets`.")
+
+    def _public_bounds(self, X: np.ndarray) -> Bounds | None:
+        return super()._public_bounds(X) if self.length is None else None
+
     def _spec(self) -> ClassMoments:
         d = self._width
         pure = laplace_is_quieter(self.price(), 0.75 * (d + 1))
+        if self.length is not None:
+            sides = (-float(self.length),) * d, (float(self.length),) * d
+            return UnitMoments(sides, names(self), pure, anchored(1, UNIT_ANCHOR), len(self.classes_))
         return ClassMoments(spans(self.bounds_), names(self), pure, anchored(d, ANCHOR), len(self.classes_))
 
     def _release_signs(self, X: np.ndarray, y: np.ndarray, account: Account | None) -> None:
@@ -196,7 +229,11 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
             spec = self.release_.spec
             assert isinstance(spec, ClassMoments)
             planes = self.planes_ if len(self.classes_) > 2 else np.diff(self.planes_, axis=0)
-            self._in_units(np.column_stack([planes[:, :-1], planes[:, -1] * spec.anchor]))
+            planes = np.column_stack([planes[:, :-1], planes[:, -1] * spec.anchor])
+            if isinstance(spec, UnitMoments):
+                self.coef_, self.intercept_ = planes[:, :-1] / spec.length, planes[:, -1]
+            else:
+                self._in_units(planes)
             return
         start = first_moment(self.release_)
         start /= np.linalg.norm(start) or 1.0
@@ -225,6 +262,8 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
     def _take_moments(self, release: MomentRelease) -> None:
         super()._take_moments(release)
         assert isinstance(release.spec, ClassMoments)
+        if isinstance(release.spec, UnitMoments):
+            self.length, self.bounds_ = release.spec.length, None
         if self.classes is None:
             raise PrivacyError("Pass the `classes` that the release was made with; it holds none.")
         self._take_classes(None)

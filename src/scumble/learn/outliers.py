@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import quantiles
 from scumble.learn.base import OutlierMixin, PrivateEstimator
-from scumble.learn.columnwise import Blend, column_sketch, columns_of
+from scumble.learn.columnwise import Blend, column_sketch, columns_of, countable
 from scumble.learn.levels import Levels, log_likelihoods
 from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.privacy.exact import as_fraction
+from scumble.privacy.parts import in_parts
 from scumble.release import Release
 from scumble.schema import Schema
 from scumble.sketch import Sketch, release_disjoint
@@ -77,7 +80,8 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         The part of ε that finds the threshold of hashed rows, from 0 to 0.5. Grids need none.
     columns_share : float
         The part of ε for histograms of single columns beside hashed rows, from 0 to 0.8; 0 leaves scores to the kernel
-        alone.
+        alone, as do more than 10,000 columns, and bounds that are closer together than 1e-300. With δ, what the
+        threshold leaves is shared out by ρ.
     rows : int or None
         Hashed rows. None takes 128 at the most, 512 with δ: fewer than densities need.
 
@@ -102,6 +106,7 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
     """
 
     _learnt = ("offset_", "columns_", "scores_")
+    _made_again = ("_blend",)
     _always_needs_bounds = True
     columns_: TableRelease | None = None
     scores_: Release | None = None
@@ -162,22 +167,24 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         sketch, whole = self._drafted(X), self.price()
         hashed = not sketch.spec.layout.has_places
         finding, apart = (hashed * as_fraction(name, getattr(self, name)) for name in SHARES)
-        left = 1 - finding - apart
-        # A threshold needs no δ; the other releases share it as they share ε.
-        budget, counting = whole.share(left, left / (1 - finding)), whole.share(finding, 0, count_share=0)
-        of_columns = whole.share(apart, apart / (1 - finding), count_share=0)
-        claims, counters = [budget.claim(sketch.rows)], sketch.rows * sketch.buckets + quantiles.MOST
-        if apart:
-            singles = column_sketch(columns_of(self.schema_, self.bounds_))
-            claims.append(price(singles.spec, of_columns))
-            counters += singles.spec.counters[0]
-        claims += [counting.claim(1)] if finding else []
-        paid = self._pay(claims, account, counters=counters)
-        (self.release_,) = release_disjoint([sketch.update(X)], budget, paid)
+        singles = column_sketch(columns_of(self.schema_, self.bounds_)) if apart and self._columns_count() else None
+        left = 1 - finding - (apart if singles else 0)
+
+        def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
+            each = [budgets[0].claim(sketch.rows)]
+            return each if singles is None else [*each, price(singles.spec, replace(budgets[1], count_share=0))]
+
+        # A threshold needs no δ; the others share what it leaves.
+        counting, rest = whole.share(finding, 0, count_share=0), whole.share(1 - finding, 1)
+        shares = [left / (1 - finding)] + ([apart / (1 - finding)] if singles else [])
+        budgets = in_parts(rest, shares, claims)
+        counters = sketch.rows * sketch.buckets + quantiles.MOST + (singles.spec.counters[0] if singles else 0)
+        paid = self._pay([*claims(budgets), *([counting.claim(1)] if finding else [])], account, counters=counters)
+        (self.release_,) = release_disjoint([sketch.update(X)], budgets[0], paid)
         self.columns_, self.scores_, self._blend = None, None, None
-        if apart:
+        if singles is not None:
             singles.update(X if self.schema_ is None else records)
-            self.columns_ = publish(singles.secret, singles.spec, of_columns, paid)
+            self.columns_ = publish(singles.secret, singles.spec, replace(budgets[1], count_share=0), paid)
         if finding:
             scores = quantiles.counted(*self._countable(X, records), counting.epsilon, self.release_.count)
             (self.scores_,) = release_disjoint([scores], counting, paid)
@@ -186,10 +193,12 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
 
     def _drafted(self, X: np.ndarray) -> Sketch:
         """An empty sketch, as planned but for the rows: those that were asked for, or fewer than densities need."""
-        sketch, most = self._sketch(self._kernel(), X, self.price()), ROWS if self.price().pure else GAUSSIAN_ROWS
-        if self.rows is not None or sketch.rows <= most or not sketch.spec.layout.hashed:
-            return sketch
-        return self._sketch(self._kernel(), X, self.price(), rows=most, buckets=sketch.buckets)
+        whole = self.price()
+        return self._sketch(self._kernel(), X, whole, most_rows=ROWS if whole.pure else GAUSSIAN_ROWS)
+
+    def _columns_count(self) -> bool:
+        """Whether there can be a histogram of each column."""
+        return self.schema_ is not None or (self.bounds_ is not None and countable(self.bounds_))
 
     def _countable(self, X: np.ndarray, records: Any) -> tuple[np.ndarray, float, float]:
         """The private records' scores, each a function of its record alone, and between what they are counted."""

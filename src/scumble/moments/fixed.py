@@ -31,6 +31,24 @@ def units(values: Floats, low: Floats | float, high: Floats | float) -> Integers
     return steps(values, low, high, 2 * UNIT) - UNIT
 
 
+def within_length(vectors: Floats, length: float) -> Integers:
+    """Vectors of whole numbers, `UNIT` being `length`: as they point, and made that long if they are longer.
+
+    >>> within_length(np.array([[0.0, 0.25], [30.0, -40.0], [1e300, 1e300]]), 1.0).tolist()
+    [[0, 262144], [629145, -838860], [741455, 741455]]
+    """
+    # The first quotient is at most 1, whatever the numbers are; a vector that it made shorter is longer than `UNIT`.
+    largest = np.maximum(np.abs(vectors).max(axis=1), length)
+    found = np.rint(vectors / largest[:, None] * float(UNIT)).astype(np.int64)
+    return shortened(found, np.maximum(root_above((found * found).sum(axis=1)), UNIT), UNIT)
+
+
+def longer(vectors: Floats, length: float) -> int:
+    """How many vectors are longer than this."""
+    with np.errstate(over="ignore"):
+        return int((np.linalg.norm(vectors / length, axis=1) > 1.0).sum())
+
+
 def shortened(vectors: Integers, lengths: Integers, length: int) -> Integers:
     """Vectors of length at most `lengths` made at most `length` long: scaled, then rounded towards zero.
 

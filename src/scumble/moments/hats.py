@@ -1,10 +1,11 @@
 """Hat functions of the columns: cross-tables in which a record is shared out between its neighbours.
 
-The knots of a column lie evenly between its bounds. A value between two knots belongs to both, in proportion to how
-near it is; hat functions are these weights, and their linear combinations are all functions that are straight between
-knots. A row for each pair of columns holds the sums of products of their hats: a cross-table whose cells are knots, to
-which a record adds 1 in four parts. A row for each column holds the products of its own neighbouring hats, for each of
-the two hats of the target. No number is negative, and a record's add up to the same in every row.
+The knots of a column lie evenly between its bounds, or where they were put; they are public. A value between two knots
+belongs to both, in proportion to how near it is, and one beyond the last knot to that knot; hat functions are these
+weights, and their linear combinations are all functions that are straight between knots. A row for each pair of columns
+holds the sums of products of their hats: a cross-table whose cells are knots, to which a record adds 1 in four parts. A
+row for each column holds the products of its own neighbouring hats, for each of the two hats of the target. No number
+is negative, and a record's add up to the same in every row.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ PARTS = 2**6
 TARGET_PARTS = 2**10
 """Of the target."""
 MOST_KNOTS = 64
+MOST_ENOUGH = 12
+"""Knots that are ever enough."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +40,37 @@ class HatMoments(MomentSpec):
     ----------
     target_bounds : pair of float
         (low, high) of the target.
-    knots : int
-        How many a column has.
+    knots : int or tuple of tuple of float
+        How many each column has, evenly between its bounds; or where they are, for each column.
     """
 
     kind: ClassVar[str] = "hats"
     signed: ClassVar[bool] = False
     target_bounds: Span
-    knots: int
+    knots: int | tuple[tuple[float, ...], ...]
 
     @property
     def step(self) -> int:
         return PARTS**2 * TARGET_PARTS
+
+    @cached_property
+    def places(self) -> tuple[Floats, ...]:
+        """Where the knots of each column are."""
+        if isinstance(self.knots, tuple):
+            return tuple(map(np.array, self.knots))
+        even = np.arange(self.knots) / (self.knots - 1)
+        return tuple(low + (high - low) * even for low, high in zip(*self.bounds, strict=True))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many knots each column has."""
+        return tuple(map(len, self.places))
+
+    @cached_property
+    def parts(self) -> tuple[slice, ...]:
+        """Where each column's knots are among those of all."""
+        ends = np.cumsum([0, *self.sizes]).tolist()
+        return tuple(map(slice, ends[:-1], ends[1:]))
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -57,8 +79,8 @@ class HatMoments(MomentSpec):
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        alone = 2 * (2 * self.knots - 1)
-        return 2, *[alone] * self.dimensions, *[self.knots**2] * len(self.pairs)
+        k = self.sizes
+        return 2, *(2 * (2 * one - 1) for one in k), *(k[i] * k[j] for i, j in self.pairs)
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
@@ -69,35 +91,49 @@ class HatMoments(MomentSpec):
         return (column * d + pairs) / 15, *[column] * d, *[Fraction(1)] * pairs
 
     def hats(self, X: Floats) -> Integers:
-        """(n, columns, knots): each value's parts of its two knots."""
-        n, d = X.shape
-        low, high = map(np.array, self.bounds)
-        places = steps(X, low, high, (self.knots - 1) * PARTS)
-        left = np.minimum(places // PARTS, self.knots - 2)
-        found = np.zeros((n * d, self.knots), np.int64)
-        line, left, right = np.arange(n * d), left.ravel(), (places - left * PARTS).ravel()
-        found[line, left] = PARTS - right
-        found[line, left + 1] = right
-        return found.reshape(n, d, self.knots)
+        """(n, knots of all columns): each value's parts of its two knots."""
+        found = np.zeros((len(X), sum(self.sizes)), np.int64)
+        line = np.arange(len(X))
+        for values, knots, part in zip(X.T, self.places, self.parts, strict=True):
+            left = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
+            right = steps(values, knots[left], knots[left + 1], PARTS)
+            found[line, part.start + left] = PARTS - right
+            found[line, part.start + left + 1] = right
+        return found
 
     def sums(self, X: Floats, y: Any) -> list[Integers]:
-        n, d = X.shape
-        k = self.knots
         high = steps(y, *self.target_bounds, TARGET_PARTS)
         target = np.column_stack([TARGET_PARTS - high, high]).astype(np.float64)
         h = self.hats(X).astype(np.float64)  # products below 2**22: a block's sums are exact
-        own = np.concatenate([h * h, 2.0 * h[:, :, 1:] * h[:, :, :-1]], axis=2)
-        alone = _whole(own.reshape(n, -1).T @ target).reshape(d, -1)
-        flat = h.reshape(n, d * k)
-        both = _whole(flat.T @ flat).reshape(d, k, d, k) * TARGET_PARTS
-        return [_whole(target.sum(axis=0)) * PARTS**2, *alone, *(both[i, :, j] for i, j in self.pairs)]
+        both = _whole(h.T @ h) * TARGET_PARTS
+        alone = [_whole(_own(h[:, part]).T @ target) for part in self.parts]
+        pairs = (both[self.parts[i], self.parts[j]] for i, j in self.pairs)
+        return [_whole(target.sum(axis=0)) * PARTS**2, *alone, *pairs]
 
     def check(self) -> None:
         require_span(self.target_bounds)
         super().check()
-        if type(self.knots) is not int or not 2 <= self.knots <= MOST_KNOTS:
+        if isinstance(self.knots, tuple):
+            self._check_places(self.knots)
+        elif type(self.knots) is not int or not 2 <= self.knots <= MOST_KNOTS:
             raise ParameterError(f"`knots` must be a whole number from 2 to {MOST_KNOTS}.")
         self.check_size()
+
+    def _check_places(self, knots: tuple[Any, ...]) -> None:
+        if len(knots) != self.dimensions:
+            raise ParameterError("`knots` must be given for each column.")
+        for places, low, high in zip(knots, *self.bounds, strict=True):
+            if not isinstance(places, tuple) or not 2 <= len(places) <= MOST_KNOTS:
+                raise ParameterError(f"A column must have from 2 to {MOST_KNOTS} knots.")
+            for span in pairwise(places):
+                require_span(span)
+            if not low <= places[0] < places[-1] <= high:
+                raise ParameterError("Knots must lie within the bounds.")
+
+
+def _own(h: Floats) -> Floats:
+    """The products of a column's hats with themselves, then twice those of neighbours."""
+    return np.concatenate([h * h, 2.0 * h[:, 1:] * h[:, :-1]], axis=1)
 
 
 def _whole(sums: Floats) -> Integers:
@@ -112,4 +148,4 @@ def enough_knots(noise: float) -> int:
     >>> [enough_knots(noise) for noise in (1e-4, 1e-3, 1e-2, 1e-1)]
     [12, 8, 4, 2]
     """
-    return min(max(round(1.4 * max(noise, 1e-12) ** -0.25), 2), 12) if math.isfinite(noise) else 2
+    return min(max(round(1.4 * max(noise, 1e-12) ** -0.25), 2), MOST_ENOUGH) if math.isfinite(noise) else 2

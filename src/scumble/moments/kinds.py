@@ -8,10 +8,12 @@ from typing import Any
 
 from scumble.errors import CorruptFileError
 from scumble.moments.hats import HatMoments
-from scumble.moments.products import ClassMoments, LinearMoments
+from scumble.moments.products import ClassMoments, LinearMoments, UnitMoments
 from scumble.moments.spec import MomentSpec
 
-KINDS: dict[str, type[MomentSpec]] = {kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments)}
+KINDS: dict[str, type[MomentSpec]] = {
+    kind.kind: kind for kind in (LinearMoments, HatMoments, ClassMoments, UnitMoments)
+}
 """Each kind by its name in files."""
 
 

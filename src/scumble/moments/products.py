@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scumble.errors import ParameterError
-from scumble.moments.fixed import UNIT, Floats, Integers, root_above, shortened, units
+from scumble.moments.fixed import UNIT, Floats, Integers, root_above, shortened, units, within_length
 from scumble.moments.spec import MomentSpec, Span, require_span
 
 LENGTH = 2**14
@@ -62,10 +62,14 @@ class Products(MomentSpec):
         first, second = self.upper
         return np.where(first == second, ONCE[self.pure], TWICE[self.pure])
 
+    def cells(self, X: Floats) -> Integers:
+        """The records' columns as whole numbers, at most `UNIT`."""
+        low, high = map(np.array, self.bounds)
+        return units(X, low, high)
+
     def vectors(self, X: Floats, last: Integers | None = None) -> Integers:
         """The records' vectors, each at most `LENGTH` long: columns, anchor, and `last` parts of it."""
-        low, high = map(np.array, self.bounds)
-        u = units(X, low, high)
+        u = self.cells(X)
         a = round(self.anchor * UNIT)
         ends = [np.full(len(X), a, np.int64)]
         if last is not None:
@@ -169,6 +173,29 @@ class ClassMoments(Products):
         if type(self.classes) is not int or not 1 <= self.classes <= 2**16:
             raise ParameterError("`classes` must be a whole number from 1 on.")
         super().check()
+
+
+@dataclass(frozen=True)
+class UnitMoments(ClassMoments):
+    """The same of records that are at most so long, such as embeddings: what is longer is made shorter, as it points.
+
+    The bounds of every column are −length and length.
+    """
+
+    kind: ClassVar[str] = "unit classes"
+
+    @property
+    def length(self) -> float:
+        """The greatest length of a record."""
+        return self.bounds[1][0]
+
+    def cells(self, X: Floats) -> Integers:
+        return within_length(X, self.length)
+
+    def check(self) -> None:
+        super().check()
+        if self.bounds != ((-self.length,) * self.dimensions, (self.length,) * self.dimensions):
+            raise ParameterError("The bounds of all columns must be −length and length.")
 
 
 def anchored(d: int, share: float) -> float:

@@ -79,9 +79,9 @@ class Budget:
         if mu is not None:
             rho = _positive("mu", mu) ** 2 / 2
         assert rho is not None
-        return Budget(1, delta, neighbors, records_per_person, share)._in_rho(_positive("rho", rho))
+        return Budget(1, delta, neighbors, records_per_person, share).in_rho(_positive("rho", rho))
 
-    def _in_rho(self, rho: Fraction) -> Budget:
+    def in_rho(self, rho: Fraction) -> Budget:
         """The same with this ρ, and with the ε that it implies at δ."""
         delta = failure(self.delta) or DEFAULT_DELTA
         implied = float_up(rho)
@@ -145,7 +145,7 @@ class Budget:
         if self.rho is None:
             return part
         rho = as_fraction("rho", self.rho) * of_epsilon
-        return part._in_rho(rho) if rho else replace(part, rho=rho)
+        return part.in_rho(rho) if rho else replace(part, rho=rho)
 
     def split(self, parts: int) -> tuple[Budget, ...]:
         """So many equal parts, which add up to the whole."""
