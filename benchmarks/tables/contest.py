@@ -67,10 +67,10 @@ def _cell(method: str, private: Table, test: Table, epsilon: float, delta: float
     return {**key, **{name: round(number, ROUNDED[name]) for name, number in found.items()}}
 
 
-def judge(model: Distribution, private: Table) -> dict[str, float]:
-    """All yardsticks but learning."""
+def judge(model: Distribution, private: Table, number: int = 2000) -> dict[str, float]:
+    """All yardsticks but learning; conjunctions are so many random ones."""
     one, two = variation(private, model)
-    common, every = conjunctions(private, model, questions(private, 2000, 1))
+    common, every = conjunctions(private, model, questions(private, number, 1))
     return {"tv1": one, "tv2": two, "common": common, "every": every, "means": group_means(private, model)}
 
 

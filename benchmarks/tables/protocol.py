@@ -147,12 +147,14 @@ def learnt(rows: np.ndarray, test: Table) -> float:
     """AUC on test rows of gradient boosting trained on synthetic rows (one against the rest, for several classes)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.metrics import roc_auc_score
+    from threadpoolctl import threadpool_limits
 
     others = [j for j in range(len(test.columns)) if j != test.target]
     categories = [not test.columns[j].ordered for j in others]
     classifier = HistGradientBoostingClassifier(categorical_features=categories, random_state=0)
-    classifier.fit(rows[:, others], rows[:, test.target])
-    chances = classifier.predict_proba(test.codes[:, others])
+    with threadpool_limits(1):  # a second thread only waits for the first on a busy machine
+        classifier.fit(rows[:, others], rows[:, test.target])
+        chances = classifier.predict_proba(test.codes[:, others])
     truth = test.codes[:, test.target]
     if chances.shape[1] == 2:
         return float(roc_auc_score(truth == classifier.classes_[1], chances[:, 1]))
