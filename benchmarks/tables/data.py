@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -386,11 +386,11 @@ KNOWN: dict[str, tuple[dict[str, Number | None], str]] = {
 and modeldata, those of intervals alone."""
 
 
-def load(name: str, folder: Path) -> Table:
-    """A table from `folder`/name.parquet or .csv."""
+def load(name: str, folder: Path, tables: Mapping[str, tuple[dict[str, Number | None], str]] | None = None) -> Table:
+    """A table from `folder`/name.parquet or .csv; `tables` says what is known of it, if this file does not."""
     import pandas as pd
 
-    known, target = {**KNOWN, **UNSEEN}[name]
+    known, target = (tables or {**KNOWN, **UNSEEN})[name]
     path = folder / f"{name}.parquet"
     frame = pd.read_parquet(path) if path.exists() else pd.read_csv(folder / f"{name}.csv", sep=None, engine="python")
     return encoded(name, frame, known, target)

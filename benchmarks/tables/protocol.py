@@ -11,17 +11,51 @@ Conjunctions are given twice: of those that at least 0.1 % of the records meet, 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from benchmarks.tables.data import Table
 from scumble.views.grouping import runs
-from scumble.views.mixture import Condition, Mixture
+from scumble.views.mixture import Condition
 
 JUDGED_CELLS = 16
 FLOOR = 0.001
 """Relative errors are taken of at least this share of the records."""
+
+
+class Distribution(Protocol):
+    """What is judged: a model, read in closed form, or rows, which are counted."""
+
+    def share(self, condition: Condition) -> float:
+        """The share of records that meet a condition."""
+
+    def table(self, columns: Sequence[int]) -> np.ndarray:
+        """The shares of records in the cells of a cross-table."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as a distribution."""
+
+    codes: np.ndarray
+    levels: tuple[int, ...]
+
+    def share(self, condition: Condition) -> float:
+        total = 0.0
+        for coefficient, product in condition:
+            weights = np.ones(len(self.codes))
+            for j, levels in product.items():
+                weights *= np.asarray(levels)[self.codes[:, j]]
+            total += coefficient * weights.mean()
+        return float(total)
+
+    def table(self, columns: Sequence[int]) -> np.ndarray:
+        shape = [self.levels[j] for j in columns]
+        cells = np.ravel_multi_index([self.codes[:, j] for j in columns], shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / len(self.codes)
 
 
 @dataclass(frozen=True)
@@ -68,25 +102,19 @@ def judged(table: Table) -> list[np.ndarray]:
     return maps
 
 
-def variation(table: Table, model: Mixture) -> tuple[float, float]:
+def variation(table: Table, model: Distribution) -> tuple[float, float]:
     """Mean total variation of single columns and of pairs."""
     maps = judged(table)
-    cells = [m.argmax(1)[table.codes[:, j]] for j, m in enumerate(maps)]
-    modelled = [model.columns[j] @ m for j, m in enumerate(maps)]
-    n = len(table.codes)
-    one = [
-        0.5 * np.abs(np.bincount(c, minlength=m.shape[1]) / n - model.weights @ a).sum()
-        for c, m, a in zip(cells, maps, modelled, strict=True)
+    truth = Rows(table.codes, tuple(column.levels for column in table.columns))
+    one = [0.5 * np.abs((truth.table([j]) - model.table([j])) @ m).sum() for j, m in enumerate(maps)]
+    two = [
+        0.5 * np.abs(maps[i].T @ (truth.table([i, j]) - model.table([i, j])) @ maps[j]).sum()
+        for i, j in itertools.combinations(range(len(maps)), 2)
     ]
-    two = []
-    for i, j in itertools.combinations(range(len(maps)), 2):
-        width = maps[j].shape[1]
-        true = np.bincount(cells[i] * width + cells[j], minlength=maps[i].shape[1] * width) / n
-        two.append(0.5 * np.abs(true - (modelled[i].T @ (model.weights[:, None] * modelled[j])).ravel()).sum())
     return float(np.mean(one)), float(np.mean(two))
 
 
-def conjunctions(table: Table, model: Mixture, asked: list[Question]) -> tuple[float, float]:
+def conjunctions(table: Table, model: Distribution, asked: list[Question]) -> tuple[float, float]:
     """Mean relative error of counts: of questions that at least `FLOOR` of the records meet, and of all.
 
     Of rarer ones it is the error in units of the floor: it shows how many records a model sees where there are none.
@@ -97,7 +125,7 @@ def conjunctions(table: Table, model: Mixture, asked: list[Question]) -> tuple[f
     return float(errors[common].mean()), float(errors.mean())
 
 
-def group_means(table: Table, model: Mixture, least: int = 100) -> float:
+def group_means(table: Table, model: Distribution, least: int = 100) -> float:
     """Mean error of the means of numbers by category, in standard deviations of the number; groups of 100 and more."""
     errors = []
     numbers = [(j, v) for j, v in enumerate(table.values) if v is not None]
@@ -119,12 +147,14 @@ def learnt(rows: np.ndarray, test: Table) -> float:
     """AUC on test rows of gradient boosting trained on synthetic rows (one against the rest, for several classes)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.metrics import roc_auc_score
+    from threadpoolctl import threadpool_limits
 
     others = [j for j in range(len(test.columns)) if j != test.target]
     categories = [not test.columns[j].ordered for j in others]
     classifier = HistGradientBoostingClassifier(categorical_features=categories, random_state=0)
-    classifier.fit(rows[:, others], rows[:, test.target])
-    chances = classifier.predict_proba(test.codes[:, others])
+    with threadpool_limits(1):  # a second thread only waits for the first on a busy machine
+        classifier.fit(rows[:, others], rows[:, test.target])
+        chances = classifier.predict_proba(test.codes[:, others])
     truth = test.codes[:, test.target]
     if chances.shape[1] == 2:
         return float(roc_auc_score(truth == classifier.classes_[1], chances[:, 1]))

@@ -1,0 +1,102 @@
+"""Ours and others' programs on the same tables, budgets and yardsticks; every cell is kept in a file as it is measured.
+
+A cell that is in the file is not measured again: so a comparison that takes hours can be stopped and taken up. Delete
+the file, or cells of it, to measure them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.tables.data import KNOWN, UNSEEN, Table, load
+from benchmarks.tables.fresh import FRESH
+from benchmarks.tables.measuring import budget
+from benchmarks.tables.protocol import Distribution, conjunctions, group_means, learnt, questions, variation
+from benchmarks.tables.releasing import independent
+from benchmarks.tables.running import LIMIT, Made, run
+
+RESULTS = Path(__file__).with_name("contest.json")
+BUDGETS = ((1.0, 1e-6), (1.0, 0.0))
+OURS = ("independent", "joint", "per_class")
+TABLES = {**KNOWN, **UNSEEN, **FRESH}
+ROUNDED = {"tv1": 4, "tv2": 4, "common": 4, "every": 4, "means": 4, "auc": 4, "cpu": 1, "mib": 0}
+Cell = dict[str, Any]
+
+
+class Results:
+    """The cells of a file."""
+
+    def __init__(self, path: Path = RESULTS) -> None:
+        self.path = path
+        self.cells: list[Cell] = json.loads(path.read_text()) if path.exists() else []
+
+    def has(self, *key: object) -> bool:
+        """Is there a cell of this table, ε, δ and method?"""
+        return any(_key(cell) == key for cell in self.cells)
+
+    def add(self, cell: Cell) -> None:
+        """Keep one, at once."""
+        self.cells = [*(other for other in self.cells if _key(other) != _key(cell)), cell]
+        lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in self.cells)
+        self.path.write_text(f"[\n{lines}\n]\n")
+
+
+def compete(names: Iterable[str], folder: Path, rivals: Sequence[str], results: Results, limit: int = LIMIT) -> None:
+    """Measure every cell that is not there yet."""
+    for name in names:
+        private, test = load(name, folder, TABLES).split()
+        for epsilon, delta in BUDGETS:
+            for method in (*OURS, *rivals):
+                if not results.has(name, epsilon, delta, method):
+                    results.add(_cell(method, private, test, epsilon, delta, limit))
+
+
+def _cell(method: str, private: Table, test: Table, epsilon: float, delta: float, limit: int) -> Cell:
+    key = {"table": private.name, "epsilon": epsilon, "delta": delta, "method": method}
+    if method == "independent":
+        made: Made | str = Made(independent(private, budget(epsilon, delta)), 0.0, 0.0)
+    else:
+        made = run(method, private, epsilon, delta, limit)
+    if isinstance(made, str):
+        return {**key, "why": made}
+    found = {**judge(made.distribution, private), "auc": learnt(made.draw(len(private.codes)), test)}
+    found |= {"cpu": made.cpu, "mib": made.mib}
+    return {**key, **{name: round(number, ROUNDED[name]) for name, number in found.items()}}
+
+
+def judge(model: Distribution, private: Table, number: int = 2000) -> dict[str, float]:
+    """All yardsticks but learning; conjunctions are so many random ones."""
+    one, two = variation(private, model)
+    common, every = conjunctions(private, model, questions(private, number, 1))
+    return {"tv1": one, "tv2": two, "common": common, "every": every, "means": group_means(private, model)}
+
+
+def report(cells: Iterable[Cell]) -> str:
+    """Markdown: a table for each budget, in the order of the cells."""
+    kept, lines = list(cells), []
+    for epsilon, delta in dict.fromkeys((cell["epsilon"], cell["delta"]) for cell in kept):
+        lines += [
+            f"\nε = {epsilon:g}, δ = {delta:g}\n",
+            "| table | method | TV 1-way | TV 2-way | conjunctions (all) | group means (sd) | AUC | CPU s | MiB |",
+            "|---|---|---|---|---|---|---|---|---|",
+        ]
+        lines += [_line(cell) for cell in kept if (cell["epsilon"], cell["delta"]) == (epsilon, delta)]
+    return "\n".join(lines)
+
+
+def _line(cell: Cell) -> str:
+    begun = f"| {cell['table']} | {cell['method']} "
+    if "why" in cell:
+        return begun + f"| {cell['why']} | | | | | | |"
+    taken = f"{cell['cpu']:,.0f} | {cell['mib']:,.0f}" if cell["cpu"] else " | "
+    return begun + (
+        f"| {cell['tv1']:.4f} | {cell['tv2']:.4f} | {cell['common']:.1%} ({cell['every']:.1%}) "
+        f"| {cell['means']:.3f} | {cell['auc']:.3f} | {taken} |"
+    )
+
+
+def _key(cell: Cell) -> tuple[object, ...]:
+    return cell["table"], cell["epsilon"], cell["delta"], cell["method"]

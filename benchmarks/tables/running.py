@@ -1,0 +1,112 @@
+"""A competitor in a process of its own: what it makes of a table, and the CPU and memory that it takes.
+
+Ours and rivals alike run on one core, from the integer codes to their result, imports and compilation included. The
+limit is one of CPU, so that a busy machine is no excuse.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.tables.data import Table
+from benchmarks.tables.protocol import Rows
+from benchmarks.tables.rivals import RIVALS
+from scumble.views.mixture import Mixture
+
+LIMIT = 1800
+"""CPU seconds for a fit and its rows."""
+OURS = ("joint", "per_class")
+ALONE = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "NUMBA_NUM_THREADS"), "1"),
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}
+"""One core for everybody."""
+
+PROGRAM = """
+import sys, numpy as np
+from benchmarks.tables import releasing
+from benchmarks.tables.measuring import budget
+from benchmarks.tables.running import given
+made = getattr(releasing, "{method}")(given(sys.argv[1]), budget({epsilon}, {delta}))
+rows = [made.model.weights, *made.model.columns]
+"""
+EPILOGUE = """
+import resource
+used = resource.getrusage(resource.RUSAGE_SELF)
+parts = rows if isinstance(rows, list) else [rows.astype(np.int32)]
+np.savez(sys.argv[2], *parts, cpu=used.ru_utime + used.ru_stime, mib=used.ru_maxrss / 1024)
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """The result, and what it took."""
+
+    distribution: Mixture | Rows
+    cpu: float
+    mib: float
+
+    def draw(self, number: int) -> np.ndarray:
+        """As many synthetic rows."""
+        generator = np.random.default_rng(0)
+        if isinstance(self.distribution, Mixture):
+            return self.distribution.draw(number, generator)
+        return generator.permutation(self.distribution.codes)[:number]
+
+
+def run(method: str, table: Table, epsilon: float, delta: float, limit: int = LIMIT) -> Made | str:
+    """What `method` makes of the private rows, or why there is nothing."""
+    rival = RIVALS.get(method)
+    if rival is not None and not (delta or rival.pure):
+        return "needs a δ"
+    try:
+        python = rival.python() if rival else sys.executable
+    except (subprocess.CalledProcessError, OSError) as problem:
+        return _why(problem)
+    ours = PROGRAM.format(method=method, epsilon=epsilon, delta=delta)
+    program = rival.script(epsilon, delta) if rival else ours
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = Path(folder, "codes.npz"), Path(folder, "made.npz")
+        levels = [column.levels for column in table.columns]
+        ordered = [column.ordered for column in table.columns]
+        np.savez(before, codes=table.codes, sizes=levels, ordered=ordered, target=table.target)
+        try:
+            subprocess.run(
+                [python, "-c", program + EPILOGUE, before, after],
+                check=True,
+                capture_output=True,
+                env=os.environ | ALONE,
+                preexec_fn=partial(resource.setrlimit, resource.RLIMIT_CPU, (limit, limit + 5)),
+            )
+        except (subprocess.CalledProcessError, OSError) as problem:
+            if getattr(problem, "returncode", 0) in (-24, -9):
+                return f"not done in {limit:,} s"
+            return _why(problem)
+        with np.load(after) as made:
+            parts = [made[f"arr_{i}"] for i in range(len(made.files) - 2)]
+            found = Mixture(parts[0], tuple(parts[1:])) if rival is None else Rows(parts[0], tuple(levels))
+            return Made(found, float(made["cpu"]), float(made["mib"]))
+
+
+def given(path: str) -> Table:
+    """The table that a competitor of ours was given."""
+    from scumble.views.grouping import Column
+
+    with np.load(path) as file:
+        columns = tuple(Column(int(s), int(o)) for s, o in zip(file["sizes"], file["ordered"], strict=True))
+        return Table("", (), columns, (), file["codes"], int(file["target"]))
+
+
+def _why(problem: Exception) -> str:
+    """The last line of what went wrong."""
+    told = getattr(problem, "stderr", None) or str(problem).encode()
+    return "failed: " + told.decode(errors="replace").strip().splitlines()[-1][:100].replace("|", "/")
