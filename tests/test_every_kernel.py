@@ -45,7 +45,7 @@ def codes_of(kernel: Kernel, X: np.ndarray, design: Design) -> np.ndarray:
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("power", [1, 2, 4])
+@pytest.mark.parametrize("power", [1, 4])
 @pytest.mark.parametrize("kind", KERNELS, ids=lambda kind: kind.name)
 def test_records_meet_as_often_as_the_kernel_says(kind: type[Kernel], power: int, design: str) -> None:
     """Within the bounds of chance over 100,000 draws: false alarms 1e-9 each. Sobol rows vary less, not more."""
@@ -100,7 +100,10 @@ def test_the_compiled_engine_equals_the_reference(kind: type[Kernel], power: int
 
 @pytest.mark.parametrize("kind", KERNELS, ids=lambda kind: kind.name)
 def test_the_estimate_is_unbiased(kind: type[Kernel]) -> None:
-    """Mean over 300 seeds within the bounds of chance of brute force, at W = 16, power 1 and 3: 1e-9 each."""
+    """Mean over 150 seeds within the bounds of chance of brute force, at W = 16, power 1 and 3: 1e-8 each.
+
+    The normal law's bound for 1e-9 is left by Student's with 149 degrees of freedom with probability 8.4e-9.
+    """
     rng = np.random.default_rng(8)
     start, others = ladder(kind)
     X = others[rng.integers(0, 10, 200)]
@@ -108,12 +111,12 @@ def test_the_estimate_is_unbiased(kind: type[Kernel]) -> None:
         kernel = make(kind, power)
         truth = kernel([start], X).sum()
         sums = [
-            scumble.Sketch(kernel, X.shape[1], rows=8, buckets=16, seed=seed, design="iid")
+            scumble.Sketch(kernel, X.shape[1], rows=16, buckets=16, seed=seed, design="iid")
             .update(X)
             .kernel_sum([start])[0]
-            for seed in range(300)
+            for seed in range(150)
         ]
-        assert abs(np.mean(sums) - truth) <= normal() * np.std(sums, ddof=1) / np.sqrt(300)
+        assert abs(np.mean(sums) - truth) <= normal() * np.std(sums, ddof=1) / np.sqrt(150)
 
 
 @pytest.mark.parametrize("kind", KERNELS, ids=lambda kind: kind.name)

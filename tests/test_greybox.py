@@ -102,6 +102,19 @@ def test_a_good_path_is_not_accused():
     assert findings(good, "floats", "missing", "empty") == []
 
 
+def test_a_table_that_several_pairs_share_is_recorded_once():
+    """Here all pairs but "one of two records" have the harmless table on one side or the other."""
+    ran = []
+
+    def path(table, folder):
+        ran.append(table)
+        return good(table, folder)
+
+    verdict = audit_path(Path("a path", path))
+    assert verdict.pairs == 5 and len(ran) == verdict.pairs + 2
+    assert ran.count(base()) == 1
+
+
 def test_too_little_noise_is_caught():
     def draw(self, scale, size, backend):
         return scumble.privacy.discrete_laplace(scale / 4, size)

@@ -41,14 +41,22 @@ def make_sketch(seed: int = 0) -> scumble.Sketch:
     return made.update(np.random.default_rng(seed).normal(size=(50, 1)))
 
 
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table, points, a ledger, a secret and a release: made once, for each test to have a copy."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "q.csv").write_text("x,y\n" + "".join(f"{k},{k}\n" for k in range(40)))
+    (folder / "points.csv").write_text("x\n1\n")
+    scumble.Ledger.create(folder / "book").open_dataset("people", epsilon=2)
+    make_sketch().save(folder / "d.secret")
+    make_sketch(1).release(1.0).save(folder / "r.scumble")
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(furnished, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "q.csv").write_text("x,y\n" + "".join(f"{k},{k}\n" for k in range(40)))
-    (tmp_path / "points.csv").write_text("x\n1\n")
-    scumble.Ledger.create("book").open_dataset("people", epsilon=2)
-    make_sketch().save("d.secret")
-    make_sketch(1).release(1.0).save("r.scumble")
     spending._SPENT.clear()
     return tmp_path
 
