@@ -11,6 +11,8 @@ import pytest
 import scumble
 from estimators import EACH, small, target
 from scumble import learn
+from scumble.cli.demo import BOUNDS, commuters
+from scumble.show import shading
 from scumble.show.cards import facts, lines
 
 HOSTILE = "<script>alert('x')</script>"
@@ -79,6 +81,26 @@ def test_a_release_draws_itself(town: np.ndarray) -> None:
     assert "east | north" in texts(one.plot(ranges={"east": (0, 9), "north": (0, 9)}))
     with pytest.raises(scumble.ParameterError, match=r"ranges={'north': \(low, high\)}"):
         one.plot(ranges={"east": (0, 9)})
+
+
+def test_colours_by_logarithm_show_what_one_corner_hides() -> None:
+    """A thousandth of the density: a thousandth of even colours, and most of the way down a logarithmic scale."""
+    values, error = np.array([[1.0, 1e-3, 0.0]]), np.full((1, 3), 1e-5)
+    for log, low, high in ((False, 0.0, 0.01), (True, 0.15, 0.4)):
+        norm, levels = shading.scale(values, error, log)
+        assert low <= float(norm(1e-3)) <= high and len(levels) == shading.LEVELS
+    drowned, _ = shading.scale(values, np.full((1, 3), 0.01), log=True)
+    assert float(drowned(1e-3)) == 0.0  # below twice its error there is nothing to be seen
+
+
+def test_the_demos_homes_do_not_pile_up_at_the_border() -> None:
+    table = commuters(20_000)
+    for name, low, high in zip(("home_east", "home_north"), *BOUNDS, strict=True):
+        homes = table.column(name).to_numpy()
+        assert low <= homes.min() and homes.max() <= high
+        per = [np.count_nonzero(np.abs(homes - end) < 0.02 * (high - low)) for end in (low, high)]
+        assert max(per) < 0.05 * len(homes)  # evenly spread, a strip would have 2 % of the homes
+        assert max(np.count_nonzero(homes == end) for end in (low, high)) < 10
 
 
 DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers"}

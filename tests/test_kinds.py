@@ -215,6 +215,58 @@ def test_a_bundle_has_kinds(tmp_path: Path) -> None:
     assert (drawn == np.rint(drawn)).all()
 
 
+# ---- sketches, streams and plans ----
+
+
+def test_a_sketch_reads_what_a_build_reads_and_keeps_the_kinds(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(text(300))
+    size: dict[str, Any] = {"bounds": BOUNDS, "buckets": (21, 61)}
+    built = Build(tmp_path / "people.csv", KERNEL, **size, **DECLARED).count().sketches[0]
+    typed = pa.table({"age": [age + 0.9 for age, _ in rows(300)], "seen": [seen for _, seen in rows(300)]})
+    sketch = scumble.Sketch(KERNEL, columns=["age", "seen"], **size, **DECLARED).update(typed)
+    asked = {"age": [40, 25], "seen": ["2024-05-01", "2024-06-26"]}
+    assert sketch.spec == built.spec and np.array_equal(sketch.kernel_sum(asked), built.kernel_sum(asked))
+    sketch.save(tmp_path / "part.secret")
+    kept = scumble.load_secret(tmp_path / "part.secret")
+    assert kept.spec.kinds == {"age": "whole", "seen": "date"} and "kinds" in kept.spec.to_dict()
+    other = scumble.Sketch(KERNEL, columns=["age", "seen"], whole=["age"], bounds=built.spec.bounds, buckets=(21, 61))
+    with pytest.raises(scumble.MergeError, match="kinds is"):
+        kept.merge(other)
+    assert "kinds" not in scumble.Sketch(KERNEL, columns=["age", "seen"], rows=2, buckets=4).spec.to_dict()
+    share = kept.release_share(epsilon=1.0, custodians=1)
+    assert scumble.combine([share]).kinds == {"age": "whole", "seen": "date"}
+    with pytest.raises(ParameterError, match="give `columns`"):
+        scumble.Sketch(KERNEL, 2, whole=["age"])
+
+
+def test_a_stream_counts_dates_from_files_and_tables(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(text(100))
+    about: dict[str, Any] = {"columns": ["age", "seen"], "bounds": BOUNDS, "buckets": (3, 3), **DECLARED}
+    stream = scumble.Stream(KERNEL, periods=2, epsilon=1.0, folder=tmp_path / "days", **about)
+    stream.update(tmp_path / "people.csv")
+    table = pa.table({"age": [age for age, _ in rows(100)], "seen": [seen for _, seen in rows(100)]})
+    stream.update(table)
+    once = scumble.Sketch(KERNEL, **about).update(table)
+    assert np.array_equal(stream._sketch.secret.counts, 2 * once.secret.counts)
+    stream.save(tmp_path / "s.secret")
+    stream.close()
+    stream = scumble.load_stream(tmp_path / "s.secret")
+    assert stream.close_period().kinds == {"age": "whole", "seen": "date"}
+    stream.close()
+
+
+def test_a_plan_has_no_cells_between_whole_numbers() -> None:
+    about: dict[str, Any] = {"kernel": scumble.EuclideanKernel(1.0), "columns": ["age"], "bounds": (0, 10)}
+    plain, whole = (scumble.plan(10**5, 1, 1.0, **about, **more) for more in ({}, {"whole": ["age"]}))
+    assert plain.shape is not None and plain.shape[0] > 11 and whole.shape == (11,) and whole.buckets == 11
+    fixed = scumble.plan(10**5, 1, 1.0, **about, buckets=40, design="grid", whole=["age"])
+    assert fixed.shape == (11,) and fixed.bytes < plain.bytes
+    with pytest.raises(TypeError, match="'wole'"):
+        scumble.plan(10**5, 1, 1.0, **about, wole=["age"])
+    with pytest.raises(ParameterError, match="none of the columns age"):
+        scumble.plan(10**5, 1, 1.0, **about, dates=["seen"])
+
+
 # ---- refusals ----
 
 
