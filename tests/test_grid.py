@@ -340,7 +340,7 @@ def test_intervals_cover_and_are_not_too_wide(name, epsilon):
     shape, _ = choose_shape(kernel, low, high, n=n, counter_sd=np.sqrt(v), width=len(low))
     grid = Grid(kernel, low=low, high=high, shape=shape, width=len(low))
     errors, bars, sums = [], [], []
-    for _ in range(6 if len(low) == 3 else 16):
+    for _ in range(6 if len(low) == 3 else 64 if name == "few" else 16):  # few records: 95 % in 300 draws, ± 12 % each
         X = sample(rng, n)
         Q = sample(rng, 60)
         counts = counted(grid, X)

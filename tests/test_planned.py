@@ -24,7 +24,7 @@ from scumble.planning.later import DENSITIES, HANDY, Choice, Fold, Menu, plausib
 from scumble.planning.start import MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import Facts, divided, price
+from scumble.privacy.facts import Facts, calibrated, divided, price
 from scumble.releasing import gate, planned, secret
 from scumble.releasing.planned import publish_planned, typical_norm
 from scumble.sketch import release_disjoint
@@ -169,6 +169,31 @@ def test_only_the_chosen_rows_get_noise_and_leave(rng: np.random.Generator, monk
     assert not sketch.secret.counts.size and sketch.secret.closed
     with pytest.raises(scumble.BudgetError):
         sketch.release(1.0)
+
+
+def test_beside_gaussian_rows_the_count_is_published_once_more(rng: np.random.Generator) -> None:
+    """By inverse variance with the first one; with Laplace noise, and where N is public, there is no second one."""
+    X = rng.normal(0.0, 1.0, (500, 2))
+
+    def published(budget: Budget, rows: int) -> tuple[list[tuple[int, ...]], Any]:
+        sketch, session = opened().update(X), Session()
+        with seam.watching(session):
+            (found,) = publish_planned([sketch.secret], budget, rows=[8, 32], choose=lambda facts: Choice(rows))
+        return [shape for _, shape in session.draws], found.made
+
+    budget = Budget(1.0, 1e-6)
+    shapes, made = published(budget, 32)
+    parts = divided(budget)
+    first, second = (one.count_variance for one in (parts.facts.calibrate(1), calibrated(parts.rows, 32)))
+    assert shapes == [(1, 1), (1,), (32, 16), (1,)]
+    assert first is not None and second is not None and second < first / 2
+    assert made.count_variance == pytest.approx(1 / (1 / first + 1 / second) + 1 / 12)
+    assert isinstance(made.noisy_count, int) and abs(made.noisy_count - 500) < 40 * 25  # e⁻⁴⁰ and less
+    for other, rows in ((budget, 8), (Budget(1.0), 32)):
+        shapes, made = published(other, rows)
+        assert shapes == [(1, 1), (1,), (rows, 16)] and made.count_variance == first
+    shapes, made = published(Budget(1.0, 1e-6, neighbors="replace"), 32)
+    assert shapes == [(1, 1), (32, 16)] and (made.noisy_count, made.count_variance) == (500, 0.0)
 
 
 def test_a_choice_finds_no_counters_and_no_other_numbers(rng: np.random.Generator) -> None:

@@ -12,6 +12,7 @@ import scumble
 from scumble.counting import reference
 from scumble.learn import PrivateKDE, load, refine
 from scumble.learn.refining import Refined
+from scumble.reading import particles
 
 BOUNDS = (-5.0, 5.0)
 
@@ -107,6 +108,21 @@ def test_equal_answers_for_everybody_and_tables_of_any_make() -> None:
     with pytest.raises(scumble.ParameterError, match="`method` must be 'mean'"):
         first.kernel_sum(X[:1], method="median-of-means")
     assert first.count == release.count
+
+
+def test_what_particles_leave_of_a_target_is_what_counting_says() -> None:
+    rng = np.random.default_rng(0)
+    codes, target, weights = rng.integers(0, 7, (5, 11)).astype(np.uint16), rng.random((5, 7)), rng.random(11)
+    left = target - np.stack([np.bincount(row, weights, 7) for row in codes])
+    expected = [np.mean([left[r, codes[r, i]] for r in range(5)]) for i in range(11)]
+    np.testing.assert_allclose(particles._left(codes, target, weights), expected, rtol=1e-12)
+
+
+def test_a_companion_counts_the_rows_that_it_serves() -> None:
+    refined = refine(released(table()), BOUNDS)
+    assert isinstance(refined, Refined)
+    for half in refined._halves:
+        assert half.counted.shape == (128, 512) and np.all(half.counted.sum(axis=1) == half.weights.sum())
 
 
 def test_private_kde_refines_unless_told_not_to(tmp_path: Path) -> None:

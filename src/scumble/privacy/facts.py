@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from scumble.privacy.calibration import Calibration
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint, overlapping
 from scumble.privacy.exact import as_fraction
+from scumble.privacy.laws import GAUSSIAN
 
 NORM_SHARE, ALONE = Fraction(9, 400), Fraction(1, 32)
 """Of the budget, for the typical norm, beside a count or alone: at ε = 1 its standard deviation is 63 records. With the
@@ -43,7 +44,8 @@ class Parts(NamedTuple):
 def divided(budget: Budget) -> Parts:
     """What is spent on the facts, and what is left for the rows.
 
-    δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ.
+    δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ. A
+    count may be published a second time, beside the rows: see `calibrated`.
     """
     count = Fraction(0) if budget.neighbors == "replace" else as_fraction("count_share", budget.count_share)
     if not 0 <= count <= Fraction(1, 2):
@@ -52,7 +54,7 @@ def divided(budget: Budget) -> Parts:
     deltas = (0, 1) if budget.rho is None else (first, 1 - first)
     return Parts(
         budget.share(first, deltas[0], count_share=count / first),
-        budget.share(1 - first, deltas[1], count_share=0),
+        budget.share(1 - first, deltas[1], count_share=count),
     )
 
 
@@ -64,5 +66,24 @@ def price(budget: Budget, rows: Sequence[int]) -> PrivacyClaim:
 
 @lru_cache(maxsize=256)
 def calibrated(budget: Budget, rows: int) -> Calibration:
-    """The noise of so many rows: asked for the price, for the choice, and for the release."""
-    return budget.calibrate(rows)
+    """The noise of so many rows: asked for the price, for the choice, and for the release.
+
+    With Gaussian noise beside a second count, for the same share of this budget: it is far quieter than the first one,
+    whose noise is Laplace's (at δ = 1e-6 about 20/ε to 35/ε), and a density is a sum over the count. At a density of
+    0.1 the error falls by a fifth, at 0.01 it grows by 2 %. With Laplace noise it would be no quieter.
+    """
+    found = budget.calibrate(rows)
+    return found if found.law is GAUSSIAN else replace(budget, count_share=0).calibrate(rows)
+
+
+def together(first: Facts, again: int | None, variance: float | None) -> tuple[int | None, float]:
+    """The count of the facts and the one beside the rows, by inverse variance, and the variance of that.
+
+    >>> together(Facts(1000, 300.0, 0, 0.0), 1100, 100.0)
+    (1075, 75.08333333333333)
+    """
+    if first.count is None or again is None or not variance or not first.count_variance:
+        return first.count, first.count_variance
+    weight = variance / (variance + first.count_variance)
+    mean = again + weight * (first.count - again)
+    return round(mean), weight * first.count_variance + 1.0 / 12.0  # the last for rounding

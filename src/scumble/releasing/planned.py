@@ -3,7 +3,8 @@
 How many rows to publish depends on how many records there are and how densely they lie, and nobody knows either before
 the data is seen. So a planned secret counts the most rows that could pay. At its release a few percent of the budget
 buy two noisy numbers, N and the *typical norm*; from these alone, `choose` decides how many of the first rows to
-publish (or which cells of a grid to add up); and only those get noise, with the rest of the budget.
+publish (or which cells of a grid to add up); and only those get noise, with the rest of the budget. Where that is
+Gaussian, N is published once more beside them, with less noise (:func:`scumble.privacy.facts.calibrated`).
 
 **The typical norm.** C_r being row r's counters, ‖C_r‖² counts the pairs of records that meet in row r; so ‖C_r‖²/N² is
 about the density at a record (:mod:`scumble.planning.later` undoes the chance meetings). What is published is
@@ -38,7 +39,7 @@ from scumble.planning.later import Choice, Fold
 from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import Facts, calibrated, divided, price
+from scumble.privacy.facts import Facts, calibrated, divided, price, together
 from scumble.releasing.gate import Published, close, or_give_up, require_disjoint, require_ledger, require_ones
 from scumble.releasing.secret import Secret, held
 from scumble.releasing.spending import Prepaid, derived, spend
@@ -101,14 +102,17 @@ def publish_planned(
             for secret, name, facts in zip(secrets, names, found, strict=True):
                 width = secret.counts.shape[1] if choice.groups is None else int(choice.groups.max()) + 1
                 noise = calibration.draw_counters((choice.rows, width), backend=backend)
-                seam.hold(f"{name} rows", calibration.claim, noise, None)
+                again = calibration.draw_count(backend=backend) if calibration.count_scale else None
+                seam.hold(f"{name} rows", calibration.claim, noise, again)
                 if choice.groups is None:
                     noise += secret.counts[: choice.rows]
                 else:
                     np.add.at(noise[0], choice.groups, secret.counts[0])
-                counts, _ = seam.publish(noise, None, f"{name} rows")
-                variances = calibration.counter_variance, facts.count_variance
-                published.append(PublishedChoice(Published(counts, claim, facts.count, *variances, name), choice))
+                noisy = None if again is None else secret.total + again
+                counts, noisy = seam.publish(noise, noisy, f"{name} rows")
+                total, variance = together(facts, noisy, calibration.count_variance)
+                made = Published(counts, claim, total, calibration.counter_variance, variance, name)
+                published.append(PublishedChoice(made, choice))
         close(secrets, keep)
         return published
 
