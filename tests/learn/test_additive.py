@@ -10,7 +10,7 @@ import pytest
 import scumble
 from scumble import learn
 from scumble.learn.least_squares import solved
-from scumble.moments.hats import enough_knots
+from scumble.moments.hats import enough_knots, most_knots
 from scumble.moments.products import LinearMoments
 
 BOUNDS: dict[str, Any] = {"bounds": (0, 10), "target_bounds": (0, 15)}
@@ -109,7 +109,7 @@ def test_how_many_knots_there_are_hangs_on_noisy_counts(curves: Any) -> None:
     X, y = curves
     few, many = (learn.PrivateAdditiveRegressor(**BOUNDS).fit(X[:n], y[:n]).knots_ for n in (100, 4000))
     assert len(few[0]) < len(many[0])
-    assert enough_knots(np.inf) == 2
+    assert enough_knots(np.inf) == 2 and most_knots(4096) == 3
     with pytest.raises(scumble.ParameterError, match="knots"):
         learn.PrivateAdditiveRegressor(**BOUNDS, knots=1).fit(X, y)
 
