@@ -1,16 +1,17 @@
 """Learning on tables that no choice was made on, beside DPEBM, diffprivlib, AdaSSP and Laplace sufficient statistics.
 
-    python -m benchmarks.learn.unseen DATA [--interpret PYTHON] [--diffprivlib PYTHON] [--runs 3] [--out results.json]
+    python -m benchmarks.learn.unseen DATA [--tables all] [--interpret PYTHON] [--diffprivlib PYTHON] [--jobs 2]
+        [--runs 3] [--out results.json]
 
-DATA is a folder with the CSV files named in `TABLES`, from two public repositories on GitHub: ``jbrownlee/Datasets``
-and ``vincentarelbundock/Rdatasets`` (folder ``csv``, a file's package before its name: ``ggplot2_diamonds.csv``). The
-interpreters are those of environments with ``interpret-core`` and with ``diffprivlib`` and scikit-learn below 1.6; a
-rival without one is left out.
+DATA is a folder with the CSV files named in :mod:`benchmarks.learn.unseen_tables`, from two public repositories on
+GitHub: ``jbrownlee/Datasets`` and ``vincentarelbundock/Rdatasets`` (folder ``csv``, a file's package before its name:
+``ggplot2_diamonds.csv``). The interpreters are those of environments with ``interpret-core`` and with ``diffprivlib``
+and scikit-learn below 1.6; a rival without one is left out.
 
-Numbers and words of up to eight levels are taken as columns, words as one column per level; rows with missing cells are
-left out. The columns' least and greatest values count as public bounds, for all methods alike. At most 10,000 records
-are learnt from, and at most 5,000 others are predicted. Regressions: mean squared error over the target's variance;
-predictions are clipped to the target's bounds, for all alike. Classes: the area under the ROC curve, and accuracy.
+Methods that take words, ours and DPEBM, get them as they are; the others get a column per word. The numbers' least and
+greatest values, and the words, count as public, for all methods alike. At most 10,000 records are learnt from, and at
+most 5,000 others are predicted. Regressions: mean squared error over the target's variance; predictions are clipped to
+the target's bounds, for all alike. Classes: the area under the ROC curve, and accuracy.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import sys
 import tempfile
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -29,66 +32,30 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.learn.unseen_tables import LATER, TABLES, Table, table
 from scumble import learn
 
-TABLES: dict[str, tuple[str, str | int, Any]] = {
-    "diamonds": ("ggplot2_diamonds.csv", "price", None),
-    "computers": ("Ecdat_Computers.csv", "price", None),
-    "abalone": ("abalone.csv", 8, None),
-    "white wine": ("winequality-white.csv", 11, None),
-    "wages 1988": ("AER_CPS1988.csv", "wage", None),
-    "earnings 1978": ("DAAG_cps1.csv", "re78", None),
-    "ridership": ("modeldata_Chicago.csv", "ridership", None),
-    "houses": ("ggplot2_txhousing.csv", "median", None),
-    "mammography": ("mammography.csv", 6, "'1'"),
-    "phoneme": ("phoneme.csv", 5, 1),
-    "lending": ("modeldata_lending_club.csv", "Class", "bad"),
-    "churn": ("modeldata_mlc_churn.csv", "churn", "yes"),
-    "telephone": ("modeldata_wa_churn.csv", "churn", "Yes"),
-    "light chains": ("survival_flchain.csv", "death", 1),
-    "spam": ("DAAG_spam7.csv", "yesno", "y"),
-    "caravan": ("ISLR_Caravan.csv", "Purchase", "Yes"),
-}
-"""File, target (a name, or a place where there are none), and the label of class 1: None for a regression."""
 BUDGETS = [(epsilon, delta) for delta in (0.0, 1e-6) for epsilon in (0.1, 1.0, 3.0)]
-MOST, QUERIES, LEVELS = 10_000, 5_000, 8
+MOST, QUERIES = 10_000, 5_000
 OURS = ("linear", "additive", "classes", "planes")
 
 
-def table(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Columns and target, scaled to [−1, 1] (labels: 0 and 1), and whether to classify."""
-    file, target, positive = TABLES[name]
-    frame = pd.read_csv(folder / file, header=None if isinstance(target, int) else 0)
-    frame = frame.drop(columns=[one for one in ("rownames", "futime", "chapter") if one in frame.columns])
-    y = frame.pop(target)
-    words = frame.select_dtypes(exclude=["number", "bool"])
-    few = [one for one in words if words[one].nunique() <= LEVELS]
-    plain = frame.drop(columns=list(words)).astype(float)
-    X = pd.concat([plain, *(pd.get_dummies(words[one].astype("string"), dtype=float) for one in few)], axis=1)
-    X = X.loc[:, X.isna().mean() < 0.2]
-    known = (X.notna().all(axis=1) & y.notna()).to_numpy()
-    values, aim = X.to_numpy(float)[known], y[known].to_numpy()
-    low, high = values.min(axis=0), values.max(axis=0)
-    scaled = 2.0 * (values - low) / np.where(high > low, high - low, 1.0) - 1.0
-    if positive is not None:
-        return scaled, (aim == positive).astype(int), True
-    aim = aim.astype(float)
-    return scaled, 2.0 * (aim - aim.min()) / (aim.max() - aim.min()) - 1.0, False
-
-
-def ours(X: np.ndarray, y: np.ndarray, Q: np.ndarray, epsilon: float, delta: float, classify: bool) -> dict[str, Any]:
+def ours(train: Table, y: np.ndarray, Q: pd.DataFrame, epsilon: float, delta: float) -> dict[str, Any]:
     """scumble's estimators as they come."""
-    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "bounds": (-1.0, 1.0)}
-    if classify:
+    plain = [one for one in train.frame if one not in train.categories]
+    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "bounds": dict.fromkeys(plain, (-1.0, 1.0))}
+    if train.categories:
+        common["categories"] = train.categories
+    if train.classify:
         common["classes"] = [0, 1]
         return {
-            "classes": learn.PrivateKDEClassifier(**common).fit(X, y).decision_function(Q),
-            "planes": learn.PrivateLinearClassifier(**common).fit(X, y).decision_function(Q),
+            "classes": learn.PrivateKDEClassifier(**common).fit(train.frame, y).decision_function(Q),
+            "planes": learn.PrivateLinearClassifier(**common).fit(train.frame, y).decision_function(Q),
         }
     common["target_bounds"] = (-1.0, 1.0)
     return {
-        "linear": learn.PrivateLinearRegression(**common).fit(X, y).predict(Q),
-        "additive": learn.PrivateAdditiveRegressor(**common).fit(X, y).predict(Q),
+        "linear": learn.PrivateLinearRegression(**common).fit(train.frame, y).predict(Q),
+        "additive": learn.PrivateAdditiveRegressor(**common).fit(train.frame, y).predict(Q),
     }
 
 
@@ -118,23 +85,30 @@ def judged(scores: np.ndarray, y: np.ndarray, classify: bool) -> dict[str, float
 
 def measured(folder: Path, name: str, run: int, pythons: dict[str, str]) -> list[dict[str, Any]]:
     """Every method with every budget, on one split."""
-    X, y, classify = table(folder, name)
+    warnings.simplefilter("ignore")
+    whole = table(folder, name)
+    y, classify = whole.y, whole.classify
     order = np.random.default_rng(run).permutation(len(y))
     cut = min(MOST, int(0.75 * len(y)))
     train, test = order[:cut], order[cut : cut + QUERIES]
+    codes = whole.frame.assign(**{one: whole.frame[one].map(words.index) for one, words in whole.categories.items()})
+    nominal = [one in whole.categories for one in whole.frame]
+    learnt, asked = whole._replace(frame=whole.frame.iloc[train]), whole.frame.iloc[test]
     out = []
     with tempfile.TemporaryDirectory() as place:
         split = Path(place) / "split.npz"
-        np.savez(split, X=X[train], y=y[train], Q=X[test], classify=classify)
+        mixed = codes.to_numpy(float)
+        forms = {"X": whole.numbers[train], "Q": whole.numbers[test], "mixed": mixed[train], "mixed_Q": mixed[test]}
+        np.savez(split, **forms, y=y[train], classify=classify, nominal=nominal)
         others = rivals(split, pythons)
         for epsilon, delta in BUDGETS:
             began = time.perf_counter()
-            found = ours(X[train], y[train], X[test], epsilon, delta, classify)
+            found = ours(learnt, y[train], asked, epsilon, delta)
             seconds = time.perf_counter() - began
             end = f"@{epsilon},{delta}"
             found |= {name.removesuffix(end): one for name, one in others.items() if name.endswith(end)}
             about = {"table": name, "run": run, "epsilon": epsilon, "delta": delta, "seconds": seconds}
-            about |= {"records": cut, "columns": X.shape[1], "classify": classify}
+            about |= {"records": cut, "columns": whole.frame.shape[1], "classify": classify}
             about["share"] = float(max(np.mean(y[test]), 1.0 - np.mean(y[test]))) if classify else None
             out += [{**about, "method": method, **judged(one, y[test], classify)} for method, one in found.items()]
     return out
@@ -179,18 +153,23 @@ def main() -> None:
     parser.add_argument("--diffprivlib", help="an interpreter with diffprivlib")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="the number of the first run: its split's seed")
-    parser.add_argument("--tables", default=",".join(TABLES))
+    parser.add_argument("--tables", default=",".join(TABLES), help="names, or: all, later")
+    parser.add_argument("--jobs", type=int, default=1, help="splits at a time")
     parser.add_argument("--out", type=Path, default=Path("unseen.json"))
     args = parser.parse_args()
-    warnings.simplefilter("ignore")
     pythons = {"statistics": sys.executable}
     pythons |= {name: getattr(args, name) for name in ("interpret", "diffprivlib") if getattr(args, name)}
+    names = {"all": [*TABLES, *LATER], "later": [*LATER]}.get(args.tables, args.tables.split(","))
+    runs = range(args.first, args.first + args.runs)
     results: list[dict[str, Any]] = []
-    for run in range(args.first, args.first + args.runs):
-        for name in args.tables.split(","):
-            results += measured(args.data, name, run, pythons)
-            args.out.write_text(json.dumps(results))
-            print(name, run, f"{time.process_time():.0f} s", file=sys.stderr)
+    with ProcessPoolExecutor(args.jobs, get_context("spawn")) as pool:
+        waiting = {pool.submit(measured, args.data, name, run, pythons): (name, run) for run in runs for name in names}
+        for done in as_completed(waiting):
+            print(*waiting[done], done.exception() or "", file=sys.stderr, flush=True)
+            if done.exception() is None:
+                results += done.result()
+                args.out.write_text(json.dumps(results))
+    results.sort(key=lambda one: (names.index(one["table"]), one["run"]))
     print(shown(results))
 
 

@@ -3,7 +3,8 @@
     python unseen_rivals.py FAMILY SPLIT.npz OUT.npz EPSILON,DELTA EPSILON,DELTA …
 
 FAMILY is "interpret" (DPEBM), "diffprivlib", or "statistics" (AdaSSP and Laplace sufficient statistics: NumPy alone).
-Columns and target come scaled to [−1, 1] by their public bounds; labels are 0 and 1. OUT gets one array of scores for
+Columns and target come scaled to [−1, 1] by their public bounds; labels are 0 and 1. Words come as columns of −1 and 1,
+and to DPEBM as words. OUT gets one array of scores for
 each method and budget, "method@ε,δ": predictions for a regression, else what grows with the chance of class 1 and is 0
 where both are equally likely.
 """
@@ -17,15 +18,16 @@ from typing import Any
 import numpy as np
 
 
-def interpret(X: Any, y: Any, Q: Any, epsilon: float, delta: float, classify: bool) -> dict[str, Any]:
-    """Private boosted additive models (Nori et al. 2021). They need a δ."""
+def interpret(X: Any, y: Any, Q: Any, epsilon: float, delta: float, classify: bool, nominal: Any) -> dict[str, Any]:
+    """Private boosted additive models (Nori et al. 2021). They need a δ, and take words as they are."""
     if delta == 0.0:
         return {}
     from interpret.privacy import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 
-    bounds = dict.fromkeys(range(X.shape[1]), (-1.0, 1.0))
+    bounds = {j: (-1.0, 1.0) for j in range(X.shape[1]) if not nominal[j]}
+    X, Q = (_words(one, nominal) for one in (X, Q))
     told = {"epsilon": epsilon, "delta": delta, "privacy_bounds": bounds, "n_jobs": 1, "random_state": None}
-    told["feature_types"] = ["continuous"] * X.shape[1]
+    told["feature_types"] = ["nominal" if one else "continuous" for one in nominal]
     if classify:
         model = DPExplainableBoostingClassifier(**told).fit(X, y)
         return {"DPEBM": model.predict_proba(Q)[:, 1] - 0.5}
@@ -84,11 +86,21 @@ def statistics(X: Any, y: Any, Q: Any, epsilon: float, delta: float, classify: b
     return {name: np.column_stack([Q, np.ones(len(Q))]) @ theta}
 
 
+def _words(X: Any, nominal: Any) -> Any:
+    """Columns of codes as words."""
+    if not np.any(nominal):
+        return X
+    out = X.astype(object)
+    for j in np.flatnonzero(nominal):
+        out[:, j] = [f"w{int(code)}" for code in X[:, j]]
+    return out
+
+
 def _symmetric(M: Any) -> Any:
     return np.triu(M) + np.triu(M, 1).T
 
 
-FAMILIES = {"interpret": interpret, "diffprivlib": diffprivlib, "statistics": statistics}
+FAMILIES = {"diffprivlib": diffprivlib, "statistics": statistics}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
@@ -96,6 +108,11 @@ if __name__ == "__main__":
     held, found = np.load(split), {}
     for budget in budgets:
         epsilon, delta = map(float, budget.split(","))
-        made = FAMILIES[family](held["X"], held["y"], held["Q"], epsilon, delta, bool(held["classify"]))
+        classify = bool(held["classify"])
+        if family == "interpret":
+            mixed = held["mixed"], held["y"], held["mixed_Q"]
+            made = interpret(*mixed, epsilon, delta, classify, held["nominal"])
+        else:
+            made = FAMILIES[family](held["X"], held["y"], held["Q"], epsilon, delta, classify)
         found |= {f"{method}@{budget}": scores for method, scores in made.items()}
     np.savez(out, **found)

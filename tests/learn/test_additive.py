@@ -10,7 +10,7 @@ import pytest
 import scumble
 from scumble import learn
 from scumble.learn.least_squares import solved
-from scumble.moments.hats import enough_knots
+from scumble.moments.hats import enough_knots, most_knots
 from scumble.moments.products import LinearMoments
 
 BOUNDS: dict[str, Any] = {"bounds": (0, 10), "target_bounds": (0, 15)}
@@ -59,6 +59,8 @@ def test_the_guard_takes_off_what_noise_explains() -> None:
     full = solved(np.eye(2) * 9.0, cross, 1.0, np.zeros(2))
     assert np.allclose(full, [1.0, 0.0])
     assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0])), full / 2.0)
+    assert np.allclose(solved(np.eye(2) * 9.0, cross, 1.0, np.array([50.0, 0.0]), trust=2.0), full * 0.75)
+    assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0]), trust=2.0).any()
     assert not solved(np.eye(2) * 9.0, cross, 1.0, np.array([100.0, 0.0])).any()
 
 
@@ -107,7 +109,7 @@ def test_how_many_knots_there_are_hangs_on_noisy_counts(curves: Any) -> None:
     X, y = curves
     few, many = (learn.PrivateAdditiveRegressor(**BOUNDS).fit(X[:n], y[:n]).knots_ for n in (100, 4000))
     assert len(few[0]) < len(many[0])
-    assert enough_knots(np.inf) == 2
+    assert enough_knots(np.inf) == 2 and most_knots(4096) == 3
     with pytest.raises(scumble.ParameterError, match="knots"):
         learn.PrivateAdditiveRegressor(**BOUNDS, knots=1).fit(X, y)
 

@@ -90,7 +90,11 @@ def test_cuts_follow_the_records_of_a_class() -> None:
 
 def test_a_choice_is_made_where_it_pays() -> None:
     assert pays(32, 2, Fraction(2), 10_000) and pays(32, 2, Fraction(1, 10), 200_000)
-    assert not pays(31, 2, Fraction(2), 10_000) and not pays(32, 3, Fraction(9), 10_000) and not pays(90, 2, Fraction(199, 100), 10_000)
+    assert (
+        not pays(31, 2, Fraction(2), 10_000)
+        and not pays(32, 3, Fraction(9), 10_000)
+        and not pays(90, 2, Fraction(199, 100), 10_000)
+    )
     assert not pays(32, 2, Fraction(2), 9_999)
 
 

@@ -104,7 +104,10 @@ def test_every_estimator_counts_what_coding_by_hand_counts(kind: Any, frame: pd.
     assert clone(model).get_params()["schema"] == model.schema and model.get_params()["categories"] is None
     model.fit(frame, learnt(kind, frame))
     X, low, high = by_hand(frame, indicators=model._indicators())
-    plain = made(kind).set_params(bounds=(low, high)).fit(X, learnt(kind, frame))
+    plain = made(kind).set_params(bounds=(low, high))
+    if hasattr(model, "_sizes"):  # numbers do not tell that they are levels
+        plain._sizes = model._sizes
+    plain.fit(X, learnt(kind, frame))
     for one, other in zip(releases(model), releases(plain), strict=True):
         for mine, others in zip(parts(one), parts(other), strict=True):
             np.testing.assert_array_equal(mine.counts, others.counts)
@@ -191,6 +194,19 @@ def test_what_is_wrong_is_said_without_a_cell(given: dict[str, Any], words: str,
     with pytest.raises((scumble.ParameterError, scumble.DataError), match=words) as caught:
         learn.PrivateKDE(rows=4, buckets=8, **given).fit(table)
     assert "Rom" not in str(caught.value)
+
+
+def test_a_table_is_not_read_for_bounds_that_are_given(monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame) -> None:
+    some = frame[["age", "town"]]
+    model = learn.PrivateKDE(categories={"town": ["Ulm", "Rom"]}, bounds=(0, 99))
+    monkeypatch.setattr("scumble.learn.columns.Table.of", lambda *a, **k: pytest.fail("the table was read"))
+    assert model._public_schema(some)["age"].limits == (0.0, 99.0)
+
+
+def test_an_empty_table_has_no_bounds_of_its_own(frame: pd.DataFrame) -> None:
+    model = learn.PrivateKDE(categories={"town": ["Ulm", "Rom"]}, public=("bounds",))
+    with pytest.raises(scumble.DataError, match=r"0 sample\(s\)"):
+        model.fit(frame[["age", "town"]].iloc[:0])
 
 
 def test_tables_without_names_and_without_records() -> None:

@@ -1,4 +1,4 @@
-"""PrivateLinearClassifier: the margin loss, bad input, files."""
+"""PrivateLinearClassifier: moments, records of unit length, the margin loss, bad input, files."""
 
 from __future__ import annotations
 
@@ -91,3 +91,41 @@ def test_where_noise_is_all_there_is_the_majority_wins() -> None:
         PrivateLinearClassifier(epsilon=0.5, bounds=(0, 1), classes=[0, 1]).fit(X, y).score(X, y) for _ in range(9)
     ]
     assert np.median(scores) > 0.85
+
+
+def test_records_of_unit_length(tmp_path: Path) -> None:
+    """Three directions, of vectors of any length: what is told apart is where they point. 0.99 and more in ten fits."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 3000)
+    X = (np.eye(3)[y] + 0.2 * rng.normal(size=(3000, 3))) @ rng.normal(size=(3, 20))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    far = X * 10.0 ** rng.uniform(0, 300, (3000, 1))
+    about: dict[str, Any] = {"length": 1.0, "classes": [0, 1, 2], "epsilon": 5.0, "delta": 1e-6}
+    model = PrivateLinearClassifier(**about).fit(far, y)
+    assert model.score(X, y) > 0.9 and np.mean(model.predict(far) == model.predict(X)) > 0.99
+    assert model.coef_.shape == (3, 20) and model.bounds_ is None and model.clipped_ > 2900
+    model.release_.save(tmp_path / "unit.scumble")
+    again = PrivateLinearClassifier.from_release(tmp_path / "unit.scumble", classes=[0, 1, 2])
+    assert again.length == 1.0 and np.array_equal(again.decision_function(far), model.decision_function(far))
+    model.save(tmp_path / "model.scumble")
+    assert np.array_equal(load(tmp_path / "model.scumble").predict(far), model.predict(far))
+
+
+def test_hostile_vectors() -> None:
+    X = np.array([[0.0, 0.0], [1.7e308, -1.7e308], [5e-324, 0.0], [-0.0, 1.0]])
+    about: dict[str, Any] = {"length": 1.0, "classes": [0, 1]}
+    model = PrivateLinearClassifier(**about).fit(X, [0, 1, 0, 1])
+    assert np.isfinite(model.decision_function(X)).all()
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(scumble.DataError, match="not finite"):
+            PrivateLinearClassifier(**about).fit([[bad, 0.0], [0.0, 1.0]], [0, 1])
+    for given, words in (
+        ({"length": 0.0}, "length"),
+        ({"length": np.inf}, "length"),
+        ({"length": True}, "length"),
+        ({"bounds": (0, 1)}, "stands instead of"),
+        ({"method": "surrogate"}, "is for moments"),
+        ({"rows": 9}, "is for moments"),
+    ):
+        with pytest.raises(scumble.ParameterError, match=words):
+            PrivateLinearClassifier(**{**about, **given}).fit(X, [0, 1, 0, 1])

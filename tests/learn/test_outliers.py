@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import scumble
 from scumble import learn
-from scumble.learn.columnwise import column_sketch, columns_of
+from scumble.learn.columnwise import column_sketch, columns_of, countable
 from scumble.learn.outliers import PrivateOutlierDetector
 
 HASHED: dict[str, Any] = {"rows": 256, "buckets": 512, "bounds": (0, 1)}
@@ -82,7 +82,13 @@ def test_both_releases_are_paid_for(budget: dict[str, Any], tmp_path: Path) -> N
     model = PrivateOutlierDetector(**HASHED, **budget).fit(X)
     assert model.scores_ is not None
     assert model.privacy_.epsilon <= 1.0 + 1e-9 and (budget.get("delta") or model.privacy_.epsilon > 1.0 - 1e-9)
-    assert [part.epsilon for part in model.privacy_.parts] == pytest.approx([0.5, 0.4, 0.1])
+    kernel, columns, scores = model.privacy_.parts
+    assert scores.epsilon == pytest.approx(0.1)
+    if "delta" in budget:  # the first two add up as one Gaussian release, and it is all used
+        assert model.privacy_.epsilon > 0.999 and kernel.rho / columns.rho == pytest.approx(5 / 4, rel=1e-3)
+        assert model.privacy_.delta <= budget["delta"]
+    else:
+        assert [kernel.epsilon, columns.epsilon] == pytest.approx([0.5, 0.4])
     assert all(part.records_per_person == budget.get("records_per_person", 1) for part in model.privacy_.parts)
     model.save(tmp_path / "model.scumble")
     again = learn.load(tmp_path / "model.scumble")
@@ -218,3 +224,22 @@ def test_bad_shares(name: str, share: float) -> None:
 def test_shares_that_leave_too_little() -> None:
     with pytest.raises(scumble.ParameterError, match="columns_share` must be at most"):
         PrivateOutlierDetector(threshold_share=0.5, columns_share=0.5, bounds=(0, 1)).fit(np.zeros((5, 2)))
+
+
+def test_columns_that_cannot_be_counted() -> None:
+    """Cells of bounds this narrow have no width; and a schema has at most 10,000 columns."""
+    X = np.random.default_rng(0).uniform(0.0, 1e-310, (200, 3))
+    with pytest.raises(scumble.ParameterError, match="1e-300 apart"):
+        PrivateOutlierDetector(**{**HASHED, "bounds": (0.0, 1e-310)}).fit(X)
+    assert countable(None, (np.zeros(10_000), np.ones(10_000)))
+    assert not countable(None, (np.zeros(10_001), np.ones(10_001)))
+
+
+def test_one_sketch_is_drafted(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    init = scumble.Sketch.__init__
+    monkeypatch.setattr(scumble.Sketch, "__init__", lambda *a, **k: (made.append(1), init(*a, **k))[1])
+    model = PrivateOutlierDetector(bounds=(0, 1))
+    X = np.random.default_rng(0).uniform(size=(10, 12))
+    sketch = model._drafted(model._begin(X))
+    assert sketch.rows == 128 and len(made) == 1

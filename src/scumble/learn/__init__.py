@@ -19,6 +19,8 @@ The estimators::
 What they share::
 
     base.py             what an estimator is, and how to write one
+    sketching.py        its sketch: kernel, seed and size
+    looking.py          its picture, and its card in a notebook
     estimators.py       the list of all of them
     columns.py          what an estimator knows of its columns
     frames.py           mixed tables as numbers, by a public schema
@@ -31,6 +33,7 @@ What they share::
     refining.py         `refine`: sharper answers from hashed rows
     erm.py              `minimize`: any loss that is a collision probability
     kernel_choice.py    `choose_kernel`: the best of a public list
+    class_releases.py   a sketch per class, and how kernels for them are chosen
     ferns.py            rows as naive-Bayes experts
     fern_plan.py        how finely they cut, and which columns
     calibration.py      from scores to probabilities
@@ -42,6 +45,7 @@ What they share::
     linear_moments.py   a plane from moments
     class_moments.py    planes between classes from moments
     additive_moments.py curves from moments of hat functions
+    knots.py            where the knots of curves are
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from scumble.learn.base import PrivateEstimator, RegressorMixin, check_is_fitted
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, require_ready, spans
 from scumble.learn.columnwise import column_sketch
 from scumble.learn.targets import public_target_bounds, require_target
-from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots
+from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots, most_knots
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch, publish
 from scumble.privacy.account import Account
@@ -157,13 +157,15 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
             budgets = [self.price().share(share, 0) for share in shares]
         else:
             budgets = in_parts(self.price(), shares, claims)
-        counters = cells.spec.counters[0] + replace(spec, knots=most or MOST_ENOUGH).counters[0]
-        require_ready(self, spec)
+        largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
+        require_ready(self, largest)
+        counters = cells.spec.counters[0] + largest.counters[0]
         paid = self._pay(claims(budgets), account, counters=counters)
         placing, learning = budgets
         cells.update(knots.places(X, self.bounds_))
         self.columns_ = publish_table(cells.secret, cells.spec, placing, paid)
-        most = most or self._enough(spec, learning, knots.records(self.columns_))
+        assert isinstance(largest.knots, int)
+        most = most or min(largest.knots, self._enough(spec, learning, knots.records(self.columns_)))
         spec = replace(spec, knots=knots.placed(self.columns_, self.bounds_, most))
         self.release_ = publish(MomentSketch(spec).update(X, y), learning, paid)
 

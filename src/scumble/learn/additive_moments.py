@@ -20,6 +20,8 @@ from scumble.moments.release import MomentRelease
 
 CAUTION = 1.0
 """λ over the noise's largest eigenvalue, or so."""
+TRUST = 2.0
+"""Of many curves most are small and shrink on their own: the guard takes off the square of the noise's share."""
 DRAWS = 20
 """Of noise like the release's own, to see what it does to the functions."""
 
@@ -99,7 +101,7 @@ def _fitted(tables: _Tables) -> Additive:
     penalty = CAUTION * tables.of_pairs * sizes.max() * np.linalg.norm(sizes)
     # An entry of `cross` adds up two cells, and halves of two cells on each side.
     variances = 3.0 * tables.of_columns**2 * sizes**2
-    shapes = basis @ solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances)
+    shapes = basis @ solved(basis.T @ products @ basis, basis.T @ cross, penalty, variances, TRUST)
     for part in parts:
         shapes[part] -= shapes[part] @ shares[part]
     return Additive(shapes, tables.mean)

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble.errors import ParameterError
 from scumble.learn.frames import coding
 from scumble.reading.masses import masses
 from scumble.release import Release
@@ -47,10 +48,14 @@ WIDTHS = 3.0
 """Standard deviations of scores that half the line of places is for."""
 
 
-def countable(bounds: tuple[np.ndarray, np.ndarray]) -> bool:
-    """Whether a schema can have so many columns, and cells as narrow as these bounds ask for."""
+def countable(schema: Schema | None, bounds: tuple[np.ndarray, np.ndarray] | None) -> bool:
+    """Whether a schema can have so many columns. Bounds so close together that cells have no width are refused."""
+    if schema is not None or bounds is None:
+        return schema is not None
     low, high = bounds
-    return len(low) <= MOST_COLUMNS and bool((high - low >= NARROWEST).all())
+    if (high - low < NARROWEST).any():
+        raise ParameterError(f"`bounds` must be at least {NARROWEST:g} apart. Hint: give the column in smaller units.")
+    return len(low) <= MOST_COLUMNS
 
 
 def columns_of(schema: Schema | None, bounds: tuple[np.ndarray, np.ndarray] | None) -> Schema:

@@ -6,7 +6,7 @@ takes them out. It follows from public numbers alone.
 
 **Guard.** Noise alone also seems to explain something of the target: Σ over directions of the noise's variance over
 (eigenvalue + penalty). The model shrinks by the share which that is of what it seems to explain, and to nothing, the
-mean, if it is all (James & Stein 1961).
+mean, if it is all (James & Stein 1961); or by a power of that share.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ import numpy as np
 
 from scumble.moments.fixed import Floats
 
-DOUBT = 1.0
-"""How often the noise's seeming explanation is subtracted."""
 
-
-def solved(covariance: Floats, cross: Floats, penalty: float, variances: Floats) -> Floats:
+def solved(covariance: Floats, cross: Floats, penalty: float, variances: Floats, trust: float = 1.0) -> Floats:
     """The slopes: (covariance + penalty)⁻¹ cross, shrunk by the guard; `variances` are those of `cross`'s noise.
 
-    `cross` may have a line for each of several targets.
+    `cross` may have a line for each of several targets. The larger `trust` is, the less is taken off before noise
+    explains it all.
 
     >>> solved(np.eye(2) * 99.0, np.array([50.0, 0.0]), 1.0, np.zeros(2))
     array([0.5, 0. ])
@@ -34,7 +32,7 @@ def solved(covariance: Floats, cross: Floats, penalty: float, variances: Floats)
     along = cross @ vectors
     explained = np.maximum(along**2 @ inverse, 1e-300)
     by_noise = float(inverse @ (vectors**2).T @ variances)
-    keep = np.maximum(0.0, 1.0 - DOUBT * by_noise / explained)
+    keep = np.maximum(0.0, 1.0 - (by_noise / explained) ** trust)
     found: Floats = (keep[..., None] * along * inverse) @ vectors.T
     return found
 

@@ -7,7 +7,7 @@ The files::
 
     fixed.py        records as whole numbers, and vectors of at most a given length
     spec.py         what a kind of moments answers
-    products.py     products of all columns with each other and with a target, or with classes
+    products.py     products of all columns with each other and with a target, or with classes; also of unit vectors
     hats.py         the same of hat functions: cross-tables with interpolation
     kinds.py        the list of kinds, and how a file names them
     sketch.py       the secret sums

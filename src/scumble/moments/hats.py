@@ -21,7 +21,7 @@ import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.moments.fixed import Floats, Integers, steps
-from scumble.moments.spec import MomentSpec, Span, require_span
+from scumble.moments.spec import MOST_COUNTERS, MomentSpec, Span, require_span
 
 PARTS = 2**6
 """Between two knots, of a column."""
@@ -138,6 +138,17 @@ def _own(h: Floats) -> Floats:
 
 def _whole(sums: Floats) -> Integers:
     return np.rint(sums).astype(np.int64)
+
+
+def most_knots(dimensions: int) -> int:
+    """How many knots each of so many columns can have before there are too many sums: two at least.
+
+    >>> most_knots(10), most_knots(2000)
+    (64, 8)
+    """
+    pairs = dimensions * (dimensions - 1) // 2
+    sizes = (k for k in range(MOST_KNOTS, 2, -1) if 4 * k * dimensions + k * k * pairs <= MOST_COUNTERS)
+    return next(sizes, 2)
 
 
 def enough_knots(noise: float) -> int:

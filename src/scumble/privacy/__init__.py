@@ -3,6 +3,7 @@
 Before the noise::
 
     budget.py           what may be spent: one frozen value
+    parts.py            one budget for several releases
     account.py          where it is charged: a ledger, a dataset, a part
     sensitivity.py      how far one person can move a release
     calibration.py      from a budget to noise scales, and back to a claim (calibration.proof.md)

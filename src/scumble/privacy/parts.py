@@ -15,6 +15,9 @@ from scumble.privacy.laws import GAUSSIAN
 CLOSER = Fraction(999_999, 1_000_000)
 """By how much more than needed ρ is lowered, so that a rounding does not ask for another turn."""
 
+NEAR = Fraction(1001, 1000)
+"""As near the largest ρ as this is near enough."""
+
 Claims = Callable[[Sequence[Budget]], Sequence[PrivacyClaim]]
 
 
@@ -31,17 +34,25 @@ def in_parts(whole: Budget, shares: Sequence[Fraction], claims: Claims) -> list[
     >>> whole = Budget(1.0, 1e-6)
     >>> parts = in_parts(whole, [Fraction(1, 4), Fraction(3, 4)], claims)
     >>> [round(float(part.epsilon), 2) for part in parts], 0.999 < overlapping(claims(parts)).epsilon <= 1.0
-    ([0.52, 0.87], True)
+    ([0.55, 0.94], True)
     """
     if whole.pure or whole.rho is not None:
         return [whole.share(share) for share in shares]
     epsilon, delta = as_fraction("epsilon", whole.epsilon), as_fraction("delta", whole.delta)
     found = whole.calibrate(1, mechanism=GAUSSIAN.name).claim.rho
     assert found is not None
-    rho = Fraction(found)
-    while True:
-        budgets = [replace(whole, delta=delta * share).in_rho(rho * share) for share in shares]
-        total = Fraction(overlapping(claims(budgets)).epsilon)
-        if total <= epsilon:
-            return budgets
-        rho *= (epsilon / total) ** 2 * CLOSER
+
+    def parts(rho: Fraction) -> list[Budget]:
+        return [replace(whole, delta=delta * share).in_rho(rho * share) for share in shares]
+
+    def cost(rho: Fraction) -> Fraction:
+        return Fraction(overlapping(claims(parts(rho))).epsilon)
+
+    # ε grows at least as the root of ρ: what is lowered by the square of the excess is low enough, and maybe too low.
+    low = high = Fraction(found)
+    while (total := cost(low)) > epsilon:
+        high, low = low, low * (epsilon / total) ** 2 * CLOSER
+    while high > low * NEAR:
+        middle = (low + high) / 2
+        low, high = (middle, high) if cost(middle) <= epsilon else (low, middle)
+    return parts(low)

@@ -63,6 +63,7 @@ VALUES: dict[str, Any] = {
     "columns_share": [0.0, 0.5],
     "priors": [[0.25, 0.75]],
     "knots": [3],
+    "length": [4.0],
 }
 """Values beside the default to be tried; `kernel`, `public`, `rule` and `method` are found out."""
 AFTERWARDS = {
@@ -126,6 +127,8 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
         yield "moments, delta=0.001", {**moments, "delta": 1e-3}
         yield "moments, neighbors='replace'", {**moments, "neighbors": "replace"}
         yield "auto", {**base, "rows": None, "buckets": None}
+    if "length" in names:
+        yield "length=4.0, delta=0.001", {**_with(base, "length", 4.0), "delta": 1e-3}
     if "unknown" in names:
         yield "unknown='drop', neighbors='replace'", {**base, "unknown": "drop", "neighbors": "replace"}
     if "bandwidths" in names:
@@ -146,8 +149,10 @@ def settings(kind: type[PrivateEstimator]) -> Iterator[tuple[str, dict[str, Any]
 
 def _with(base: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
     changed = {**base, name: value}
-    if name == "schema":
+    if name in ("schema", "length"):
         del changed["bounds"]
+    if name == "length":  # of the vectors of moments
+        changed |= {"rows": None, "buckets": None}
     if name == "public":
         for fact in value:
             changed.pop(fact, None)  # what is public is read off the data

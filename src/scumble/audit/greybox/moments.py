@@ -11,7 +11,7 @@ from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import BUDGETS, add, promise_of
 from scumble.audit.greybox.sketches import ledger_of, numbers
 from scumble.moments.hats import HatMoments
-from scumble.moments.products import ClassMoments, LinearMoments
+from scumble.moments.products import ClassMoments, LinearMoments, UnitMoments
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch
 from scumble.moments.spec import MomentSpec
@@ -23,7 +23,9 @@ def _specs(pure: bool) -> list[MomentSpec]:
     return [
         LinearMoments(BOUNDS, None, pure, 1.0, (0.0, 10.0)),
         HatMoments(BOUNDS, None, pure, (0.0, 10.0), 3),
+        HatMoments(BOUNDS, None, pure, (0.0, 10.0), ((0.0, 1.0, 2.5), (3.0, 8.0))),
         ClassMoments(BOUNDS, None, pure, 1.0, len(CLASSES)),
+        UnitMoments(((-5.0, -5.0), (5.0, 5.0)), None, pure, 0.5, len(CLASSES)),
     ]
 
 
@@ -44,7 +46,8 @@ def _add_moments() -> None:
             def run(table: Table, folder: Path, spec: MomentSpec = spec, money: dict[str, Any] = money) -> Any:
                 return _released(spec, table, **money)
 
-            add(f"{spec.kind} moments, {name}", run, "floats", **promise_of(money), strict=True, few=4)
+            placed = "placed " if isinstance(getattr(spec, "knots", None), tuple) else ""
+            add(f"{placed}{spec.kind} moments, {name}", run, "floats", **promise_of(money), strict=True, few=4)
 
     def charged(table: Table, folder: Path) -> Any:
         return _released(_specs(True)[0], table, epsilon=1.0, ledger=ledger_of(folder), dataset="d")
