@@ -9,6 +9,8 @@ as there are, lest the luck of the draw be taken for its error. Rivals run with 
 - **OpenDP's MST and AIM** (0.16, with mbi): cuts between all codes, so that it has the same levels and no more. MST
   composes its own parts to a budget that can be too small by a last digit, and refuses itself; it gets 10⁻⁹ of a
   part's budget less. The budget is ρ for a δ, as dpmm converts it, or ε alone.
+- **16 cells**: neighbouring cells of numbers are put together until there are at most 16, and synthetic rows drawn
+  evenly within: what a user would do for whom all of a number's cells are too many to measure in pairs.
 - **AIM, 1 MB**: with room for models of 1 MB instead of 80, which its authors suggest where it must end soon; of
   OpenDP with pairs instead of triples, too.
 """
@@ -20,7 +22,7 @@ import shutil
 import subprocess
 import sys
 import venv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HOME = Path(os.environ.get("SCUMBLE_RIVALS", Path.home() / ".cache" / "scumble-rivals"))
@@ -81,6 +83,8 @@ class Rival:
     """Put in last, whatever the packages ask for."""
     newest: tuple[int, int] = (3, 14)
     """The newest Python that it runs on."""
+    cells: int | None = None
+    """At most so many of a number; None for all that there are."""
 
     def script(self, epsilon: float, delta: float) -> str:
         """The program, which leaves its synthetic rows as `rows`."""
@@ -119,6 +123,8 @@ def _opendp(name: str, options: str = "") -> Rival:
 RIVALS = {
     "MST (dpmm)": _dpmm("mst", "MSTGM"),
     "MST (OpenDP)": _opendp("MST"),
+    "MST, 16 cells (dpmm)": replace(_dpmm("mst", "MSTGM"), cells=16),
+    "MST, 16 cells (OpenDP)": replace(_opendp("MST"), cells=16),
     "AIM (dpmm)": _dpmm("aim", "AIMGM"),
     "AIM (OpenDP)": _opendp("AIM"),
     "AIM, 1 MB (dpmm)": _dpmm("aim", "AIMGM", ", max_model_size=1"),

@@ -6,11 +6,13 @@ limit is one of CPU, so that a busy machine is no excuse.
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ import numpy as np
 from benchmarks.tables.data import Table
 from benchmarks.tables.protocol import Rows
 from benchmarks.tables.rivals import RIVALS
+from scumble.views.grouping import Column
 from scumble.views.mixture import Mixture
 
 LIMIT = 1800
@@ -76,9 +79,11 @@ def run(method: str, table: Table, epsilon: float, delta: float, limit: int = LI
     program = rival.script(epsilon, delta) if rival else ours
     with tempfile.TemporaryDirectory() as folder:
         before, after = Path(folder, "codes.npz"), Path(folder, "made.npz")
-        levels = [column.levels for column in table.columns]
+        groups = [grouped(column, rival.cells if rival else None) for column in table.columns]
+        codes = np.stack([group[table.codes[:, j]] for j, group in enumerate(groups)], 1)
         ordered = [column.ordered for column in table.columns]
-        np.savez(before, codes=table.codes, sizes=levels, ordered=ordered, target=table.target)
+        sizes = [int(group[-1]) + 1 for group in groups]
+        np.savez(before, codes=codes, sizes=sizes, ordered=ordered, target=table.target)
         try:
             subprocess.run(
                 [python, "-c", program + EPILOGUE, before, after],
@@ -93,14 +98,31 @@ def run(method: str, table: Table, epsilon: float, delta: float, limit: int = LI
             return _why(problem)
         with np.load(after) as made:
             parts = [made[f"arr_{i}"] for i in range(len(made.files) - 2)]
-            found = Mixture(parts[0], tuple(parts[1:])) if rival is None else Rows(parts[0], tuple(levels))
-            return Made(found, float(made["cpu"]), float(made["mib"]))
+            taken = float(made["cpu"]), float(made["mib"])
+    if rival is None:
+        return Made(Mixture(parts[0], tuple(parts[1:])), *taken)
+    return Made(Rows(divided(parts[0], groups), tuple(len(group) for group in groups)), *taken)
+
+
+def grouped(column: Column, cells: int | None) -> np.ndarray:
+    """The group of each level, groups being numbered from zero: neighbouring cells of a number, `cells` at most."""
+    width = 1 if cells is None else max(1, math.ceil(column.ordered / cells))
+    runs = np.arange(column.ordered) // width
+    return np.concatenate([runs, math.ceil(column.ordered / width) + np.arange(column.levels - column.ordered)])
+
+
+def divided(rows: np.ndarray, groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Rows of levels from rows of groups, each level of a group as likely as the others."""
+    generator = np.random.default_rng(0)
+    columns = []
+    for group, found in zip(groups, rows.T, strict=True):
+        first, size = np.searchsorted(group, found), np.bincount(group)[found]
+        columns.append(first + generator.integers(0, size))
+    return np.stack(columns, 1)
 
 
 def given(path: str) -> Table:
     """The table that a competitor of ours was given."""
-    from scumble.views.grouping import Column
-
     with np.load(path) as file:
         columns = tuple(Column(int(s), int(o)) for s, o in zip(file["sizes"], file["ordered"], strict=True))
         return Table("", (), columns, (), file["codes"], int(file["target"]))

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from benchmarks.tables import contest, running
 from benchmarks.tables.contest import Results, judge, report
 from benchmarks.tables.data import Table, synthetic
 from benchmarks.tables.protocol import Rows, conjunctions, questions, variation
 from benchmarks.tables.rivals import RIVALS, Rival
+
+from scumble.views.grouping import Column
 from scumble.views.mixture import Mixture
 
 SIZES = (2, 5, 7, 3)
@@ -68,6 +69,20 @@ def test_a_rival_ends_or_is_reported(program: str, table: Table, monkeypatch: py
     assert isinstance(made, running.Made) and isinstance(made.distribution, Rows)
     assert (made.distribution.codes == table.codes).all() and made.cpu > 0 and made.mib > 1
     assert sorted(map(tuple, made.draw(400))) == sorted(map(tuple, table.codes))
+
+
+def test_groups_are_divided_evenly() -> None:
+    columns = (Column(9, 7), Column(3), Column(40, 40))
+    groups = [running.grouped(column, 4) for column in columns]
+    assert groups[0].tolist() == [0, 0, 1, 1, 2, 2, 3, 4, 5] and groups[1].tolist() == [0, 1, 2]
+    assert np.bincount(groups[2]).tolist() == [10, 10, 10, 10]
+    rows = np.stack([np.repeat([0, 3, 4, 5], 4000), np.tile([0, 1], 8000), np.repeat([0, 1, 2, 3], 4000)], 1)
+    found = running.divided(rows, groups)
+    for j, group in enumerate(groups):
+        assert (group[found[:, j]] == rows[:, j]).all()
+    assert all(400 - 120 < count < 400 + 120 for count in np.bincount(found[:, 2]))  # six standard deviations
+    for column in columns:
+        assert running.grouped(column, None).tolist() == list(range(column.levels))
 
 
 @pytest.mark.parametrize("rival", RIVALS)
