@@ -28,6 +28,7 @@ from scumble.views.mixture import Condition, Mixture, Product
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+WORLDS = 2
 REHEARSALS = 8
 """Half of them in either world."""
 CHEAP = 16
@@ -116,7 +117,7 @@ def rehearse(
     seen = coarser(evidence)
     if times is None:
         times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MANY else FEWER
-        times = times if tied(evidence) else CHEAP
+        times = times if evidence.paired else CHEAP
     close = fitted(seen, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
     worlds = rough(close, evidence), sparse(close, evidence)
     count = round(evidence.count)
@@ -160,18 +161,13 @@ def sparse(world: Mixture, evidence: Evidence) -> Mixture:
     """
     columns = []
     for j, (table, group) in enumerate(zip(world.columns, evidence.groups, strict=True)):
-        group = group if tied(evidence) else np.zeros_like(group)
+        group = group if evidence.paired else np.zeros_like(group)
         view, each = evidence.single(j), np.eye(int(group.max()) + 1)[group]
         fullest = np.where(each > 0, view.counts[:, None], -np.inf).argmax(0)
         sure = np.where(view.counts > SURE * np.sqrt(view.variance), view.counts, 0.0)
         sure[fullest] = np.maximum(sure[fullest], 1e-9)
         columns.append((table @ each)[:, group] * sure / (sure @ each)[group])
     return Mixture(world.weights, tuple(columns))
-
-
-def tied(evidence: Evidence) -> bool:
-    """Whether any pair was measured."""
-    return any(len(view.columns) == 2 for view in evidence.views)
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:
