@@ -2,7 +2,7 @@
 
 FOLDER holds adult.parquet, and if they are to be judged, too, others that `data.py` names, as .parquet or .csv. With
 ``--rivals`` others' programs are judged beside, each in an environment of its own, which is made first. The figures
-vary by about 3 % from release to release: the noise is real.
+vary by about 3 % from release to release: the noise is real. Intervals: ``python -m benchmarks.tables.coverage``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tables import rivals
-from benchmarks.tables.coverage import coverage
-from benchmarks.tables.data import KNOWN, UNSEEN, Table, load, synthetic
+from benchmarks.tables.data import KNOWN, Table, load
 from benchmarks.tables.measuring import budget
 from benchmarks.tables.protocol import conjunctions, group_means, learnt, questions, variation
 from benchmarks.tables.releasing import independent, joint, per_class
+from benchmarks.tables.unseen import UNSEEN
 from scumble.views.fitting import one_thread
 from scumble.views.mixture import Mixture
 
 BUDGETS = ((1.0, 1e-6), (1.0, 0.0))
-SYNTHETIC = ("chain", "interactions", "curved", "independent")
 
 
 def accuracy(name: str, folder: Path, others: tuple[str, ...] = ()) -> None:
@@ -74,30 +73,11 @@ def _row(
     )
 
 
-def intervals(names: list[str], folder: Path) -> None:
-    """One row per table and budget."""
-    print("\n95 % intervals, 300 random conjunctions each\n")
-    print("| table | ε, δ | held | of 1, 2, 3, 4 columns | median half-width | release | first answer | later ones |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name in names:
-        table = synthetic(name, 30_000, 7) if name in SYNTHETIC else load(name, folder).split()[0]
-        for epsilon in (0.1, 1.0, 3.0):
-            for delta in (1e-6, 0.0):
-                found = coverage(table, budget(epsilon, delta), 1)
-                by = ", ".join(f"{share:.2f}" for share in found.by_columns)
-                print(
-                    f"| {name} | {epsilon:g}, {delta:g} | {found.share:.3f} | {by} | {found.width:.2%} "
-                    f"| {found.release:.1f} s | {found.first:.1f} s | {1000 * found.later:.1f} ms |",
-                    flush=True,
-                )
-
-
 def main() -> None:
     """Everything that the folder has tables for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the tables")
-    parser.add_argument("--only", choices=("accuracy", "intervals"))
-    parser.add_argument("--tables", nargs="+", choices=(*KNOWN, *UNSEEN, *SYNTHETIC))
+    parser.add_argument("--tables", nargs="+", choices=(*KNOWN, *UNSEEN))
     parser.add_argument(
         "--rivals", nargs="*", choices=tuple(rivals.RIVALS), help="others' programs; alone: all of them"
     )
@@ -105,13 +85,8 @@ def main() -> None:
     every = (*KNOWN, *UNSEEN)
     others = tuple(rivals.RIVALS if chosen.rivals == [] else chosen.rivals or ())
     there = [name for name in every if any((chosen.data / (name + end)).exists() for end in (".parquet", ".csv"))]
-    names = chosen.tables or [*there, *SYNTHETIC]
-    if chosen.only != "intervals":
-        for name in names:
-            if name in every:
-                accuracy(name, chosen.data, others)
-    if chosen.only != "accuracy":
-        intervals(names, chosen.data)
+    for name in chosen.tables or there:
+        accuracy(name, chosen.data, others)
 
 
 if __name__ == "__main__":
