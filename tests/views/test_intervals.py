@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +122,26 @@ def test_a_rehearsal_repeats_the_release(law: Law, monkeypatch: pytest.MonkeyPat
     assert part.truth([(1.0, {1: [1, 0, 0]})]) == pytest.approx(part.world.share([(1.0, {1: [1, 0, 0]})]))
     for view in part.evidence.views:
         assert view.counts.sum() == pytest.approx(seen.count, abs=6 * 30 * math.sqrt(view.counts.size))
+        maps = [GROUPS[j] if len(view.columns) > 1 else np.arange(COLUMNS[j].levels) for j in view.columns]
+        cells = np.zeros(view.counts.shape)
+        for cell, share in np.ndenumerate(part.world.table(view.columns)):
+            cells[tuple(group[level] for group, level in zip(maps, cell, strict=True))] += share * seen.count
+        assert rehearsals.exact_table(part, view.columns) == pytest.approx(cells)
+
+
+def test_a_world_that_needs_more_components_tells_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, fitted = [], rehearsals.fitted
+
+    def doubled(seen: Evidence, seed: int, *, components: int, **rest: Any) -> Mixture:
+        if "goal" in rest:
+            return fitted(seen, seed, components=components, **rest)
+        begun.append(components)
+        flat = tuple(np.full((2 * components, column.levels), 1 / column.levels) for column in COLUMNS)
+        return Mixture(np.full(2 * components, 0.5 / components), flat)
+
+    monkeypatch.setattr(rehearsals, "fitted", doubled)
+    rehearse(evidence(table(), 30.0, 1), "gaussian", 7, components=3, times=5)
+    assert sorted(begun) == [3, 3, 6, 6, 6]
 
 
 def test_the_law_is_found_again() -> None:
