@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables.data import KNOWN, UNSEEN, Table, load
+from benchmarks.tables.data import KNOWN, Table, load
 from benchmarks.tables.fresh import FRESH
 from benchmarks.tables.measuring import budget
 from benchmarks.tables.protocol import Distribution, Rows, conjunctions, group_means, learnt, questions, variation
 from benchmarks.tables.releasing import independent
 from benchmarks.tables.running import LIMIT, Made, run
+from benchmarks.tables.unseen import UNSEEN
 
 RESULTS = Path(__file__).with_name("contest.json")
 BUDGETS = ((1.0, 1e-6), (1.0, 0.0))

@@ -5,7 +5,7 @@ Everything else is the library's own. So where page and twin agree, the page dif
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from scumble.explore.tablepayload import FINEST, rounded, stacks
 from scumble.tabular.answers import Answers
 from scumble.tabular.release import TableRelease
-from scumble.views.estimates import Estimate, combined, inside
+from scumble.views.estimates import Estimate, combined, inside, spread
 from scumble.views.intervals import SHARED_NOISE, Reading, apart, conditions, smoothed
 from scumble.views.mixture import Mixture
 
@@ -25,20 +25,22 @@ class PageReading(Reading):
         vars(self).update(vars(reading))
         self.law, self.of_count = np.array(law), of_count
         self.model = as_rounded(reading)
-        self._marginals = [self.model.table([j]) for j in range(len(self.model.columns))]
+        self.unseen = replace(reading.unseen, model=self.model)
 
     def count(self, condition: Any, alike: float | None = None) -> Estimate:
-        """The model's answer, with the law's error; and the view's own, taken to err alike."""
+        """The model's answer, with the law's error; and the view's own."""
         share = self.model.share(condition)
         variance = smoothed(self.law, share if alike is None else alike, conditions(condition))
         variance += share**2 * self.of_count
-        modelled = Estimate(share * self.evidence.count, variance + self._unseen(condition, signed=alike is not None))
+        modelled = Estimate(
+            share * self.evidence.count, variance + self.unseen.variance(condition, signed=alike is not None)
+        )
         own = inside(self.evidence, condition)
         if own is None:
             return modelled
         value, weight = combined(own, modelled, SHARED_NOISE)
-        most = (weight * math.sqrt(own.variance) + (1 - weight) * math.sqrt(modelled.variance)) ** 2
-        return Estimate(value, max(most, (1 - weight) ** 2 * apart(own, modelled)))
+        variance = spread(own, modelled, weight, SHARED_NOISE)
+        return Estimate(value, max(variance, (1 - weight) ** 2 * apart(own, modelled)))
 
 
 def as_rounded(reading: Reading) -> Mixture:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import scumble
 from scumble.schema import Boolean, Category, Condition, Date, Number, Schema, condition
 from scumble.schema.conditions import MOST_TERMS
+from scumble.schema.conditions import bounds as sure_and_maybe
 from scumble.schema.grammar import Atom, Junction, Not, Tree, parse
 
 SCHEMA = Schema(
@@ -182,6 +183,8 @@ def test_every_condition_means_what_it_says(tree: Tree, seed: int) -> None:
         asked = [name for name in SCHEMA if name in found.columns or name in str(tree)]
         assert weights[place] == pytest.approx(share(tree, codes, asked), abs=1e-9), text
     assert len(found.terms) <= MOST_TERMS
+    known = [side.weights(CODES) for side in sure_and_maybe(found)]
+    assert np.array_equal(known[0], weights > 1 - 1e-9) and np.array_equal(known[1], weights > 1e-9), text
     if found.exact:
         assert set(np.unique(weights)) <= {0.0, 1.0}
     # The terms are disjoint: where all cells are whole, no record is in two of them.
@@ -211,6 +214,17 @@ def test_a_condition_agrees_with_synthetic_rows(tree: Tree, seed: int) -> None:
     assert found.exact
     rows = fine.decode(codes, rng).to_pylist()
     assert found.weights(codes).tolist() == [float(holds(tree, row) is True) for row in rows]
+
+
+def test_of_a_large_union_its_parts_tell_who_is_sure() -> None:
+    """Its contrary is a union of 2⁴ products. Two cells for each column, the upper ones cut in their middles."""
+    schema = Schema({f"c{k}": Number(0, 1, cells=2) for k in range(8)})
+    sure, maybe = sure_and_maybe(
+        condition(schema, " or ".join(f"c{k} < 0.75 and c{k + 1} < 0.75" for k in range(0, 8, 2)))
+    )
+    codes = np.ones((3, 8), int)
+    codes[0, :2] = codes[1, 1:3] = 0
+    assert sure.weights(codes).tolist() == [1, 0, 0] and (maybe.weights(codes) >= 1).all()
 
 
 # ---- by hand ----

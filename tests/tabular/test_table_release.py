@@ -150,6 +150,13 @@ def test_nobody_meets_a_condition_twice(tied: TableRelease) -> None:
     assert points.low <= 2000 <= points.high + 30 and points.high < 2000 + 300
 
 
+def test_whoever_meets_the_other_part_of_an_or_surely_meets_it(tied: TableRelease) -> None:
+    """All weights are in the cell that is cut, and half of the records have a point. The middle is 2,080."""
+    found, points = (ask("weight < 51 or points == 1") for ask in (tied.count, lambda w: tied.sum("points", w)))
+    assert 2000 - 300 < found.low <= 2030 and found.high > 3900
+    assert 2000 - 300 < points.low <= 2030 and points.high >= 1970
+
+
 def test_a_condition_that_cuts_no_cell_is_as_sure_as_before(tied: TableRelease) -> None:
     assert tied.count("weight >= 50").standard_error < 50
     assert tied.count("points == 1").standard_error < 50

@@ -78,6 +78,7 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
         "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, reading.seen)],
         "shapes": [arrays.add(shape) for shape in reading.seen.shapes],
         "law": law_of(reading, of_count, seed).tolist(),
+        "unseen": reading.unseen.correlation,
         "views": [
             {
                 "columns": list(view.columns),

@@ -170,6 +170,10 @@ class Column(ABC):
             return share, partly
         return np.append(share, float(part.missing)), np.append(partly, False)
 
+    def touched(self, part: Part) -> Part:
+        """All levels that have anything of a set of values, as wholes. No range cuts through a word."""
+        return part
+
     # ---- parameters ----
 
     def __repr__(self) -> str:

@@ -31,6 +31,8 @@ from scumble.schema.schema import Schema
 
 MOST_TERMS = 256
 """Products in a union. Beyond, an answer would be slow, and its error out of hand."""
+MOST_ROUNDED = 8
+"""Products in a union whose cells are told exactly where it cuts some. Beyond, that would take too long."""
 MOST_VALUES = 2**16
 
 _Product: TypeAlias = dict[str, Part]
@@ -130,6 +132,66 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
     else:
         raise parameter("where", "text, a mapping from columns to values, or None", where)
     return _weighed(schema, [product for product in products if all(map(_some, product.values()))])
+
+
+def bounds(asked: Condition) -> tuple[Condition, Condition]:
+    """The records that surely meet a condition, and those that may, as far as their levels tell.
+
+    Where in a cell its records lie is not known: they may be tied, or rounded to its edge. A record may meet a product
+    if each of its levels has something of what the product asks for. So those that may meet a union of products are the
+    union of these, with all cells that they touch as wholes; and those that surely meet it are all but those that may
+    meet its contrary. Where these are unions of many, each product stands for itself: it is sure of less, and what may
+    meet several counts several times.
+
+    Examples
+    --------
+    >>> from scumble.schema import Category, Number
+    >>> schema = Schema(age=Number(0, 100, cells=4, missing=False), town=Category(["Ulm"], missing=False))
+    >>> sure, maybe = bounds(condition(schema, "age < 60 or town == 'Ulm'"))
+    >>> people = np.array([[1, 1], [2, 0], [2, 1], [3, 1]])
+    >>> sure.weights(people).tolist(), maybe.weights(people).tolist()
+    ([1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0])
+    """
+    if asked.exact:
+        return asked, asked
+    schema, products = asked.schema, [dict(product) for product in asked.parts]
+    contrary = _contrary(schema, products)
+    if len(products) == 1 or contrary is None:
+        sure = [{name: _inner(schema[name], part) for name, part in one.items()} for one in products]
+        maybe = [_whole(schema, one) for one in products]
+    else:
+        sure, maybe = _rest(schema, [{}], _touched(schema, contrary)), _touched(schema, products)
+    return _weighed(schema, [one for one in sure if all(map(_some, one.values()))]), _weighed(schema, maybe)
+
+
+def _contrary(schema: Schema, products: list[_Product]) -> list[_Product] | None:
+    """Everything but some products; None if that, or they, are many."""
+    pieces: list[_Product] = [{}]
+    for one in products:
+        pieces = [rest for piece in pieces for rest in _minus(schema, piece, one)]
+        if max(len(pieces), len(products)) > MOST_ROUNDED:
+            return None
+    return pieces
+
+
+def _inner(column: Column, part: Part) -> Part:
+    """The cells that lie in a part as wholes."""
+    rest = column.touched(Part(line.without(part.spans, column.line)))
+    return part._replace(spans=line.without(rest.spans, column.line))
+
+
+def _whole(schema: Schema, product: _Product) -> _Product:
+    """A product with all cells that it touches as wholes."""
+    return {name: schema[name].touched(part) for name, part in product.items()}
+
+
+def _touched(schema: Schema, products: list[_Product]) -> list[_Product]:
+    """The union of some products with all cells that they touch as wholes."""
+    found: list[_Product] = []
+    for product in products:
+        found = _either(schema, found, [_whole(schema, product)])
+        _require_few(found)
+    return found
 
 
 def _weighed(schema: Schema, products: list[_Product]) -> Condition:

@@ -73,6 +73,15 @@ class Cuts:
         first, end = self.line
         return (places >= first) & (places < end)
 
+    def touched(self, spans: Spans) -> Spans:
+        """All cells that have anything of the spans (all on the line), as wholes."""
+        return line.joined(
+            tuple(
+                (self.edges[bisect_right(self.edges, first) - 1], self.edges[bisect_right(self.edges, end - 1)])
+                for first, end in spans
+            )
+        )
+
     # ---- evenness ----
 
     def shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from scumble.errors import ParameterError, parameter
 from scumble.machine.later import pa
-from scumble.schema import clock
+from scumble.schema import clock, line
 from scumble.schema.column import (
     BLANK,
     MISSING,
@@ -19,6 +19,7 @@ from scumble.schema.column import (
     OUTSIDE,
     UNREADABLE,
     Column,
+    Part,
     choice,
     count_of_cells,
     flag,
@@ -227,6 +228,9 @@ class Date(Column):
 
     def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
         return self.cuts.shares(spans)
+
+    def touched(self, part: Part) -> Part:
+        return part._replace(spans=self.cuts.touched(line.common(part.spans, (self.line,))))
 
     def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rest: dict[str, Any] = {"resolution": self.resolution}

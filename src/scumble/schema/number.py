@@ -21,6 +21,7 @@ from scumble.schema.column import (
     OUTSIDE,
     UNREADABLE,
     Column,
+    Part,
     choice,
     count_of_cells,
     flag,
@@ -280,6 +281,9 @@ class Number(Column):
 
     def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:
         return self.cuts.shares(spans)
+
+    def touched(self, part: Part) -> Part:
+        return part._replace(spans=self.cuts.touched(line.common(part.spans, (self.line,))))
 
     def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         rest: dict[str, Any] = {"whole": True} if self.whole else {}

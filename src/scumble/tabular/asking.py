@@ -20,13 +20,12 @@ from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.questions import (
     Floats,
     Part,
+    Question,
     Where,
     cells_of,
-    cut,
     extremes_of,
     means_between,
     names_of,
-    narrowed,
     parts,
     place_of,
     question,
@@ -35,7 +34,6 @@ from scumble.tabular.questions import (
     values_of,
 )
 from scumble.tabular.rows import Format
-from scumble.views.mixture import Condition
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -81,8 +79,8 @@ class Asking:
         """Which share of all records meets a condition; as `count`, divided by the number of records."""
         total = max(self._answers.total.value, 1.0)
 
-        def share(asked: Condition) -> Estimate:
-            found, sides = self._answers.count(asked), self._cut(asked)
+        def share(asked: Question) -> Estimate:
+            found, sides = self._answers.count(asked.even), self._cut(asked)
             below, above = (side / total for side in sides)
             return interval(
                 found.value / total, found.variance / total**2, confidence, 0.0, 1.0, below=below, above=above
@@ -99,8 +97,8 @@ class Asking:
         """
         place, values = self._valued(column)
 
-        def total(asked: Condition) -> Estimate:
-            found, records = self._answers.sum(asked, place, values), self._answers.total.value
+        def total(asked: Question) -> Estimate:
+            found, records = self._answers.sum(asked.even, place, values), self._answers.total.value
             table, few, many, lowest, highest = self._bounds(asked, place, column)
             least, most = sums_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values))
@@ -120,8 +118,8 @@ class Asking:
         lowest, highest = extremes_of(self.schema[column])
         least, most = float(np.nanmin(lowest)), float(np.nanmax(highest))
 
-        def mean(asked: Condition) -> Estimate:
-            found = self._answers.mean(asked, place, values)
+        def mean(asked: Question) -> Estimate:
+            found = self._answers.mean(asked.even, place, values)
             if math.isnan(found.value):
                 return Estimate(math.nan, least, most, math.inf)
             table, few, many, lowest, highest = self._bounds(asked, place, column)
@@ -156,7 +154,7 @@ class Asking:
         """
         place = place_of(self.schema, column)
 
-        def at(share: float) -> Callable[[Condition], Estimate]:
+        def at(share: float) -> Callable[[Question], Estimate]:
             return lambda asked: self._quantile(asked, place, column, share, confidence)
 
         if isinstance(q, int | float | np.number):
@@ -194,7 +192,7 @@ class Asking:
         rows = []
         for part in parts(self.schema[column], column, bins):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
-            found = self._count(narrowed(asked, place, part.weights), confidence)
+            found = self._count(asked.narrowed(place, part.weights), confidence)
             rows.append({column: part.name, **ends, **vars(found)})
         return _frame(rows)
 
@@ -256,45 +254,44 @@ class Asking:
 
     # ---- how ----
 
-    def _count(self, asked: Condition, confidence: float) -> Estimate:
-        found, (below, above) = self._answers.count(asked), self._cut(asked)
+    def _count(self, asked: Question, confidence: float) -> Estimate:
+        found, (below, above) = self._answers.count(asked.even), self._cut(asked)
         return interval(found.value, found.variance, confidence, 0.0, below=below, above=above)
 
     def _valued(self, column: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
         return place, values_of(self.schema[column], column)
 
-    def _cut(self, asked: Condition) -> tuple[float, float]:
+    def _cut(self, asked: Question) -> tuple[float, float]:
         """By how many records a count may be lower, and higher, for where in the cells that it cuts values lie."""
-        sides = cut(asked)
-        if sides is None:
+        if not asked.cuts:
             return 0.0, 0.0
         model, records = self._answers.model, self._answers.total.value
-        few, found, many = (records * model.share(side) for side in (sides[0], asked, sides[1]))
+        few, found, many = (records * model.share(side) for side in (asked.sure, asked.even, asked.maybe))
         return max(found - few, 0.0), max(min(many, records) - found, 0.0)
 
-    def _bounds(self, asked: Condition, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def _bounds(self, asked: Question, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """At the levels of a column that have a value: shares of the records that meet a condition, those that surely
         do, those that may, and the least and the largest value."""
         known = np.isfinite(self.schema[name].representative)
         lowest, highest = (np.where(known, side, 0.0) for side in extremes_of(self.schema[name]))
-        table = np.maximum(self._answers.model.table([place], asked), 0.0)
+        table = np.maximum(self._answers.model.table([place], asked.even), 0.0)
         less, more = self._between(asked, place)
         return table * known, less * known, more * known, lowest, highest
 
-    def _between(self, asked: Condition, place: int) -> tuple[Floats, Floats]:
+    def _between(self, asked: Question, place: int) -> tuple[Floats, Floats]:
         """For each level of a column the shares of the records that surely meet a condition, and that may."""
         model = self._answers.model
-        few, many = (np.maximum(model.table([place], side), 0.0) for side in cut(asked) or (asked, asked))
-        return few, np.minimum(many, np.maximum(model.table([place]), 0.0))  # an `or` may count a cut cell twice
+        few, many = (np.maximum(model.table([place], side), 0.0) for side in (asked.sure, asked.maybe))
+        return few, np.minimum(many, np.maximum(model.table([place]), 0.0))  # of a large union, some are counted twice
 
-    def _quantile(self, asked: Condition, place: int, name: str, q: float, confidence: float) -> Estimate:
+    def _quantile(self, asked: Question, place: int, name: str, q: float, confidence: float) -> Estimate:
         """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
         if not 0 <= q <= 1:
             raise parameter("q", "between 0 and 1", q)
         column = self.schema[name]
         cuts = cells_of(column, name)
-        masses = np.maximum(self._answers.model.table([place], asked)[: cuts.size], 0.0)
+        masses = np.maximum(self._answers.model.table([place], asked.even)[: cuts.size], 0.0)
         if not masses.sum() > 0:
             low, high = _at(column, cuts, [0, cuts.size - 1], [0.0, 1.0])
             return Estimate(math.nan, low, high, math.inf)
@@ -309,7 +306,7 @@ class Asking:
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
-        error = math.sqrt(self._answers.mean(asked, place, under).variance)
+        error = math.sqrt(self._answers.mean(asked.even, place, under).variance)
         reach = deviations(confidence) * error
         few, many = self._between(asked, place)
         least, most = shares_between(few[: cuts.size], many[: cuts.size])
@@ -319,12 +316,12 @@ class Asking:
         spread = (high - low) / width if column.kind == "number" else math.nan
         return Estimate(value, low, high, spread)
 
-    def _each(self, where: Where, by: By, answer: Callable[[Condition], Estimate]) -> Any:
+    def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate]) -> Any:
         asked = question(self.schema, where)
         return answer(asked) if by is None else self._grouped_by(asked, names_of(by), answer, None)
 
     def _grouped_by(
-        self, asked: Condition, names: list[str], answer: Callable[[Condition], Estimate], bins: int | None
+        self, asked: Question, names: list[str], answer: Callable[[Question], Estimate], bins: int | None
     ) -> DataFrame:
         places = [place_of(self.schema, name) for name in names]
         levels = [parts(self.schema[name], name, bins) for name in names]
@@ -334,7 +331,7 @@ class Asking:
         for combination in itertools.product(*levels):
             mine = asked
             for place, part in zip(places, combination, strict=True):
-                mine = narrowed(mine, place, part.weights)
+                mine = mine.narrowed(place, part.weights)
             rows.append({**dict(_named(names, combination)), **vars(answer(mine))})
         return _frame(rows)
 

@@ -18,6 +18,7 @@ from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema import Condition, Schema, condition
 from scumble.schema.column import Column
+from scumble.schema.conditions import bounds
 from scumble.schema.grammar import known
 from scumble.schema.number import Number
 from scumble.views import mixture
@@ -39,10 +40,39 @@ class Part:
     """From where to where, of a number."""
 
 
-def question(schema: Schema, where: Where) -> mixture.Condition:
+@dataclass(frozen=True)
+class Question:
+    """Which records are meant, by positions of columns; and if cells are cut, what is known of it all the same."""
+
+    even: mixture.Condition
+    """With values lying evenly in the cells that are cut."""
+    sure: mixture.Condition
+    """Who meets it wherever values lie in their cells."""
+    maybe: mixture.Condition
+    """Who meets it if values lie as may be."""
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it cuts a cell."""
+        return self.sure is not self.even
+
+    def narrowed(self, column: int, weights: Floats) -> Question:
+        """The same question, of a part of one more column alone."""
+        even, least, most = narrowed(self.even, column, weights), np.floor(weights), np.ceil(weights)
+        if not self.cuts and np.array_equal(least, most):
+            return Question(even, even, even)
+        return Question(even, narrowed(self.sure, column, least), narrowed(self.maybe, column, most))
+
+
+def question(schema: Schema, where: Where) -> Question:
     """A condition by positions of columns."""
     found = condition(schema, where)
-    places = {name: j for j, name in enumerate(schema)}
+    even = _placed(found)
+    return Question(even, even, even) if found.exact else Question(even, *map(_placed, bounds(found)))
+
+
+def _placed(found: Condition) -> mixture.Condition:
+    places = {name: j for j, name in enumerate(found.schema)}
     return [(1.0, {places[name]: weights for name, weights in term.items()}) for term in found.terms]
 
 
@@ -57,18 +87,6 @@ def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.
 def squared(asked: mixture.Condition) -> mixture.Condition:
     """The same with all weights squared."""
     return [(c**2, {j: np.asarray(weights, float) ** 2 for j, weights in product.items()}) for c, product in asked]
-
-
-def cut(asked: mixture.Condition) -> tuple[mixture.Condition, mixture.Condition] | None:
-    """The question with the cells that it cuts left out, and with all of them taken whole; None if it cuts none.
-
-    Where in a cell its records lie is not known: they may be tied, or rounded to its edge. The truth is between these.
-    """
-    few, many = (
-        [(c, {j: side(v) for j, v in product.items()}) for c, product in asked] for side in (np.floor, np.ceil)
-    )
-    same = all(np.array_equal(one[j], other[j]) for (_, one), (_, other) in zip(few, many, strict=True) for j in one)
-    return None if same else (few, many)
 
 
 def sums_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:

@@ -79,7 +79,7 @@ class Weighing:
         found = self.schema.encode(rows, invalid="drop")
         if found.dropped.any():
             raise DataError("Rows that `sample` has drawn can be weighed, and some do not fit the schema.")
-        asked = question(self.schema, where)
+        asked = question(self.schema, where).even
         total = max(self._answers.count(asked).value, 0.0)
         if not len(found.codes):
             return np.zeros(0)

@@ -13,6 +13,7 @@ The files::
     descent.py      its loop, compiled: χ², slope, steps
     estimates.py    a view's own cells and the model's answer, together
     rehearsal.py    how far answers are off, in worlds like this one
+    unseen.py       what no view shows of pairs
     intervals.py    answers with intervals
     agreement.py    how far tables of the model are from measured and true ones
     drawing.py      chance for synthetic rows

@@ -67,6 +67,12 @@ def combined(one: Estimate, other: Estimate, correlation: float = 0.0) -> tuple[
     return weight * one.value + (1 - weight) * other.value, weight
 
 
+def spread(one: Estimate, other: Estimate, weight: float, correlation: float) -> float:
+    """The variance of a mean of two estimates, the first of which has this weight."""
+    s, t = weight * math.sqrt(one.variance), (1 - weight) * math.sqrt(other.variance)
+    return s**2 + t**2 + 2 * correlation * s * t
+
+
 def _weights(evidence: Evidence, condition: Condition, columns: tuple[int, ...]) -> Floats:
     """Σ_i c_i Π_j v_ij over all cells of these columns."""
     total = np.zeros([evidence.columns[j].levels for j in columns])

@@ -76,13 +76,22 @@ class Evidence:
         variances = np.array([max(view.variance, 1e-12) * view.counts.size for view in self.views])
         return max(1.0, float((totals / variances).sum() / (1 / variances).sum()))
 
+    @cached_property
+    def _found(self) -> dict[tuple[int, ...], View]:
+        return {view.columns: view for view in self.views}
+
     def single(self, column: int) -> View:
         """A column alone."""
-        return next(view for view in self.views if view.columns == (column,))
+        return self._found[column,]
 
     def pair(self, columns: tuple[int, int]) -> View | None:
         """Two columns, if they were measured together."""
-        return next((view for view in self.views if view.columns == columns), None)
+        return self._found.get(columns)
+
+    @property
+    def paired(self) -> bool:
+        """Whether any pair was measured."""
+        return any(len(view.columns) == 2 for view in self.views)
 
     @cached_property
     def shapes(self) -> tuple[Floats, ...]:

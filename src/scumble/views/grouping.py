@@ -44,6 +44,15 @@ class Column:
         if not 0 <= self.ordered <= self.levels:
             raise parameter("ordered", f"between 0 and {self.levels}", self.ordered)
 
+    def between(self, one: int, other: int) -> Floats:
+        """Weights of a condition as people ask: the levels from one record's to another's, or just the first one's.
+
+        >>> Column(4, ordered=3).between(2, 1), Column(4, ordered=3).between(2, 3)
+        (array([0., 1., 1., 0.]), array([0., 0., 1., 0.]))
+        """
+        levels, (low, high) = np.arange(self.levels), sorted((one, other))
+        return ((levels >= low) & (levels <= high) if high < self.ordered else levels == one).astype(float)
+
 
 def groups(column: Column, counts: Floats, most: int) -> Integers:
     """The group of each level: at most `most` of them, 0, 1, …, in the order of their first levels.

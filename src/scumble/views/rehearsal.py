@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from scumble.views.mixture import Condition, Mixture, Product
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+WORLDS = 2
 REHEARSALS = 8
 """Half of them in either world."""
 CHEAP = 16
@@ -65,6 +67,11 @@ class Rehearsal:
     evidence: Evidence
     model: Mixture
     records: float = 0.0
+
+    @cached_property
+    def told(self) -> Mixture:
+        """The world in the groups of levels that pairs tell apart."""
+        return grouped(self.world, self.evidence)
 
     @property
     def size(self) -> float:
@@ -109,33 +116,37 @@ def rehearse(
     seed : int
         The release's own number.
     components : int
-        With how many components fits begin: what the true table's needed.
+        With how many components fits begin: what the true table's needed. A world that needs more is told once.
     times : int, optional
         How often; by default REHEARSALS, and less for wide tables.
     """
     seen = coarser(evidence)
     if times is None:
         times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MANY else FEWER
-        times = times if tied(evidence) else CHEAP
+        times = times if evidence.paired else CHEAP
     close = fitted(seen, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
     worlds = rough(close, evidence), sparse(close, evidence)
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
 
-    def once(number: int) -> Rehearsal:
+    def once(number: int, components: int) -> Rehearsal:
         generator, world = np.random.default_rng([seed, number]), worlds[number % len(worlds)]
         rows = world.draw(count if count <= MOST_ROWS else 0, generator)
-        grouped = [group.astype(np.int32)[rows[:, j]] for j, group in enumerate(evidence.groups)]
-        imitated = tuple(
-            replace(view, counts=_exact(view, evidence, rows, grouped, world) + _noise(view, law, generator))
-            for view in evidence.views
-        )
-        repeated = replace(evidence, views=imitated)
+        groups = [group.astype(np.int32)[rows[:, j]] for j, group in enumerate(evidence.groups)]
+        told = grouped(world, evidence)
+
+        def exact(view: View) -> Floats:
+            return _counted(view, rows, groups) if len(rows) else _expected(view, world, told) * evidence.count
+
+        noisy = (replace(view, counts=exact(view) + _noise(view, law, generator)) for view in evidence.views)
+        repeated = replace(evidence, views=tuple(noisy))
         fit = fitted(repeated, seed + 1 + number, fits=1, components=components)
         return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fit, evidence.count)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(once, range(times)))
+        begun = list(pool.map(lambda number: once(number, components), range(min(times, WORLDS))))
+        needed = [len(rehearsal.model.weights) for rehearsal in begun]  # by tables of the same world, the next ones too
+        return begun + list(pool.map(lambda number: once(number, needed[number % WORLDS]), range(WORLDS, times)))
 
 
 def rough(world: Mixture, evidence: Evidence) -> Mixture:
@@ -160,7 +171,7 @@ def sparse(world: Mixture, evidence: Evidence) -> Mixture:
     """
     columns = []
     for j, (table, group) in enumerate(zip(world.columns, evidence.groups, strict=True)):
-        group = group if tied(evidence) else np.zeros_like(group)
+        group = group if evidence.paired else np.zeros_like(group)
         view, each = evidence.single(j), np.eye(int(group.max()) + 1)[group]
         fullest = np.where(each > 0, view.counts[:, None], -np.inf).argmax(0)
         sure = np.where(view.counts > SURE * np.sqrt(view.variance), view.counts, 0.0)
@@ -169,38 +180,34 @@ def sparse(world: Mixture, evidence: Evidence) -> Mixture:
     return Mixture(world.weights, tuple(columns))
 
 
-def tied(evidence: Evidence) -> bool:
-    """Whether any pair was measured."""
-    return any(len(view.columns) == 2 for view in evidence.views)
+def grouped(world: Mixture, evidence: Evidence) -> Mixture:
+    """The world in the groups of levels that pairs tell apart."""
+    columns = zip(world.columns, evidence.groups, strict=True)
+    return Mixture(world.weights, tuple(table @ np.eye(int(group.max()) + 1)[group] for table, group in columns))
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:
     """The true cells of a rehearsal's table: all levels of a column alone, the groups of a pair."""
-    evidence = rehearsal.evidence
+    evidence, rows = rehearsal.evidence, rehearsal.rows
     shape = tuple(evidence.sizes[j] if len(columns) > 1 else evidence.columns[j].levels for j in columns)
-    grouped = {j: evidence.groups[j].astype(np.int32)[rehearsal.rows[:, j]] for j in columns}
-    return _exact(View(columns, np.zeros(shape), 0.0), evidence, rehearsal.rows, grouped, rehearsal.world)
+    view = View(columns, np.zeros(shape), 0.0)
+    if not len(rows):
+        return _expected(view, rehearsal.world, rehearsal.told) * rehearsal.size
+    return _counted(view, rows, {j: evidence.groups[j].astype(np.int32)[rows[:, j]] for j in columns})
 
 
-def _exact(
-    view: View,
-    evidence: Evidence,
-    rows: Integers,
-    grouped: Sequence[npt.NDArray[np.int32]] | Mapping[int, npt.NDArray[np.int32]],
-    world: Mixture,
+def _expected(view: View, world: Mixture, told: Mixture) -> Floats:
+    """The shares of a world in a view's cells, where the world itself is the table."""
+    return (told if len(view.columns) > 1 else world).table(view.columns)
+
+
+def _counted(
+    view: View, rows: Integers, groups: Sequence[npt.NDArray[np.int32]] | Mapping[int, npt.NDArray[np.int32]]
 ) -> Floats:
     """The view's cells of the synthetic table."""
-    groups = [
-        evidence.groups[j] if len(view.columns) > 1 else np.arange(evidence.columns[j].levels) for j in view.columns
-    ]
-    if not len(rows):
-        cells = world.table(view.columns)
-        for axis, group in enumerate(groups):
-            cells = np.moveaxis(np.tensordot(np.eye(int(group.max()) + 1)[group], cells, (0, axis)), 0, axis)
-        return cells * evidence.count
     flat = np.zeros(len(rows), np.int32)
     for j, size in zip(view.columns, view.counts.shape, strict=True):
-        flat = flat * np.int32(size) + (grouped[j] if len(view.columns) > 1 else rows[:, j])
+        flat = flat * np.int32(size) + (groups[j] if len(view.columns) > 1 else rows[:, j])
     return np.bincount(flat, minlength=view.counts.size).reshape(view.counts.shape).astype(float)
 
 

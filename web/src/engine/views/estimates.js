@@ -8,7 +8,6 @@ export class Views {
     for (const view of views) this.#found.set(String(view.columns), view);
     this.groups = groups;
     this.starts = groups.map(firsts);
-    this.paired = views.some(({ columns }) => columns.length === 2);
   }
 
   has(i, j) {
@@ -49,6 +48,12 @@ export function combined(one, other, correlation) {
   const total = one.variance + other.variance - 2 * shared;
   const weight = total > 0 ? Math.min(Math.max((other.variance - shared) / total, 0), 1) : 0.5;
   return { value: weight * one.value + (1 - weight) * other.value, weight };
+}
+
+// The variance of a mean of two estimates, the first of which has this weight.
+export function spread(one, other, weight, correlation) {
+  const [s, t] = [weight * Math.sqrt(one.variance), (1 - weight) * Math.sqrt(other.variance)];
+  return s ** 2 + t ** 2 + 2 * correlation * s * t;
 }
 
 function firsts(group) {

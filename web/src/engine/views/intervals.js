@@ -1,20 +1,20 @@
-// Counts with the variance of their errors: the twin of views/intervals.py, with the page's own law, that of
-// explore/tablelaw.py, in the place of rehearsals. What a view's cells and the model err by together is not known here,
-// so they are taken to err alike.
+// Counts with the variance of their errors: the twin of views/intervals.py and views/unseen.py, with the page's own law, that of
+// explore/tablelaw.py, in the place of rehearsals.
 
-import { combined } from "./estimates.js";
+import { combined, spread } from "./estimates.js";
 import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
-const UNKNOWN_CORRELATION = 0.16;
-const LEFT_OUT = 0.11;
+const SURE = 3;
+const WITHIN = 0.05;
 const SHARED_NOISE = 0.5;
 
 export class Reading {
   #variances = new Map();
 
-  constructor(model, views, [count, ofCount], law) {
-    Object.assign(this, { model, views, count, ofCount, law });
+  // `correlation` is that of pairs that were not measured.
+  constructor(model, views, [count, ofCount], law, correlation) {
+    Object.assign(this, { model, views, count, ofCount, law, correlation });
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
 
@@ -29,9 +29,9 @@ export class Reading {
     const own = this.views.inside(product, coefficient);
     if (!own) return { value: modelled, variance, unseen };
     const { value, weight } = combined(own, { value: modelled, variance }, SHARED_NOISE);
-    const most = weight * Math.sqrt(own.variance) + (1 - weight) * Math.sqrt(variance);
+    const both = spread(own, { variance }, weight, SHARED_NOISE);
     const off = (1 - weight) ** 2 * apart(own, modelled);
-    return { value, variance: Math.max(most ** 2, off), unseen: unseen * (1 - weight) ** 2 };
+    return { value, variance: Math.max(both, off), unseen: unseen * (1 - weight) ** 2 };
   }
 
   // The law's squared error of a question, in records.
@@ -48,8 +48,8 @@ export class Reading {
       for (const j of columns.slice(at + 1)) {
         const [one, two] = [this.#parts(i, product.get(i)), this.#parts(j, product.get(j))];
         const measured = this.views.has(i, j);
-        const unseen = one.total * two.total - (measured ? one.between * two.between : 0);
-        const phi = measured ? UNKNOWN_CORRELATION / 2 : this.views.paired ? LEFT_OUT : UNKNOWN_CORRELATION;
+        const unseen = Math.max(one.total * two.total - (measured ? one.between * two.between : 0), 0);
+        const phi = measured ? WITHIN : this.correlation;
         const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
         variance += (coefficient * phi * rest * this.count) ** 2 * unseen;
       }
@@ -70,8 +70,8 @@ export class Reading {
   }
 }
 
-// By which square the model must be off, as it is farther from a view's own cells than their noise takes it.
-const apart = (own, modelled) => Math.max((own.value - modelled) ** 2 - own.variance, 0);
+// By which square the model must be off, as it is surely farther from a view's own cells than their noise takes it.
+const apart = (own, modelled) => Math.max(Math.abs(own.value - modelled) - SURE * Math.sqrt(own.variance), 0) ** 2;
 
 function variancesOf(weights, shares, { group, groups }) {
   const mean = sum(shares.map((share, level) => share * weights[level]));
