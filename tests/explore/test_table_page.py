@@ -164,7 +164,7 @@ def condition(page: Page) -> str:
 def by_twin(shown: Shown, asked: str) -> float:
     from scumble.tabular.questions import question
 
-    return shown.answers.count(question(SCHEMA, asked)).value
+    return shown.answers.count(question(SCHEMA, asked).even).value
 
 
 def drag(page: Page, chart: Locator, start: float, end: float) -> None:
