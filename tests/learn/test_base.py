@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from estimators import EACH, fitted, options, parts, releases, small, target
 from scumble import learn
 from scumble.checks import sides
 from scumble.learn.base import PrivateEstimator, RepeatedReleaseWarning, default_kernel
+from scumble.moments.hats import HatMoments
 
 # scikit-learn's checks that an honest private estimator cannot pass, each with its reason.
 NOISE = "the noise has no seed: two fits are two releases, and differ"
@@ -246,8 +248,13 @@ def test_the_hash_seed_is_public_and_the_noise_has_none(kind: Any, table: np.nda
     for one, other in zip(
         *([part for held in releases(model) for part in parts(held)] for model in models), strict=True
     ):
-        assert one.spec == other.spec  # with the seed, where there is one
-        assert np.any(one.counts != other.counts)
+        assert _unplaced(one.spec) == _unplaced(other.spec)  # with the seed, where there is one
+        assert not np.array_equal(one.counts, other.counts)
+
+
+def _unplaced(spec: Any) -> Any:
+    """A spec but for its knots, which follow noisy histograms."""
+    return replace(spec, knots=2) if isinstance(spec, HatMoments) else spec
 
 
 @EACH

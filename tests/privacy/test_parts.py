@@ -34,3 +34,8 @@ def test_without_delta_epsilon_is_shared_out_and_rho_stays_rho() -> None:
     assert in_parts(Budget(1.0), SHARES, claims) == [Budget(1.0).share(share) for share in SHARES]
     whole = Budget.of(rho="0.02")
     assert [part.rho for part in in_parts(whole, SHARES, claims)] == [Fraction("0.02") * share for share in SHARES]
+
+
+def test_a_single_release_keeps_the_quieter_noise() -> None:
+    (one,) = in_parts(Budget(1.0, 1e-6), [Fraction(1)], claims)
+    assert one == Budget(1.0, 1e-6) and one.claim(1).mechanism == "discrete-laplace"

@@ -26,7 +26,7 @@ def in_parts(whole: Budget, shares: Sequence[Fraction], claims: Claims) -> list[
 
     Without δ, ε is shared out. With it, releases with Gaussian noise add up to one whose ρ is the sum of theirs, so ρ
     is shared out, as much of it as ε and δ allow: a sixteenth of ρ makes a fourth of the accuracy, where a sixteenth of
-    ε would make a sixteenth. A budget in ρ is shared out as it is.
+    ε would make a sixteenth. A budget in ρ is shared out as it is, and a single release keeps its choice of noise.
 
     >>> from scumble.privacy.composition import overlapping
     >>> def claims(budgets):
@@ -36,7 +36,7 @@ def in_parts(whole: Budget, shares: Sequence[Fraction], claims: Claims) -> list[
     >>> [round(float(part.epsilon), 2) for part in parts], 0.999 < overlapping(claims(parts)).epsilon <= 1.0
     ([0.55, 0.94], True)
     """
-    if whole.pure or whole.rho is not None:
+    if len(shares) == 1 or whole.pure or whole.rho is not None:
         return [whole.share(share) for share in shares]
     epsilon, delta = as_fraction("epsilon", whole.epsilon), as_fraction("delta", whole.delta)
     found = whole.calibrate(1, mechanism=GAUSSIAN.name).claim.rho
