@@ -24,6 +24,7 @@ from scumble.privacy.budget import Budget
 from scumble.release import Release, merge_releases
 from scumble.schema import kinds
 from scumble.show import plots
+from scumble.show.cards import facts, lines
 from scumble.sources import Build, build_by
 from scumble.sources.settings import Size
 
@@ -190,6 +191,12 @@ def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
     for bad in ({"age": "odd"}, {"nobody": "whole"}, ["age"]):
         with pytest.raises(CorruptFileError, match="kinds of columns"):
             Release.from_container(Container("release", {**release.metadata(), "kinds": bad}, box, 1, ""))
+
+
+def test_the_card_says_what_columns_hold(release: Release) -> None:
+    (told,) = [text for name, text in lines(release) if name == "Released"]
+    assert "the columns age (whole numbers), seen (dates, in days)." in told
+    assert facts(release)["kinds"] == release.kinds and "kinds" not in facts(release.declared_as({}))
 
 
 def test_a_merge_keeps_what_both_say() -> None:

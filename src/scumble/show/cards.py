@@ -70,6 +70,7 @@ def _shared(release: Shown) -> dict[str, Any]:
         "meaning": claim.sentence(),
         "equivalent": {"delta": 1e-6, "epsilon": claim.equivalent(1e-6)} if claim.delta <= 1e-6 else None,
         "columns": None if spec.columns is None else list(spec.columns),
+        **({"kinds": dict(spec.kinds)} if spec.kinds else {}),
         "dimensions": spec.dimensions,
         "kernel": spec.kernel.to_dict(),
         "rows": spec.rows,
@@ -103,6 +104,9 @@ def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) ->
         out.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
     return "\n".join([*out, "─" * WIDTH])
 
+
+HELD = {"whole": "whole numbers", "date": "dates, in days", "time": "times, in days", "boolean": "true or false"}
+"""What declared columns hold."""
 
 _STYLE = (
     "border:1px solid #8aa1ad;border-radius:6px;padding:.6em .9em;margin:.3em 0;max-width:52em;font-size:.92em;"
@@ -159,7 +163,9 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     if isinstance(found, ShownMoments):
         return momentcards.lines(found)
     data = facts(found)
-    columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
+    kinds = {name: f" ({HELD[kind]})" for name, kind in data.get("kinds", {}).items()}
+    told = [f"{name}{kinds.get(name, '')}" for name in data["columns"] or ()]
+    columns = ", ".join(told) or f"{data['dimensions']} columns"
     out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
     if data["kind"] == "bundle":
         classes = ", ".join(map(str, data["classes"]))

@@ -38,7 +38,7 @@ _KINDS = {
 }
 NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 """How text says a number: as in CSV files, without words for what is not finite."""
-DRESSED_NUMBER = r"^[+-]?[$€£¥]? ?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]*)? ?[$€£¥%]?$"
+DRESSED_NUMBER = r"^([+-]?[$€£¥]? ?|[$€£¥] ?[+-])([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]*)? ?[$€£¥%]?$"
 """A number as people write it: money, percent (12 % is 12), thousands apart. A comma is never a decimal point."""
 DRESS = r"[$€£¥%, ]"
 _DRESSED = re.compile(DRESSED_NUMBER[:-1] + r"\Z")
