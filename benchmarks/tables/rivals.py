@@ -8,7 +8,9 @@ as there are, lest the luck of the draw be taken for its error. Rivals run with 
   before, so SciPy 1.14 is put in, although dpmm asks for 1.15: it does the same sooner.
 - **OpenDP's MST and AIM** (0.16, with mbi): cuts between all codes, so that it has the same levels and no more. MST
   composes its own parts to a budget that can be too small by a last digit, and refuses itself; it gets 10⁻⁹ of a
-  part's budget less. The budget is ρ for a δ, as dpmm converts it, or ε alone.
+  part's budget less. Its rows are drawn one by one: "rounded rows", its default, gives two columns that depend on the
+  same third one in the same order, and so a dependence that its model does not have. The budget
+  is ρ for a δ, as dpmm converts it, or ε alone.
 - **16 cells**: neighbouring cells of numbers are put together until there are at most 16, and synthetic rows drawn
   evenly within: what a user would do for whom all of a number's cells are too many to measure in pairs.
 - **AIM, 1 MB**: with room for models of 1 MB instead of 80, which its authors suggest where it must end soon; of
@@ -67,7 +69,7 @@ context = dp.Context.compositor(
 query = context.query(**{{name: loss * (1 - 1e-9) for name, loss in whole.items()}}).select(*frame.columns)
 cuts = {{name: list(range(int(size) - 1)) for name, size in zip(frame.columns, sizes)}}
 table = query.contingency_table(cuts=cuts, algorithm=dp.mbi.{name}({options})).release()
-rows = table.synthesize(10 * len(frame)).select(frame.columns).to_numpy()
+rows = table.synthesize(10 * len(frame), method="{draw}").select(frame.columns).to_numpy()
 """
 
 
@@ -115,14 +117,15 @@ def _dpmm(module: str, name: str, options: str = "") -> Rival:
     return Rival(("dpmm==0.1.9",), DPMM, filled, False, ("scipy==1.14.1",), (3, 11))
 
 
-def _opendp(name: str, options: str = "") -> Rival:
+def _opendp(name: str, options: str = "", draw: str = "sample") -> Rival:
     wanted = ("opendp[mbi]==0.16.0", "mbi==1.1.0", "jax==0.10.2", "numpy==2.4.6", "pandas==3.1.1")
-    return Rival(wanted, OPENDP, {"name": name, "options": options}, True)
+    return Rival(wanted, OPENDP, {"name": name, "options": options, "draw": draw}, True)
 
 
 RIVALS = {
     "MST (dpmm)": _dpmm("mst", "MSTGM"),
     "MST (OpenDP)": _opendp("MST"),
+    "MST, rounded rows (OpenDP)": _opendp("MST", draw="round"),
     "MST, 16 cells (dpmm)": replace(_dpmm("mst", "MSTGM"), cells=16),
     "MST, 16 cells (OpenDP)": replace(_opendp("MST"), cells=16),
     "AIM (dpmm)": _dpmm("aim", "AIMGM"),
