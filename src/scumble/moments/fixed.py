@@ -35,7 +35,7 @@ def within_length(vectors: Floats, length: float) -> Integers:
     """Vectors of whole numbers, `UNIT` being `length`: as they point, and made that long if they are longer.
 
     >>> within_length(np.array([[0.0, 0.25], [30.0, -40.0], [1e300, 1e300]]), 1.0).tolist()
-    [[0, 262144], [629145, -838860], [741455, 741455]]
+    [[0, 262144], [629145, -838860], [741454, 741454]]
     """
     # The first quotient is at most 1, whatever the numbers are; a vector that it made shorter is longer than `UNIT`.
     largest = np.maximum(np.abs(vectors).max(axis=1), length)
