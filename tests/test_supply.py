@@ -26,7 +26,7 @@ from windows import MODES, NOT_ON_WINDOWS, reason
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-LOCKS = ("build", "demo", "test", "tools")
+LOCKS = ("installer", "build", "demo", "test", "tools")
 PLATFORMS = [
     {
         "python_version": python,
