@@ -3,10 +3,10 @@
     python requirements/install.py .venv build demo --editable
 
 uv does it, several times as fast as pip: it fetches and unpacks many packages at once, and leaves compiling to the
-first import. pip brings uv, by its own lock file (`installer`), and what pip's configuration says of indexes,
+first import. pip brings uv, by a lock file of its own (`installer`), and what pip's configuration says of indexes,
 certificates and proxies is told to uv. Where uv has no file for this machine, where it fails, or where that
-configuration holds something that is not known here, pip does all of it. The bytes installed are the same: the hashes
-see to that.
+configuration holds something that is not known here, pip does all of it. What is installed is the same: the hashes see
+to that.
 
 What comes as source is built with tools that are locked as well (`build`, which must come first), so nothing is fetched
 unseen.
@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import os
 import subprocess
 import sys
 import venv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -81,48 +82,38 @@ def python_of(folder: Path) -> str:
     return str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 
 
-def quietly(command: list[str], environment: Mapping[str, str] | None = None) -> str | None:
-    """What it prints; None if it fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, check=False)
-    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+def done(command: list[str]) -> bool:
+    """Whether it went well. Who tries something else next need not hear why it did not."""
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def pip_for(folder: Path) -> list[str]:
-    """pip for an environment: the one of the Python that runs this, if it has one, else the environment's own."""
-    python = python_of(folder)
-    outside = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    if quietly([*outside, "--version"]) is not None:
-        return outside
-    if quietly([python, "-m", "pip", "--version"]) is None:
-        subprocess.run([python, "-m", "ensurepip", "--default-pip"], check=True, stdout=subprocess.DEVNULL)
-    return [python, "-m", "pip", "--disable-pip-version-check"]
+def bring_pip(folder: Path) -> list[str]:
+    """Some pip: that of the Python which runs this, or else one of the environment's own."""
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([python_of(folder), "-m", "ensurepip", "--default-pip"], check=True, stdout=subprocess.DEVNULL)
+    return [python_of(folder), "-m", "pip", "--disable-pip-version-check"]
 
 
-def hashed(names: Iterable[str]) -> list[list[str]]:
-    """One call's words for each lock file, in their order: a later one may be built with what an earlier one brought."""
-    return [["--require-hashes", "--requirement", str(HERE / f"{name}.txt")] for name in names]
+def bring_uv(folder: Path, pip: list[str]) -> list[str] | None:
+    """uv, with what pip's settings mean to it; None where it is not to be had, or they are not known here."""
+    asked = subprocess.Popen([*pip, "config", "list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    place = folder / "uv"  # not among the environment's packages: they have no use for it
+    uv = place / "bin" / ("uv.exe" if os.name == "nt" else "uv")
+    alone = ["--target", str(place), "--upgrade", "--no-compile", "--only-binary", ":all:"]
+    there = uv.exists() or done([*pip, "install", *alone, *hashed(LOCK)])
+    listed = asked.communicate()[0]
+    if not there or asked.returncode != 0:
+        return None
+    found = settings(listed)
+    options = told(found, os.environ)
+    if options is not None and "proxy" in found:
+        os.environ["ALL_PROXY"] = found["proxy"]
+    return None if options is None else [str(uv), "pip", "install", "--python", python_of(folder), *options]
 
 
-def by_uv(folder: Path, pip: list[str], calls: list[list[str]]) -> bool:
-    """Whether uv did it."""
-    listed = quietly([*pip, "config", "list"])
-    options = None if listed is None else told(settings(listed), os.environ)
-    if options is None or listed is None:
-        return False
-    proxy = settings(listed).get("proxy")
-    environment = {**os.environ, **({"ALL_PROXY": proxy} if proxy else {})}
-    ours = [python_of(folder), "-m", "uv"]
-    if quietly([*ours, "--version"]) is None:
-        bring = [*pip, "install", "--quiet", "--no-compile", "--only-binary", ":all:", *hashed([LOCK])[0]]
-        if quietly(bring) is None:
-            return False
-    install = [*ours, "pip", "install", "--quiet", "--python", python_of(folder), "--no-build-isolation", *options]
-    return all(quietly([*install, *words], environment) is not None for words in calls)
-
-
-def by_pip(pip: list[str], calls: list[list[str]]) -> None:
-    for words in calls:
-        subprocess.run([*pip, "install", "--quiet", "--no-build-isolation", *words], check=True)
+def hashed(name: str) -> list[str]:
+    return ["--require-hashes", "--requirement", str(HERE / f"{name}.txt")]
 
 
 def main() -> None:
@@ -131,16 +122,19 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="of lock files")
     parser.add_argument("--editable", action="store_true", help="scumble itself too")
     given = parser.parse_args()
+    print(f"Installing into {given.folder}: {', '.join(given.names)} ...", flush=True)
     if not Path(python_of(given.folder)).exists():
         venv.create(given.folder, symlinks=os.name != "nt", with_pip=False)
-    print(f"Installing into {given.folder}: {', '.join(given.names)} ...", flush=True)
-    calls = hashed(given.names)
+    calls = [["--no-build-isolation", *hashed(name)] for name in given.names]
     if given.editable:
-        calls.append(["--no-deps", "--editable", str(HERE.parent)])
-    pip = pip_for(given.folder)
-    if not by_uv(given.folder, pip, calls):
-        print("pip does it, which takes longer than uv would ...", flush=True)
-        by_pip(pip, calls)
+        calls.append(["--no-build-isolation", "--no-deps", "--editable", str(HERE.parent)])
+    pip = bring_pip(given.folder)
+    uv = bring_uv(given.folder, pip)
+    if uv is not None and all(done([*uv, *words]) for words in calls):
+        return
+    print("pip does it, which takes longer than uv would ...", flush=True)
+    for words in calls:
+        subprocess.run([*pip, "--python", python_of(given.folder), "install", "--quiet", *words], check=True)
 
 
 if __name__ == "__main__":
