@@ -26,7 +26,7 @@ class Declared(Source):
 
     def __init__(self, source: Source, kinds: Kinds) -> None:
         self._source, self._kinds = source, kinds
-        self.names, self.declared = source.names, source.declared
+        self.names, self.declared, self.live = source.names, source.declared, source.live
 
     @property
     def skipped(self) -> dict[int, int]:  # type: ignore[override]
