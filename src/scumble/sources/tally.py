@@ -100,7 +100,7 @@ class Tally:
         spec = self.sketches[0].spec
         if self._is_table or isinstance(spec, TableSpec):
             return 0
-        hashes = spec.rows * sum(factor.power for factor in spec.kernel.factors)
+        hashes: int = spec.rows * sum(factor.power for factor in spec.kernel.factors)
         return HASHES_AT_ONCE // hashes
 
     @property
