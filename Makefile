@@ -8,19 +8,13 @@ STAMP  := $(VENV)/.installed
 
 .PHONY: setup demo docs postgresql spark chromium page test check fuzz mutants bench paper paper-quick lock sbom dist clean
 
-# $(call locked,folder,names): the lock files of these names into an environment. Exact versions, checked by hash; what
-# comes as source is built with tools that are locked as well, so nothing is fetched unseen.
-PIP = $(1)/$(FOLDER)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation
-define locked
-@test -x $(1)/$(FOLDER)/python || $(PYTHON) -m venv $(1)
-@for name in $(2); do $(PIP) --require-hashes --requirement requirements/$$name.txt || exit 1; done
-endef
+# Exact versions, checked by hash; what comes as source is built with tools that are locked as well.
+INSTALL := $(PYTHON) requirements/install.py
 
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml requirements/build.txt requirements/test.txt
-	$(call locked,$(VENV),build test)
-	@$(call PIP,$(VENV)) --no-deps --editable .
+	@$(INSTALL) $(VENV) build test --editable
 	@touch $@
 
 # The demo needs less than the tests do: a quick set-up of its own, unless the whole one is there.
@@ -28,12 +22,11 @@ demo: $(firstword $(wildcard $(STAMP)) $(VENV)/.demo)
 	@$(BIN)/scumble demo
 
 $(VENV)/.demo: pyproject.toml requirements/build.txt requirements/demo.txt
-	$(call locked,$(VENV),build demo)
-	@$(call PIP,$(VENV)) --no-deps --editable .
+	@$(INSTALL) $(VENV) build demo --editable
 	@touch $@
 
 $(TOOLS)/.installed: requirements/tools.txt
-	$(call locked,$(TOOLS),tools)
+	@$(INSTALL) $(TOOLS) tools
 	@touch $@
 
 # The site, in site/: open site/index.html. Its theme's notices are not about this project.

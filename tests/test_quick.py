@@ -184,6 +184,14 @@ def test_any_size_of_values_equals_the_reference(kernel: Kernel, scale: float) -
     check(kernel, X)
 
 
+def test_many_wide_codes_equal_the_reference() -> None:
+    """Codes that add up to more than the digits of a sum have room for: they are settled on the way."""
+    X = np.random.default_rng(13).uniform(-2000.0, 2000.0, (N, 2))
+    batch = check(scumble.EuclideanKernel(power=80), X, rows=6)
+    middle = batch.spans.astype(np.uint64) // 3 * (batch.multipliers & np.uint64(0xFFFF))
+    assert (batch.spans > 0).mean() > 0.9 and middle.sum(axis=1).max() > 2**32  # of a record in the middle
+
+
 def test_far_from_zero_and_close_together_equals_the_reference() -> None:
     """Times in seconds with steps of a minute: what is common to all records does not cost precision."""
     X = 1.7e9 + np.random.default_rng(7).uniform(0.0, 5000.0, (N, 2))

@@ -8,6 +8,7 @@ import io
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -433,3 +434,32 @@ def test_an_archive_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
     (tmp_path / "people.xls").write_bytes(head + b"xl/worksheets" * 9)
     with pytest.raises(scumble.DataError, match="archive, or an old Excel file"):
         counted(tmp_path / "people.xls", EuclideanKernel(1.0), ["age"])
+
+
+def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one file, alike, and no more than is said; the same rows in the same order, before an error too."""
+    from scumble.sources import onepass
+    from scumble.sources.source import Piece
+
+    monkeypatch.setattr(onepass, "LARGE", 2)
+    sizes = [(0, 2), (0, 3), (0, 2), (1, 2), (1, 1), (1, 2), (1, 2), (1, 9)]
+    batches = [pa.record_batch({"x": np.arange(size) + 10 * k}) for k, (_, size) in enumerate(sizes)]
+    pieces = [
+        Piece(batch, (file, 100 + k), None) for k, ((file, _), batch) in enumerate(zip(sizes, batches, strict=True))
+    ]
+
+    def broken() -> Iterator[Piece]:
+        yield from pieces
+        raise OSError("gone")
+
+    found = []
+    with pytest.raises(OSError, match="gone"):
+        for piece in onepass.gathered(broken(), 5):
+            found.append(piece)
+    assert [piece.batch.num_rows for piece in found] == [5, 2, 2, 1, 4, 9]
+    assert [piece.position for piece in found] == [(0, 101), (0, 102), (1, 103), (1, 104), (1, 106), (1, 107)]
+    told = [x for piece in found for x in piece.batch["x"].to_pylist()]
+    assert told == [x for batch in batches for x in batch["x"].to_pylist()]
+    other = Piece(pa.record_batch({"x": [0.5, 1.5]}), (0, 9), None)
+    assert len(list(onepass.gathered(iter([pieces[0], other]), 99))) == 2
+    assert len(list(onepass.gathered(iter(pieces[:3]), 0))) == 3

@@ -14,52 +14,58 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 PARTS = ("start", "rivals", "counting", "scaling", "growth", "path")
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end -->"
+Found = dict[str, Any]
+"""What was found, by part."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which parts; all by default")
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing written: does everything run?")
+    parser.add_argument(
+        "--write", action="store_true", help="measure nothing: the tables from the results that are there"
+    )
     given = parser.parse_args()
-    wanted = given.parts or PARTS
     results = HERE / "results.json"
-    found: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
-    found = found if given.parts else {"scaling": found.get("scaling", {})}
-    found["machine"] = clock.machine()
-    for part in wanted:
+    everywhere: dict[str, Found] = json.loads(results.read_text()) if results.exists() else {}
+    machine = clock.machine()
+    found = everywhere.get(machine["architecture"], {})
+    for part in () if given.write else given.parts or PARTS:
         print(f"\n== {part} ==\n", flush=True)
         for line in run(part, found, quick=given.quick):
             print(line, flush=True)
+        found[part]["machine"] = machine
+        if not given.quick:  # part by part: who is interrupted has what was done
+            everywhere[machine["architecture"]] = found
+            results.write_text(json.dumps(everywhere, indent=1) + "\n")
     if not given.quick:
-        results.write_text(json.dumps(found, indent=1) + "\n")
-        write_docs(found)
+        write_docs(everywhere)
 
 
-def run(part: str, found: dict[str, Any], *, quick: bool) -> list[str]:
+def run(part: str, found: Found, *, quick: bool) -> list[str]:
     """Measure one part into `found`; returns its table."""
     if part == "start":
-        found[part] = start.measure(quick)
-        return start.table(found[part])
+        found[part] = {"found": start.measure(quick)}
+        return start.table(found[part]["found"])
     if part == "rivals":
-        found[part] = rivals.measure(quick)
-        return rivals.table(found[part])
+        found[part] = {"found": rivals.measure(quick)}
+        return rivals.table(found[part]["found"])
     if part == "path":
-        found[part] = path.measure(quick)
-        return path.table(found[part])
-    if part == "scaling":  # other architectures' lines stay
-        found[part] = found.get(part, {}) | scaling.measure(quick)
-        return scaling.table(found[part])
+        found[part] = {"found": path.measure(quick)}
+        return path.table(found[part]["found"])
     if part == "growth":
-        found[part] = {"records": growth.with_records(quick), "size": growth.with_size(quick)}
-        return growth.table(found[part]["records"])
-    found[part] = []
-    for line in counting.lines(quick):
-        found[part].append(line)
-        print(counting.table([line])[-1], flush=True)
-    return ["", *counting.table(found[part]), "", summary(found[part])]
+        found[part] = {"found": {"records": growth.with_records(quick), "size": growth.with_size(quick)}}
+        return growth.table(found[part]["found"]["records"])
+    module = {"counting": counting, "scaling": scaling}[part]
+    each: list[Found] = []
+    found[part] = {"found": each}
+    for line in module.lines(quick):
+        each.append(line)
+        print(module.table([line])[-1], flush=True)
+    return ["", *module.table(each), "", *([summary(each)] if part == "counting" else [])]
 
 
-def summary(lines: list[dict[str, Any]]) -> str:
+def summary(lines: list[Found]) -> str:
     shares, strict = ([line[key] for line in lines] for key in ("fraction", "fraction_single"))
     return (
         f"Of the limit: {min(shares):.2f} at least, {statistics.median(shares):.2f} in the median; of that in single "
@@ -67,30 +73,43 @@ def summary(lines: list[dict[str, Any]]) -> str:
     )
 
 
-def write_docs(found: dict[str, Any]) -> None:
-    """Put the tables into docs/speed.md, between its marks, and the plot beside it."""
+def write_docs(everywhere: dict[str, Found]) -> None:
+    """Put the tables of every architecture into docs/speed.md, between its marks, and the plots beside it."""
     page = DOCS / "speed.md"
     text = page.read_text()
-    machine = found["machine"]
-    threads, kind = machine["threads"], machine["architecture"]
-    parts = [f"Measured on {threads} threads of an {kind} processor, each part in one run."]
-    if "rivals" in found:
-        parts += ["### Beside the alternatives", "\n".join(rivals.table(found["rivals"]))]
-    if "start" in found:
-        parts += ["### What people wait for", "\n".join(start.table(found["start"]))]
-    if "counting" in found:
-        parts += ["### Beside the machine's limit", summary(found["counting"])]
-        parts += ["\n".join(counting.table(found["counting"]))]
-    if "scaling" in found:
-        parts += ["### What threads are worth", "\n".join(scaling.table(found["scaling"]))]
-    if "growth" in found:
-        growth.plot(found["growth"]["records"], found["growth"]["size"], DOCS / "speed.svg")
-        parts += ["### How cost grows", "![cost against records, rows, columns and power](speed.svg)"]
-        parts += ["\n".join(growth.table(found["growth"]["records"]))]
-    if "path" in found:
-        parts += ["### From Parquet to a release", *path.table(found["path"])]
+    parts = [part for kind, found in sorted(everywhere.items()) for part in section(kind, found)]
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     page.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{after}")
+
+
+TITLES = {
+    "rivals": "Beside the alternatives",
+    "start": "What people wait for",
+    "counting": "Beside the machine's limit",
+    "scaling": "What threads are worth",
+    "growth": "How cost grows",
+    "path": "From Parquet to a release",
+}
+
+
+def section(kind: str, found: Found) -> list[str]:
+    """One architecture's tables. Parts may come from different machines and days; each says how many cores it had."""
+    out = [f"## On {kind}"]
+    for part, title in TITLES.items():
+        if part not in found:
+            continue
+        what, cores = found[part]["found"], found[part]["machine"]["threads"]
+        out += [f"### {title}, {kind}", f"Measured in one run, with {cores} cores."]
+        if part == "counting":
+            out.append(summary(what))
+        if part == "growth":
+            name = f"speed-{kind}.svg"
+            growth.plot(what["records"], what["size"], DOCS / name)
+            out.append(f"![cost against records, rows, columns and power]({name})")
+            what = what["records"]
+        module = {"rivals": rivals, "start": start, "counting": counting, "scaling": scaling, "growth": growth}
+        out.append("\n".join(module.get(part, path).table(what)))  # type: ignore[attr-defined]
+    return out
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any
 
+import scumble
 from scumble.counting.cpu import available_threads
 
 SHORT, MOST = 0.3, 30
@@ -38,5 +39,6 @@ def machine() -> dict[str, Any]:
         "architecture": platform.machine(),
         "threads": available_threads(),
         "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba", "scumble")},
+        **{name: version(name) for name in ("numpy", "numba")},
+        "scumble": scumble.__version__,
     }

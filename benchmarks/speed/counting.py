@@ -14,7 +14,7 @@ from scumble.counting import cpu
 from scumble.kernels import Records
 
 ROWS, POWERS = (100, 1000, 10_000), (1, 2, 4, 8)
-LONGEST = 1.5
+LONGEST = 0.5
 """Seconds that one count may take, roughly: larger ones take fewer records."""
 
 

@@ -1,29 +1,61 @@
-"""Threads: what each more of them is worth, in counting and in queries."""
+"""Threads: what each more of them is worth, in all that people wait for, and in bare loops that share nothing.
+
+The bare loops say what the machine has to give: increments with buckets known in advance, and the product that projects
+the records, one loop per thread and no word between them.
+"""
 
 from __future__ import annotations
 
-import platform
+import os
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
+import scumble
+from benchmarks.speed import limit, path
 from benchmarks.speed.clock import seconds
 from benchmarks.speed.shapes import BUCKETS, Shape
 from scumble.counting import cpu
 from scumble.kernels import Records
+from scumble.privacy.noise import discrete_laplace
+from scumble.sources.opening import open_source
+from scumble.tables.roles import roles_of
 
 ROUNDS = 2
 """Each number of threads has its turn, so many times over: what else the machine does slows all alike."""
-SHAPES = (
-    (Shape("counting", 2_000_000, 8), 1024, 1),
-    (Shape("counting", 2_000_000, 3), 1024, 1),
-    (Shape("counting", 1_000_000, 26), 512, 4),
-    (Shape("counting", 2_000_000, 8), 100, 1),
-    (Shape("queries", 1_000_000, 8), 1024, 1),
-)
 Line = dict[str, Any]
+Work = Callable[[int], Any]
+
+
+class Case(NamedTuple):
+    """Something that takes time, with a number of threads."""
+
+    what: str
+    shape: Shape
+    rows: int
+    power: int
+    quick: int = 20_000
+
+
+CASES = (
+    Case("counting", Shape("large", 4_000_000, 8), 1024, 1),
+    Case("counting", Shape("large", 4_000_000, 3), 1024, 1),
+    Case("counting", Shape("large", 2_000_000, 26), 512, 4),
+    Case("counting", Shape("large", 4_000_000, 8), 100, 1),
+    Case("counting embeddings", Shape("wide", 200_000, 384, angular=True), 1000, 1, 2_000),
+    Case("bare increments", Shape("large", 500_000, 8), 1024, 1),
+    Case("bare product", Shape("large", 500_000, 26), 512, 4),
+    Case("queries", Shape("large", 1_000_000, 8), 1024, 1),
+    Case("noise", Shape("counters", 40_000_000, 1), 1, 1),
+    Case("reading Parquet", Shape("file", 10_000_000, path.COLUMNS), 1, 1, 500_000),
+    Case("Parquet to release", Shape("file", 10_000_000, path.COLUMNS), 128, 1, 500_000),
+)
 
 
 def numbers() -> list[int]:
@@ -32,51 +64,91 @@ def numbers() -> list[int]:
     return sorted({most, *(1 << k for k in range(most.bit_length()))})
 
 
-def measure(quick: bool) -> dict[str, list[Line]]:
-    """The lines of this machine, under its architecture."""
-    return {platform.machine(): list(_lines(quick))}
+def lines(quick: bool) -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            n = case.quick if quick else case.shape.records
+            work, best = _work(case, n, Path(folder)), dict.fromkeys(numbers(), float("inf"))
+            work(1)
+            for _ in range(ROUNDS):
+                for threads in best:
+                    bare = case.what.startswith("bare")  # these time themselves
+                    taken = work(threads) if bare else seconds(partial(work, threads), 1)
+                    best[threads] = min(best[threads], taken)
+            yield {
+                "what": case.what,
+                "records": n,
+                "columns": case.shape.columns,
+                "rows": case.rows,
+                "power": case.power,
+                "seconds": {str(threads): taken for threads, taken in best.items()},
+            }
 
 
-def _lines(quick: bool) -> Iterator[Line]:
-    for shape, rows, power in SHAPES:
-        n = 20_000 if quick else shape.records
-        work, best = _work(shape, n, rows, power), dict.fromkeys(numbers(), float("inf"))
-        work(1)
-        for _ in range(ROUNDS):
-            for threads in best:
-                best[threads] = min(best[threads], seconds(partial(work, threads), 1))
-        yield {
-            "what": shape.name,
-            "records": n,
-            "columns": shape.columns,
-            "rows": rows,
-            "power": power,
-            "seconds": {str(threads): taken for threads, taken in best.items()},
-        }
-
-
-def _work(shape: Shape, n: int, rows: int, power: int) -> Callable[[int], object]:
-    records, hasher = [Records(shape.values(n))], shape.hasher(rows, power)
-    counts, lines = np.zeros((rows, BUCKETS), np.int64), np.arange(rows) // 64
-    if shape.name == "queries":
-        return lambda threads: cpu.sums(hasher, records, counts, lines, threads)
+def _work(case: Case, n: int, folder: Path) -> Work:
+    if case.what == "noise":
+        return _on_cores(lambda: discrete_laplace(1000, n))
+    if case.shape.name == "file":
+        return _with_file(case, n, folder / f"{n}.parquet")
+    if case.what == "bare product":
+        hashes = float(n) * case.rows * case.power
+        return lambda threads: limit.products(case.shape.columns, hashes, threads, np.float32)
+    X, hasher = case.shape.values(n), case.shape.hasher(case.rows, case.power)
+    if case.what == "bare increments":
+        return lambda threads: limit.increments(case.shape.hasher(16 * threads, 1), X, case.rows, threads)
+    records, counts = [Records(X)], np.zeros((case.rows, BUCKETS), np.int64)
+    if case.what == "queries":
+        groups = np.arange(case.rows) // 64
+        return lambda threads: cpu.sums(hasher, records, counts, groups, threads)
     return lambda threads: cpu.count(hasher, records, counts, threads)
 
 
-def table(found: dict[str, list[Line]]) -> list[str]:
+def _with_file(case: Case, n: int, file: Path) -> Work:
+    if not file.exists():
+        path.write(file, n)
+    kernel = scumble.EuclideanKernel(2.0)
+    if case.what == "reading Parquet":
+        roles = roles_of(kernel, [f"x{j}" for j in range(path.COLUMNS)])
+        return _on_cores(lambda: sum(1 for _ in open_source(file).pieces(roles)))
+    return _on_cores(lambda: scumble.build(file, kernel, epsilon=1.0, rows=case.rows, buckets=BUCKETS))
+
+
+def _on_cores(work: Callable[[], object]) -> Work:
+    """The same with so many cores to use."""
+
+    def limited(threads: int) -> None:
+        with _cores(threads):
+            work()
+
+    return limited
+
+
+@contextmanager
+def _cores(threads: int) -> Iterator[None]:
+    """Threads that are started inside may use so many cores."""
+    if not hasattr(os, "sched_setaffinity"):
+        raise SystemExit("The cores of a process can be chosen on Linux alone. Hint: leave `scaling` out.")
+    before, workers = os.sched_getaffinity(0), pa.cpu_count()
+    os.sched_setaffinity(0, sorted(before)[:threads])
+    pa.set_cpu_count(threads)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+        pa.set_cpu_count(workers)
+
+
+def table(found: list[Line]) -> list[str]:
     """Seconds, and in brackets how many times as quick as one thread."""
-    out = []
-    for architecture, lines in found.items():
-        threads = list(lines[0]["seconds"])
-        head = ("", "records × columns", "rows", "power", "1 thread", *threads[1:], "of all cores")
-        out += ["", f"On {threads[-1]} cores, {architecture}:", "", f"| {' | '.join(head)} |"]
-        out += [f"|---|---|{'---:|' * (len(head) - 2)}"]
-        for line in lines:
-            one, *more = line["seconds"].values()
-            cells = [f"{one:.2f} s", *(f"{taken:.2f} s ({one / taken:.1f})" for taken in more)]
-            last = line["seconds"][threads[-1]]
-            out.append(
-                f"| {line['what']} | {line['records']:,} × {line['columns']} | {line['rows']:,} | {line['power']} "
-                f"| {' | '.join(cells)} | {one / last / int(threads[-1]):.2f} |"
-            )
-    return out[1:]
+    threads = list(found[0]["seconds"])
+    head = ("", "records × columns", "rows", "power", "1 thread", *threads[1:], "of all cores")
+    out = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]
+    for line in found:
+        one, *more = line["seconds"].values()
+        cells = [f"{one:.2f} s", *(f"{taken:.2f} s ({one / taken:.1f})" for taken in more)]
+        last = line["seconds"][threads[-1]]
+        out.append(
+            f"| {line['what']} | {line['records']:,} × {line['columns']} | {line['rows']:,} | {line['power']} "
+            f"| {' | '.join(cells)} | {one / last / int(threads[-1]):.2f} |"
+        )
+    return out

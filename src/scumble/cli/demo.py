@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import time
 from typing import Any
@@ -52,7 +53,6 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow.parquet as pq
 
     import scumble
-    from scumble.show.cards import card
     from scumble.show.wording import human_bytes
 
     began = time.monotonic()
@@ -81,18 +81,26 @@ def run(args: argparse.Namespace) -> None:
     release = scumble.build(table_file, kernel, columns=COLUMNS, epsilon=1.0, bounds=BOUNDS, n=200_000)
     release.save(release_file)
     took = time.monotonic() - before
-    _say(f"   {took:.1f} s, {human_bytes(os.path.getsize(release_file))}. This file may go to anyone:\n")
-    _say(card(release, os.path.basename(release_file)))
+    _say(f"   {took:.1f} s, {human_bytes(os.path.getsize(release_file))}. This file may go to anyone.")
 
+    _say("\n4. Where are the town centres? The analyst climbs to the peaks of the released density.\n")
     homes = np.column_stack([table[name].to_numpy() for name in COLUMNS])
-    _say("\n4. Questions. How many people live near here? (A neighbour counts 1, someone 2 km away about 0.14.)\n")
-    _questions(release, kernel, homes)
-
-    _say("\n5. Where are the town centres? The analyst climbs to the peaks of the released density.\n")
     peaks = find_peaks(release)
     _towns(peaks)
+    pictures = _Pictures(args.out)
+    pictures.map(homes, release, peaks)
 
-    _say("\n6. The whole table. A schema says what is public of its columns; counts of them and of their pairs are")
+    _say("\n5. What the file says of itself.\n")
+    from scumble.show.cards import card  # not before the first picture: it takes a second to load
+
+    _say(card(release, os.path.basename(release_file)))
+
+    _say("\n6. Questions. How many people live near here? (A neighbour counts 1, someone 2 km away about 0.14.)\n")
+    _questions(release, kernel, homes)
+    pictures.cut(release, kernel, homes)
+    pictures.plan(plan, kernel)
+
+    _say("\n7. The whole table. A schema says what is public of its columns; counts of them and of their pairs are")
     _say("   released, and any question about several columns can be asked, each answer with its 95 % interval.\n")
     people_file, page_file = (os.path.join(args.out, name) for name in ("people.scumble", "people.html"))
     people = whole_table(table)
@@ -102,8 +110,6 @@ def run(args: argparse.Namespace) -> None:
     _say(f"\n   {people_file}, {human_bytes(os.path.getsize(people_file))}: groups, quantiles and synthetic rows too.")
     _say(f"   {page_file}, {human_bytes(os.path.getsize(page_file))}: open it, drag over a picture, and ask.")
 
-    _say("\n7. Pictures.")
-    _draw(args.out, release, kernel, homes, peaks, plan)
     _say(f"\nDone in {time.monotonic() - began:.0f} s. Try next:")
     points = os.path.join(args.out, "places.csv")
     with open(points, "w", encoding="utf-8") as file:
@@ -238,46 +244,59 @@ def _towns(peaks: Any) -> None:
     _say(f"   {len(peaks)} found, {len(TOWNS)} there are.")
 
 
-def _draw(folder: str, release: Any, kernel: Any, homes: Any, peaks: Any, plan: Any) -> None:
-    import numpy as np
+class _Pictures:
+    """The story's pictures, each drawn as soon as it can be: people wait for the first one."""
 
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        _say("   (none: pip install 'scumble[plot]' for pictures)")
-        return
-    from scumble.planning import plan as make_plan
-    from scumble.show import demoplots, plots
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._there = importlib.util.find_spec("matplotlib") is not None
+        if not self._there:
+            _say("   (no pictures: pip install 'scumble[plot]' for them)")
 
-    units = {"home_east": "km", "home_north": "km"}
-    names = {name: place for name, (place, _, _) in TOWNS.items()}
-    x = np.linspace(0.0, 60.0, 241)
-    Q = np.column_stack([x, np.full_like(x, 24.0)])
-    lower, upper = release.interval(Q)
-    truth = kernel(Q, homes).sum(axis=1)
-    settings: dict[str, Any] = {"n": 200_000, "dimensions": 2, "kernel": kernel, "columns": COLUMNS}
-    settings["density"] = plan.density
-    budgets = (0.1, 0.3, 1.0, 3.0)
-    lines = {
-        epsilon: [make_plan(**settings, epsilon=epsilon, design="sobol", rows=2**k) for k in range(3, 14)]
-        for epsilon in budgets
-    }
-    grids = {epsilon: make_plan(**settings, epsilon=epsilon, design="grid", bounds=BOUNDS) for epsilon in budgets}
-    pictures = {
-        "map.png": demoplots.town_map(homes, release, peaks, names=names, units=units),
-        "cut.png": demoplots.line_cut(
-            x, truth, release.kernel_sum(Q), lower, upper, xlabel="home_east (km), along home_north = 24 km"
-        ),
-        "plan.png": plots.plan_errors(lines, grids=grids),
-    }
-    about = {
-        "map.png": "the private homes, and the release with the centres found",
-        "cut.png": "a line through Market: the release, its error band, the truth",
-        "plan.png": "how the error depends on rows and ε",
-    }
-    for name, figure in pictures.items():
-        plots.save(figure, os.path.join(folder, name))
-        _say(f"   {os.path.join(folder, name)}: {about[name]}")
+    def map(self, homes: Any, release: Any, peaks: Any) -> None:
+        if self._there:
+            from scumble.show import demoplots
+
+            units = {"home_east": "km", "home_north": "km"}
+            names = {name: place for name, (place, _, _) in TOWNS.items()}
+            figure = demoplots.town_map(homes, release, peaks, names=names, units=units)
+            self._save(figure, "map.png", "the private homes, and the release with the centres found")
+
+    def cut(self, release: Any, kernel: Any, homes: Any) -> None:
+        if self._there:
+            import numpy as np
+
+            from scumble.show import demoplots
+
+            x = np.linspace(0.0, 60.0, 241)
+            Q = np.column_stack([x, np.full_like(x, 24.0)])
+            lower, upper = release.interval(Q)
+            truth = kernel(Q, homes).sum(axis=1)
+            along = "home_east (km), along home_north = 24 km"
+            figure = demoplots.line_cut(x, truth, release.kernel_sum(Q), lower, upper, xlabel=along)
+            self._save(figure, "cut.png", "a line through Market: the release, its error band, the truth")
+
+    def plan(self, plan: Any, kernel: Any) -> None:
+        if self._there:
+            from scumble.planning import plan as make
+            from scumble.show import plots
+
+            settings: dict[str, Any] = {"n": 200_000, "dimensions": 2, "kernel": kernel, "columns": COLUMNS}
+            settings["density"] = plan.density
+            budgets = (0.1, 0.3, 1.0, 3.0)
+            lines = {
+                epsilon: [make(**settings, epsilon=epsilon, design="sobol", rows=2**k) for k in range(3, 14)]
+                for epsilon in budgets
+            }
+            grids = {epsilon: make(**settings, epsilon=epsilon, design="grid", bounds=BOUNDS) for epsilon in budgets}
+            self._save(plots.plan_errors(lines, grids=grids), "plan.png", "how the error depends on rows and ε")
+
+    def _save(self, figure: Any, name: str, about: str) -> None:
+        from scumble.show import plots
+
+        path = os.path.join(self._folder, name)
+        plots.save(figure, path)
+        _say(f"   {path}: {about}")
 
 
 def _say(text: str) -> None:

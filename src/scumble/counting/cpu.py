@@ -33,10 +33,12 @@ Share = TypeVar("Share")
 Result = TypeVar("Result")
 Pool = ThreadPoolExecutor | None
 
-WORTH_A_THREAD = 1 << 18
-"""Hashes that take longer than starting a thread does."""
-SHARES = 4
-"""Shares of the rows for each thread: who is quick takes more of them."""
+WORTH_A_THREAD = 1 << 20
+"""Hashes that take longer, about a millisecond, than it takes to start a thread and to hand it its share."""
+WORTH_SPREADING = 1 << 18
+"""Values that take longer to prepare than it takes to hand them out."""
+SHARES, WORTH_A_SHARE = 4, 4
+"""Shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
 PART, FEWEST = 1 << 21, 1 << 13
 """Values for each thread, and the fewest records, that are prepared at a time: then threads wait for each other."""
 
@@ -66,7 +68,8 @@ def _count(
     Threads that have the same rows have counters of their own, added up in the end: they are few. Returns the room for
     columns, to be used again.
     """
-    rows = _shares(hasher.rows, quick.TOGETHER, threads if threads == 1 else threads * SHARES)
+    worth = len(records[0]) * hasher.multipliers.size // (WORTH_A_THREAD * WORTH_A_SHARE)
+    rows = _shares(hasher.rows, quick.TOGETHER, 1 if threads == 1 else min(max(threads, worth), threads * SHARES))
     batch, times, columns = _prepared(hasher, records, threads, pool), quick.EMPTY, room
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
@@ -154,7 +157,7 @@ def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.
 
 def _in_single(batch: Batch, threads: int, pool: Pool, room: np.ndarray | None) -> np.ndarray | None:
     """All columns in single precision, for all threads to use; None where each had better make its own."""
-    if threads == 1 or batch.values.size < WORTH_A_THREAD:
+    if threads == 1 or batch.values.size < WORTH_SPREADING:
         return None
     if room is None or len(room) * products.RECORDS < len(batch.values):
         room = quick.columns_for(batch, len(batch.values))
@@ -171,7 +174,7 @@ def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator
 
 def _busy(hasher: Hasher, n: int, threads: int | None) -> int:
     """Threads that n records keep busy."""
-    worth = 1 + n * hasher.rows // WORTH_A_THREAD
+    worth = 1 + n * hasher.multipliers.size // WORTH_A_THREAD
     return 1 if worth == 1 else min(threads or available_threads(), worth)
 
 
@@ -200,7 +203,7 @@ def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share], pool: 
 
 def _spread(threads: int, pool: Pool) -> Spread:
     """How to have something done with so many records in equal parts."""
-    return lambda work, n: _in_threads(work, _shares(n, quick.TILE, threads if n >= WORTH_A_THREAD else 1), pool)
+    return lambda work, n: _in_threads(work, _shares(n, quick.TILE, threads if n >= WORTH_SPREADING else 1), pool)
 
 
 if TYPE_CHECKING:  # mypy holds this module to what engines promise

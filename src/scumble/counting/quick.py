@@ -72,8 +72,10 @@ ALONE, NUMBERED, REHASHED = range(3)
 EMPTY = np.empty(0, np.int64)
 MASK = np.int32(ONE - 1)
 SHIFT = np.int32(FRACTION)
-LOW = np.uint64(0xFFFFFFFF)
-UP = np.uint64(32)
+UP, SIXTEEN, DIGIT = np.uint64(32), np.uint64(16), np.uint64(0xFFFF)
+SHIFT_16, DIGIT_32 = np.uint32(16), np.uint32(0xFFFF)
+ROOM = (1 << 16) - 4
+"""What codes may add up to before a digit is full: 65,535 · (ROOM + 2) < 2³²."""
 SMALL_BITS, LARGE_BITS = np.array([SMALL, LARGE]).view(np.uint64)
 
 
@@ -157,25 +159,58 @@ def _number(t, guard, stride, first, last, index):
 
 
 @loop
-def _rehash(t, guard, multiplier, first, last, lower, upper):
-    """Add the code's share to the rehash's sum. 64-bit products by halves: vector units have no others."""
-    low, high = np.uint32(multiplier & LOW), np.uint32(multiplier >> UP)
+def _rehash(t, guard, multiplier, first, last, sums):
+    """Add the code's share to the rehash's sum, digit by digit."""
+    low, middle, high = _digits(multiplier)
+    lows, middles, highs = sums[0], sums[1], sums[2]
     least = MASK
     for i in range(np.uint64(first), np.uint64(last)):
         c = _whole(t[i])
         code = np.uint32(c >> SHIFT)
-        lower[i] += np.uint64(low) * np.uint64(code)
-        upper[i] = np.uint32(upper[i] + high * code)
+        lows[i] = np.uint32(lows[i] + low * code)
+        middles[i] = np.uint32(middles[i] + middle * code)
+        highs[i] = np.uint32(highs[i] + high * code)
         least = _near(c, guard, least)
     return least < 2 * guard
 
 
+@inlined
+def _digits(number):
+    """A 64-bit number as 16, 16 and 32 bits, from the lowest, each in a 32-bit number.
+
+    The rehash's sum is kept so: vectors hold twice as many of those. Products of a code, below 2¹⁴, and a digit have
+    30 bits; the lower two digits overflow when codes that add up to `ROOM` have come, so they are settled before.
+    """
+    return np.uint32(number & DIGIT), np.uint32((number >> SIXTEEN) & DIGIT), np.uint32(number >> UP)
+
+
 @loop
-def _to_buckets(lower, upper, buckets, index):
-    """The sum's upper half to a bucket. `buckets` is a line of equal numbers: loaded, they multiply in 32 bits."""
-    for i in range(index.size):
-        h = np.uint32(np.uint32(lower[i] >> UP) + upper[i])
-        index[i] = np.uint32((np.uint64(h) * np.uint64(buckets[i])) >> UP)
+def _settle(sums):
+    """Carry what the lower digits have over 16 bits."""
+    lows, middles, highs = sums[0], sums[1], sums[2]
+    for i in range(np.uint64(lows.size)):
+        carried = np.uint32(middles[i] + (lows[i] >> SHIFT_16))
+        lows[i] = lows[i] & DIGIT_32
+        middles[i] = carried & DIGIT_32
+        highs[i] = np.uint32(highs[i] + (carried >> SHIFT_16))
+
+
+@loop
+def _to_buckets(sums, buckets, shift, index):
+    """The sum's upper half to a bucket: by a shift where that is all there is to it.
+
+    `buckets` is a line of equal numbers: loaded, they multiply in 32 bits.
+    """
+    lows, middles, highs = sums[0], sums[1], sums[2]
+    if shift > 0:
+        for i in range(np.uint64(index.size)):
+            carried = np.uint32(middles[i] + (lows[i] >> SHIFT_16))
+            index[i] = np.uint32(np.uint32(highs[i] + (carried >> SHIFT_16)) >> shift)
+    else:
+        for i in range(np.uint64(index.size)):
+            carried = np.uint32(middles[i] + (lows[i] >> SHIFT_16))
+            h = np.uint32(highs[i] + (carried >> SHIFT_16))
+            index[i] = np.uint32((np.uint64(h) * np.uint64(buckets[i])) >> UP)
 
 
 # ---- in double precision, where it matters: in the order of the columns, as the reference does it ----
@@ -201,7 +236,7 @@ def _fold_exactly(record, p):
 
 
 @loop
-def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first, last, index, lower):
+def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first, last, index, sums):
     """Do the codes that lie too near an edge again."""
     for i in range(np.uint64(first), np.uint64(last)):
         c = _whole(t[i])
@@ -218,20 +253,26 @@ def _repair(way, values, family, p, lowest, t, guard, stride, multiplier, first,
             elif way == NUMBERED:
                 index[i] = np.uint32(np.int64(index[i]) + wrong * np.int64(stride))
             else:
-                lower[i] += np.uint64(wrong) * multiplier
+                low, middle, high = _digits(multiplier)
+                sums[0, i] = np.uint32(sums[0, i] + wrong * np.int64(low))
+                sums[1, i] = np.uint32(sums[1, i] + wrong * np.int64(middle))
+                sums[2, i] = np.uint32(sums[2, i] + wrong * np.int64(high))
 
 
 @loop
-def _add_words(values, family, p, multiplier, lower):
+def _add_words(values, family, p, multiplier, sums):
     """Codes that fixed point does not hold: 32-bit words, in double precision."""
-    for i in range(lower.size):
+    for i in range(values.shape[0]):
         if family == FLOOR:
             code = np.floor(_exactly(values[i], p[0], p[1:]))
         elif family == COLUMN:
             code = _within(np.floor(values[i, np.int64(p[0])] * p[1] + p[2]), p[3], p[4])
         else:
             code = values[i, np.int64(p[0])]
-        lower[i] += np.uint64(_word(code)) * multiplier
+        low, middle, high = _digits(np.uint64(_word(code)) * multiplier)
+        sums[0, i] += low
+        sums[1, i] += middle
+        sums[2, i] += high
 
 
 # ---- from cells to counters ----
@@ -289,9 +330,11 @@ class Space(NamedTuple):
     """(lines, TILE): projections of one tile on them."""
     t: np.ndarray
     least: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    sums: np.ndarray
+    """(3, TILE): the digits of the rehash's sums."""
     buckets: np.ndarray
+    shift: int
+    """How far a hash is shifted to be a bucket, or 0."""
     where: np.ndarray
 
 
@@ -306,9 +349,9 @@ def _space(batch: Batch, columns: np.ndarray | None, records: int, rows: int, bu
         products=np.empty((lines, TILE + PAD), np.float32),
         t=np.empty(TILE, np.float32),
         least=np.empty(TILE, np.float32),
-        lower=np.empty(TILE, np.uint64),
-        upper=np.empty(TILE, np.uint32),
+        sums=np.empty((3, TILE), np.uint32),
         buckets=np.full(TILE, buckets, np.uint32),
+        shift=33 - buckets.bit_length() if buckets > 1 and buckets.bit_count() == 1 else 0,
         where=np.empty((TOGETHER, TILE), np.uint32),
     )
 
@@ -433,13 +476,12 @@ def _project(batch, rows, at_once, directions, columns, products):
 def _cells_of_row(values, batch, r, way, place, at_once, space, index):
     """The cell of every record of a tile in row r, whose projections are at that place among some rows'."""
     n = index.size
-    lower, upper = space.lower[:n], space.upper[:n]
+    sums = space.sums  # whole: a part of it would not be of one piece
     if way == NUMBERED:
         index[:] = 0
     elif way == REHASHED:
-        lower[:] = batch.start[r]
-        upper[:] = 0
-    stride = np.uint32(1)
+        sums[0, :], sums[1, :], sums[2, :] = _digits(batch.start[r])
+    stride, room = np.uint32(1), ROOM
     for f in range(batch.factors.shape[0]):
         factor = batch.factors[f]
         family, k = factor[FAMILY], factor[PARAMETERS]
@@ -448,8 +490,12 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
             h, first = factor[HASH] + number, factor[PARAMETER] + number * k
             p = batch.parameters[r, first : first + k]
             span, multiplier, lowest = batch.spans[r, h], batch.multipliers[r, h], batch.lowest[r, h]
+            room -= span + 2
+            if way == REHASHED and room < 0:
+                _settle(sums)
+                room = ROOM - span - 2
             if span == 0:
-                _add_words(mine, family, p, multiplier, lower)
+                _add_words(mine, family, p, multiplier, sums)
                 continue
             t, guard = space.t[:n], np.int32(batch.guards[r, h])
             if family == COLUMN:
@@ -470,14 +516,14 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
                 elif way == NUMBERED:
                     near = _number(t, guard, stride, first, last, index)
                 else:
-                    near = _rehash(t, guard, multiplier, first, last, lower, upper)
+                    near = _rehash(t, guard, multiplier, first, last, sums)
                 if near:
                     _repair(
-                        way, mine, family, p, lowest, t, guard, stride, multiplier, first, last, index, lower
+                        way, mine, family, p, lowest, t, guard, stride, multiplier, first, last, index, sums
                     )  # fmt: skip
             stride = np.uint32(stride * np.uint32(span))
     if way == REHASHED:
-        _to_buckets(lower, upper, space.buckets, index)
+        _to_buckets(sums, space.buckets, np.uint32(space.shift), index)
 
 
 @loop

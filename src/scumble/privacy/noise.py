@@ -60,6 +60,7 @@ SMALLEST_SCALE = Fraction(1, 2**32)
 """Below this the noise is zero for all practical purposes, and so is the privacy."""
 
 _CHUNK = 1 << 17  # draws at a time: they take longer than starting a thread does
+_MOST_THREADS = 4  # more of them wait for the interpreter's lock, and for each other
 _MANY = 1 << 14  # draws that are worth a table
 _BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
 """Up to which scale to begin with words of how many bits: they decide 9 draws in 10, 3 in 4, 6 in 7 there."""
@@ -145,7 +146,7 @@ def _filled(count: int, fill: Callable[[Integers], None]) -> Integers:
     """`count` draws, by several threads if there are many; each part is drawn with entropy of its own."""
     out = np.empty(count, np.int64)
     parts = [out[first : first + _CHUNK] for first in range(0, count, _CHUNK)]
-    threads = min(available_threads(), len(parts))
+    threads = min(available_threads(), _MOST_THREADS, len(parts))
     if threads < 2:
         for part in parts:
             fill(part)

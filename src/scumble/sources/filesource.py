@@ -41,6 +41,7 @@ class FileSource(Source):
             files = [standard_input().file(format or "")]
         require_encoding(options.encoding)
         self._files = files
+        self.live = files[0].path == "-"
         self._before_reading = [] if files[0].path == "-" else [_seen(file) for file in files]
         self._readers = [READERS[file.format](options) for file in files]
         self._options = options

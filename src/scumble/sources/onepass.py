@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,9 @@ class Progress(NamedTuple):
 
 Report = Callable[[Progress], None]
 
+LARGE, MOST_BYTES = 1 << 15, 1 << 25
+"""Rows of a piece that is joined with others, and the bytes of all of them."""
+
 
 def one_pass(
     source: Source,
@@ -52,7 +55,7 @@ def one_pass(
     tally.begin()
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)
-    pieces = source.pieces(roles, start=start, invalid=invalid)
+    pieces = gathered(source.pieces(roles, start=start, invalid=invalid), 0 if source.live else tally.at_once)
     with (
         PatientInterrupts() as interrupted,
         begun(pieces, lambda piece: tally.ready(piece.batch), tally.threads) as under_way,
@@ -76,6 +79,44 @@ def one_pass(
     if interrupted():  # the signal has acted by now, unless the caller's own handler let it pass
         raise KeyboardInterrupt
     source.require_unchanged()
+
+
+def gathered(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
+    """The same rows in the same order, in pieces of up to so many `rows`: joined are large ones of one file, and alike.
+
+    A sketch with few rows of counters is counted batch by batch in a moment, in which threads would wait for each
+    other. An error while reading is raised after the rows before it.
+    """
+    waiting: list[Piece] = []
+    try:
+        for piece in pieces:
+            if waiting and not _together(waiting, piece, rows):
+                yield _joined(waiting)
+                waiting = []
+            waiting.append(piece)
+    except Exception:
+        if waiting:
+            yield _joined(waiting)
+        raise
+    if waiting:
+        yield _joined(waiting)
+
+
+def _together(waiting: list[Piece], piece: Piece, rows: int) -> bool:
+    batches = [*(each.batch for each in waiting), piece.batch]
+    return (
+        min(batch.num_rows for batch in batches) >= LARGE
+        and sum(batch.num_rows for batch in batches) <= rows
+        and sum(batch.nbytes for batch in batches) <= MOST_BYTES
+        and waiting[-1].position[0] == piece.position[0]
+        and waiting[-1].batch.schema.equals(piece.batch.schema)
+    )
+
+
+def _joined(pieces: list[Piece]) -> Piece:
+    if len(pieces) == 1:
+        return pieces[0]
+    return pieces[-1]._replace(batch=pa.concat_batches([piece.batch for piece in pieces]))
 
 
 def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:

@@ -35,6 +35,8 @@ class Source(ABC):
     """The columns that its author declared: by a header, a schema, a query, the names of folders."""
     declared = True
     """Whether there is such a declaration. Where there is none, a column is there for whoever names it."""
+    live = False
+    """Whether rows may come one by one, so nobody should wait for many."""
     skipped: dict[int, int]
     """Lines that are no rows at all (too few or too many cells) and were dropped, by file."""
 

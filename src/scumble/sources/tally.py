@@ -24,6 +24,8 @@ from scumble.tabular.spec import TableSpec
 
 MOST_THREADS = 4
 """That find levels beside those that count: more of them wait for the interpreter's lock, and for each other."""
+HASHES_AT_ONCE = 1 << 25
+"""Of a sketch: two milliseconds of each of sixteen cores."""
 
 
 class Tally:
@@ -91,6 +93,15 @@ class Tally:
     def threads(self) -> int:
         """How many may call `ready` at the same time."""
         return min(self.options.get("threads") or available_threads(), MOST_THREADS) if self._is_table else 1
+
+    @property
+    def at_once(self) -> int:
+        """How many rows are best counted together, by public facts alone: few counters keep few cores busy."""
+        spec = self.sketches[0].spec
+        if self._is_table or isinstance(spec, TableSpec):
+            return 0
+        hashes: int = spec.rows * sum(factor.power for factor in spec.kernel.factors)
+        return HASHES_AT_ONCE // hashes
 
     @property
     def _is_table(self) -> bool:
