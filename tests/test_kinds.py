@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -69,8 +71,20 @@ def test_a_bad_cell_is_no_number() -> None:
     assert np.isnan(kinds.read(pa.array(["soon", None, "2024-02-30"]), "date", "it")).all()
     assert kinds.read(pa.array(["Yes", "n", "TRUE", "0", "2"]), "boolean", "it").tolist()[:4] == [1, 0, 1, 0]
     assert kinds.read(pa.array([41.9, -0.5, None]), "whole", "it").tolist()[:2] == [41, -1]
+    for numbers in (pa.array([19_000]), np.array([19_000.0, np.nan]), np.array([True])):
+        assert np.isnan(kinds.read(numbers, "date", "it")).all()
     with pytest.raises(DataError, match="must hold dates or times"):
-        kinds.read(pa.array([19_000]), "date", "it")
+        kinds.read(pa.array([datetime.timedelta(1)]), "date", "it")
+
+
+@pytest.mark.parametrize("dates", [["2024-01-01", None], [None, None]])
+def test_whether_anybody_has_a_date_refuses_nothing(dates: list[str | None]) -> None:
+    """pandas makes numbers of a column without a single date: the type is the records' doing."""
+    table = pd.read_csv(io.StringIO("x,d\n" + "".join(f"1,{date or ''}\n" for date in dates)))
+    sketch = scumble.Sketch(
+        scumble.EuclideanKernel(2.0), columns=["x", "d"], rows=4, buckets=8, dates=["d"], invalid="drop"
+    )
+    assert sketch.update(table).dropped == dates.count(None)
 
 
 # ---- cells and samples ----

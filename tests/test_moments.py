@@ -242,6 +242,7 @@ def test_bad_records_and_specs_are_refused() -> None:
         replace(spec, target_bounds=(1.0, 1.0)),
         replace(spec, bounds=((0.0,), (0.0,))),
         replace(SPECS["hats, pure"], knots=1),
+        HatMoments(((1.7e18,), (1.7e18 + 1000,)), None, True, (0.0, 1.0), 12),  # of which several would be one float
         replace(SPECS["classes, pure"], classes=0),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0))),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0,))),

@@ -463,3 +463,21 @@ def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> N
     other = Piece(pa.record_batch({"x": [0.5, 1.5]}), (0, 9), None)
     assert len(list(onepass.gathered(iter([pieces[0], other]), 99))) == 2
     assert len(list(onepass.gathered(iter(pieces[:3]), 0))) == 3
+    live = onepass.gathered(broken(), 0)
+    assert [next(live) for _ in pieces] == pieces  # each as it comes: nobody waits for the next one
+
+
+def test_dictionaries_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One record's rare word may be one too many for the index, and a refusal would tell that it is there."""
+    from scumble.sources import onepass
+    from scumble.sources.source import Piece
+
+    monkeypatch.setattr(onepass, "LARGE", 1)
+    words = [[f"a{k}" for k in range(127)], ["a0", "rare"]]
+    batches = [
+        pa.record_batch({"x": pa.array(one).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))})
+        for one in words
+    ]
+    assert batches[0].schema == batches[1].schema
+    found = list(onepass.gathered((Piece(batch, (0, 0), None) for batch in batches), 1000))
+    assert [piece.batch for piece in found] == batches

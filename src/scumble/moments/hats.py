@@ -53,6 +53,11 @@ class HatMoments(MomentSpec):
     def step(self) -> int:
         return PARTS**2 * TARGET_PARTS
 
+    @property
+    def follows(self) -> bool:
+        """Knots that were put somewhere were put there by histograms."""
+        return isinstance(self.knots, tuple)
+
     @cached_property
     def places(self) -> tuple[Floats, ...]:
         """Where the knots of each column are."""
@@ -117,6 +122,8 @@ class HatMoments(MomentSpec):
             self._check_places(self.knots)
         elif type(self.knots) is not int or not 2 <= self.knots <= MOST_KNOTS:
             raise ParameterError(f"`knots` must be a whole number from 2 to {MOST_KNOTS}.")
+        elif any((places[1:] <= places[:-1]).any() for places in self.places):
+            raise ParameterError("`bounds` are so near each other that knots would coincide. Hint: fewer knots.")
         self.check_size()
 
     def _check_places(self, knots: tuple[Any, ...]) -> None:

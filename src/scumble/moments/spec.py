@@ -69,6 +69,11 @@ class MomentSpec(ABC):
         """What each row gets of the budget, in any unit."""
 
     @property
+    def follows(self) -> bool:
+        """Whether something of it follows from another release: then a claim is about both."""
+        return False
+
+    @property
     def dimensions(self) -> int:
         """How many columns a record has."""
         return len(self.bounds[0])

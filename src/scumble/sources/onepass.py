@@ -87,6 +87,9 @@ def gathered(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
     A sketch with few rows of counters is counted batch by batch in a moment, in which threads would wait for each
     other. An error while reading is raised after the rows before it.
     """
+    if not rows:
+        yield from pieces
+        return
     waiting: list[Piece] = []
     try:
         for piece in pieces:
@@ -110,7 +113,14 @@ def _together(waiting: list[Piece], piece: Piece, rows: int) -> bool:
         and sum(batch.nbytes for batch in batches) <= MOST_BYTES
         and waiting[-1].position[0] == piece.position[0]
         and waiting[-1].batch.schema.equals(piece.batch.schema)
+        and all(map(_joins, piece.batch.schema.types))
     )
+
+
+def _joins(kind: pa.DataType) -> bool:
+    """Whether columns of a type can be put together whatever is in them: dictionaries may have too many words."""
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return pa.types.is_primitive(kind) or any(test(kind) for test in texts)
 
 
 def _joined(pieces: list[Piece]) -> Piece:
