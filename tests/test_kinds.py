@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.cli import BAD_DATA, USAGE, main
-from scumble.errors import CorruptFileError, DataError, ParameterError
+from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.files import Container
 from scumble.grid.coarser import coarser
 from scumble.learn import sample
@@ -200,7 +200,7 @@ def test_the_command_line_builds_by_kind(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
     assert release.kinds == {"age": "whole", "seen": "date"} == Release.from_bytes(release.to_bytes()).kinds
-    assert "kinds" not in release.declared_as({}).metadata()
+    assert "kinds" not in release._declared_as({}).metadata()
     box = {"counts": np.array(release.counts)}
     for bad in ({"age": "odd"}, {"nobody": "whole"}, ["age"]):
         with pytest.raises(CorruptFileError, match="kinds of columns"):
@@ -210,7 +210,7 @@ def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
 def test_the_card_says_what_columns_hold(release: Release) -> None:
     (told,) = [text for name, text in lines(release) if name == "Released"]
     assert "the columns age (whole numbers), seen (dates, in days)." in told
-    assert facts(release)["kinds"] == release.kinds and "kinds" not in facts(release.declared_as({}))
+    assert facts(release)["kinds"] == release.kinds and "kinds" not in facts(release._declared_as({}))
 
 
 def test_a_merge_keeps_what_both_say() -> None:
@@ -218,7 +218,9 @@ def test_a_merge_keeps_what_both_say() -> None:
     options: dict[str, Any] = {"bounds": (0, 100), "buckets": (101,), "epsilon": 1.0}
     one, two = (scumble.build(table, scumble.EuclideanKernel(5.0), whole=["age"], **options) for _ in range(2))
     assert merge_releases([one, two]).kinds == {"age": "whole"}
-    assert merge_releases([one, two.declared_as({})]).kinds == {}
+    assert merge_releases([one, two._declared_as({})]).kinds == {}
+    with pytest.raises(MergeError, match="column 'age' is declared as 'whole' here and as 'date' there"):
+        merge_releases([one._declared_as({"age": "whole"}), two._declared_as({"age": "date"})])
 
 
 def test_a_bundle_has_kinds(tmp_path: Path) -> None:
