@@ -322,6 +322,10 @@ def test_the_engine_is_chosen_by_name_or_by_the_size_of_the_table(monkeypatch: p
     monkeypatch.setattr(gpu, "first_device", lambda: "the first")
     assert isinstance(engine("auto", enough), Device) and engine("auto", enough - 1) is CPU
     assert isinstance(engine("gpu", 0), Device)
+    monkeypatch.setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "1")
+    assert engine("auto", enough) is CPU
+    with pytest.raises(ParameterError, match="must be exact"):
+        engine("gpu", 0)
     with pytest.raises(ParameterError, match="`engine` must be one of auto, cpu, gpu"):
         MomentSketch(SPECS["linear, pure"], engine="abacus")
 

@@ -7,17 +7,21 @@ are; so an engine only brings blocks of records to its memory, and the few sums 
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
 
 from scumble.counting import gpu
-from scumble.errors import parameter
+from scumble.errors import ParameterError, parameter
 
 ENGINES = ("auto", "cpu", "gpu")
 HASHES = 32
 """How many a processor makes in the time that a cell takes here; with them it is decided what is worth a device."""
+
+EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"
+"""Switches on products of float64 that are made of shorter numbers: the proof of exactness is not about those."""
 
 
 class Engine(Protocol):
@@ -78,9 +82,15 @@ CPU = Processor()
 def engine(name: str, cells: int) -> Engine:
     """The engine of that name; ``auto`` takes a GPU where one is there and worth it for so many cells."""
     require_engine(name)
-    if name == "gpu" or (name == "auto" and gpu.suits(HASHES * cells)):
+    if name == "gpu" and _emulated():
+        raise ParameterError(f"{EMULATION} lets the device round products, which must be exact. Hint: unset it.")
+    if name == "gpu" or (name == "auto" and not _emulated() and gpu.suits(HASHES * cells)):
         return Device()
     return CPU
+
+
+def _emulated() -> bool:
+    return os.environ.get(EMULATION, "0") not in ("", "0")
 
 
 def require_engine(name: str) -> None:
