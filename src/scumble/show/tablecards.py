@@ -20,13 +20,12 @@ def facts(release: ShownTable) -> dict[str, Any]:
     claim, total = release.privacy, release._answers.total
     deviations = [math.sqrt(variance) for variance in release.variances]
     alone = 1 + (release.target is not None)
-    pairs = [
+    pairs: list[dict[str, Any]] = [
         {"columns": list(view), "noise": deviation}
         for view, deviation in zip(release.views, deviations, strict=True)
         if len(view) > alone
     ]
     singles = [noise for view, noise in zip(release.views, deviations, strict=True) if len(view) <= alone]
-    of_pairs = [pair["noise"] for pair in pairs]
     return {
         "kind": "table",
         "epsilon": claim.epsilon,
@@ -48,7 +47,7 @@ def facts(release: ShownTable) -> dict[str, Any]:
             "least": min(deviations),
             "most": max(deviations),
             "single": median(singles),
-            "pair": median(of_pairs) if pairs else None,
+            "pair": median(pair["noise"] for pair in pairs) if pairs else None,
         },
         "count": total.value,
         "count_standard_error": math.sqrt(total.variance),
