@@ -17,7 +17,7 @@ from scumble.show.cards import card, facts, noise_of
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.tableadvice import between_years
 
-N, COLUMNS = 5_000, 20
+N, COLUMNS = 5_000, 12
 SCHEMA = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})
 
 
@@ -42,17 +42,17 @@ def release(rows: pa.Table) -> scumble.TableRelease:
 def test_the_noise_that_is_foretold_is_the_noise_that_comes(
     rehearsed: Rehearsal, release: scumble.TableRelease
 ) -> None:
-    """No view may have more than a twentieth of the budget, so five pairs have a tenth of it each in no release."""
+    """No view gets more than about a twelfth of the budget here, so five pairs do not have a tenth of it each."""
     alone, pair = rehearsed.places
     noise = facts(release)["noise"]
-    assert pair.error == pytest.approx(math.sqrt(2) * COLUMNS / 0.9, rel=1e-6)
+    assert pair.error > 1.05 * math.sqrt(2) / (0.1 * 0.9)
     assert (noise["single"], noise["pair"]) == pytest.approx((alone.error, pair.error), rel=0.02)  # the count has 1 %
 
 
 def test_where_most_pairs_stay_unmeasured_there_is_advice(rows: pa.Table, rehearsed: Rehearsal) -> None:
-    assert rehearsed.kind == "Counts of 20 columns and 5 of 190 pairs of them"
-    told = re.match(r"5 of 190 pairs are measured.*all pairs of up to (\d) would be", rehearsed.advice[0])
-    assert told is not None and "--delta" in rehearsed.advice[0] and "Advice: 5 of 190" in str(rehearsed)
+    assert rehearsed.kind == "Counts of 12 columns and 5 of 66 pairs of them"
+    told = re.match(r"5 of 66 pairs are measured.*all pairs of up to (\d) would be", rehearsed.advice[0])
+    assert told is not None and "--delta" in rehearsed.advice[0] and "Advice: 5 of 66" in str(rehearsed)
     schema = scumble.Schema({name: SCHEMA[name] for name in list(SCHEMA)[: int(told[1])]})
     fewer = scumble.build(rows, schema=schema, n=N, epsilon=1.0, rehearse=True)
     assert re.fullmatch(r"Counts of \d columns and (\d+) of \1 pairs of them", fewer.kind) and not fewer.advice
