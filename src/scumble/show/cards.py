@@ -83,17 +83,20 @@ def _shared(release: Shown) -> dict[str, Any]:
     return {**out, "expected_error": expected_error(release)}
 
 
-def expected_error(release: Shown) -> dict[str, float]:
+def expected_error(release: Shown) -> dict[str, float | None]:
     """The standard error to expect of a kernel sum, the noise's share alone, and the relative error that a plan tells.
 
-    That one is for queries like the records, of a density that the public parameters tell.
+    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the standard
+    error where the counters are heaviest, if they tell where that is.
     """
     records = max(1, round(release.count))
     layout = release.spec.layout
     noise, error = layout.expected_error(release, records)
     density = layout.typical_density
     relative = layout.relative_error(release.counter_variance, records, density)
-    return {"noise": noise, "kernel_sum": error, "density": density, "relative": relative}
+    place = layout.densest(release)
+    crowded = None if place is None else max(error, float(release.standard_error(place)[0]))
+    return {"noise": noise, "kernel_sum": error, "crowded": crowded, "density": density, "relative": relative}
 
 
 def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:
@@ -191,9 +194,8 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     )
     expected = data["expected_error"]
     queries = (
-        f"a kernel sum has a standard error of about {expected['kernel_sum']:,.3g} records; "
-        f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average. "
-        "Each has its own error bar."
+        f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
+        f"{_where_asked(expected)}. Each has its own error bar."
     )
     worth = words(expected["noise"], expected["kernel_sum"], data["count"])
     return [
@@ -202,6 +204,15 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         ("Worth", f"{worth}."),
         ("Use", "Ask as often as you like: answers cost no further privacy."),
     ]
+
+
+def _where_asked(expected: dict[str, Any]) -> str:
+    """The standard error of a kernel sum, and at which places it is that."""
+    error = f"a standard error of about {expected['kernel_sum']:,.3g} records"
+    if expected["crowded"] is None:
+        return f", and a kernel sum has {error} there, more at denser places"
+    fullest = f"{expected['crowded']:,.3g} at the fullest cell"
+    return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
 def _is_table(found: Any) -> TypeGuard[ShownTable]:
@@ -246,5 +257,7 @@ def _value(value: object) -> str:
 
 
 def noise_of(data: dict[str, Any]) -> float:
-    """The standard deviation of the noise in an answer, in records: of a card's facts."""
-    return float(data["noise"]["most"] if data["kind"] == "table" else data["expected_error"]["noise"])
+    """The standard deviation of the noise in an answer, in records: of a card's facts; in a table's measured pairs."""
+    if data["kind"] == "table":
+        return float(data["noise"]["pair"] or data["noise"]["single"])
+    return float(data["expected_error"]["noise"])
