@@ -32,6 +32,7 @@ The files, in the order in which a build meets them::
     advice.py       which column decides, and what is probably not meant
     madeup.py       records that nobody has, to rehearse with
     causes.py       why rows were left out: for the curator
+    strays.py       which cells were counted where they do not stand: for the curator
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
 """

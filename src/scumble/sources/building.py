@@ -170,6 +170,8 @@ class Build:
                 f"{self.source} has columns but no rows. Hint: was it written to the end? "
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
+        if self.views.schema is not None and self.running.invalid == "error":
+            self.tally.strays.require_readable(self.views.schema, self.source, self.tally.rows)
         return self.tally
 
     def left_out(self) -> list[str]:
@@ -179,6 +181,14 @@ class Build:
         to mend a misspelt class or a column of a wrong kind, before anything is spent.
         """
         return list(self.tally.causes.words(self.tally.dropped_rows, sum(self.tally.skipped.values())))
+
+    def strays(self) -> list[str]:
+        """Which columns of a table count cells as missing that could not be read, or at a bound that they lie beyond.
+
+        How many there are of each, and where in the source the first unreadable one is; as private as `left_out`.
+        """
+        schema = self.views.schema
+        return [] if schema is None else list(self.tally.strays.words(schema, self.source))
 
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
