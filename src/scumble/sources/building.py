@@ -170,8 +170,8 @@ class Build:
                 f"{self.source} has columns but no rows. Hint: was it written to the end? "
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
-        if self.views.schema is not None and self.running.invalid == "error":
-            self.tally.strays.require_readable(self.views.schema, self.source, self.tally.rows)
+        if self.running.invalid == "error":
+            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source, self.tally.rows)
         return self.tally
 
     def left_out(self) -> list[str]:
@@ -183,12 +183,12 @@ class Build:
         return list(self.tally.causes.words(self.tally.dropped_rows, sum(self.tally.skipped.values())))
 
     def strays(self) -> list[str]:
-        """Which columns of a table count cells as missing that could not be read, or at a bound that they lie beyond.
+        """Which columns have cells that count as missing since they could not be read, or at a bound they lie beyond.
 
         How many there are of each, and where in the source the first unreadable one is; as private as `left_out`.
+        (Where noise comes first, nothing is known beside it.)
         """
-        schema = self.views.schema
-        return [] if schema is None else list(self.tally.strays.words(schema, self.source))
+        return list(self.tally.strays.words(self.tally.sketches[0].spec, self.source))
 
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)

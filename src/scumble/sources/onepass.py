@@ -160,6 +160,9 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
             f"with other = true), or {drop}"
         )
+        refused = [name for name in whole if spec.schema[name].refuses]
+        if refused:
+            hint = f"in {refused[0]!r} each cell is missing or {spec.schema[refused[0]].refuses}: {hint}"
     elif whole:
         hint = (
             f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "

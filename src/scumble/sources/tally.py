@@ -18,7 +18,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
 from scumble.sources.source import Position
-from scumble.sources.strays import Strays
+from scumble.sources.strays import Strays, beyond_grid
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
 from scumble.tabular.sketch import Levels, TableSketch
@@ -139,6 +139,9 @@ class Tally:
                 self.causes.look_at(bad, sketch.spec)
         else:
             self._update_classes(batch, self._hashes)
+        spec = self.sketches[0].spec
+        if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
+            self.strays.add(beyond_grid(batch, spec), batch.num_rows, position)
         self.rows += rows
 
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
