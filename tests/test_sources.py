@@ -418,10 +418,11 @@ def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
     assert source.names == ("x", "c")
     (piece,) = source.pieces({"x": "number", "c": "category"})
     x, c = piece.batch.columns
-    assert np.array_equal(x.to_numpy(), [1.0, 2000.0, 1.0, np.nan, np.nan, np.nan], equal_nan=True)
+    numbers = x.to_pylist()
+    assert numbers[:4] == [1.0, 2000.0, 1.0, None] and np.isnan(numbers[4:]).all()  # empty, and no numbers
     assert c.dictionary_decode().to_pylist() == [b"a", b"7", None, b"b", b"c", b"d"]
     (later,) = source.pieces({"x": "number"}, start=(0, 2))
-    assert np.array_equal(later.batch.columns[0].to_numpy(), x.to_numpy()[2:], equal_nan=True)
+    assert repr(later.batch.columns[0].to_pylist()) == repr(numbers[2:])
     with pytest.raises(scumble.DataError, match=r"t\.xlsx, record 4 of the first sheet: 3 cells are missing"):
         counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["x"])
     (tmp_path / "t.xlsx").write_bytes(b"PK\x03\x04" + b"xl/worksheets" * 9)

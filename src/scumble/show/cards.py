@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
 from scumble.show.usefulness import words
@@ -187,6 +188,8 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     out.append(("Meaning", data["meaning"]))
     out.append(("Mechanism", _mechanism(data)))
     out.append(("Size", _size(data)))
+    if data["bounds"] is not None:
+        out.append(("Bounds", _bounds(data)))
     out.append(("Kernel", _kernel_text(data["kernel"])))
     error = data["count_standard_error"]
     out.append(
@@ -231,6 +234,14 @@ def _size(data: dict[str, Any]) -> str:
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
     rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
     return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
+
+
+def _bounds(data: dict[str, Any]) -> str:
+    names = data["columns"] or [f"column {j}" for j in range(data["dimensions"])]
+    kinds = data.get("kinds", {})
+    ends = zip(names, *data["bounds"], strict=True)
+    told = [f"{name} {shown(low, kinds.get(name))} to {shown(high, kinds.get(name))}" for name, low, high in ends]
+    return f"{', '.join(told)}; what lies outside counts at the edge"
 
 
 def _about(release: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
-from scumble.sources.causes import bad_cells
+from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
 from scumble.sources.source import Piece, Source
@@ -63,7 +64,7 @@ def one_pass(
         depth = max(READ_AHEAD, tally.threads)
         for piece, found in read_ahead(under_way, depth=depth, stopped=interrupted, wake=source.wake):
             try:
-                tally.update(piece.batch, found())
+                tally.update(piece.batch, found(), piece.position)
             except DataError as problem:
                 raise located(problem, source, tally, piece) from None
             position = piece.position
@@ -149,28 +150,36 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
     spec = tally.sketches[0].spec
-    if isinstance(spec, TableSpec):  # a schema's own words say which columns
-        return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
-    try:
-        bad = {name: mask for (_, name), mask in bad_cells(batch, spec).items()}
-    except ScumbleError:
-        bad = {}
+    bad: dict[str, np.ndarray] = {}
+    with contextlib.suppress(ScumbleError):
+        for (cause, name), mask in bad_cells(batch, spec).items():
+            if cause != BEYOND:  # what a schema leaves out by itself is no error
+                bad[name] = bad.get(name, False) | mask
     if not bad:
         return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
     total = sum(int(mask.sum()) for mask in bad.values())
     first = min(int(np.argmax(mask)) for mask in bad.values())
     told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
-    hint = "correct them, or leave such rows out with --invalid drop (invalid='drop')"
+    drop = "leave such rows out with --invalid drop (invalid='drop')"
+    hint, what = f"correct them, or {drop}", "not a number or not finite"
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
-    if whole:
+    if isinstance(spec, TableSpec):
+        what = "unreadable, not finite or words that the schema does not have"
+        hint = (
+            "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
+            f"with other = true), or {drop}"
+        )
+        refused = [name for name in whole if spec.schema[name].refuses]
+        if refused:
+            hint = f"in {refused[0]!r} each cell is missing or {spec.schema[refused[0]].refuses}: {hint}"
+    elif whole:
         hint = (
             f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
             "(dates=, times=); yes and no: --booleans. Else leave it out of --columns (columns=)"
         )
     return DataError(
-        f"{source.place(position, batch.num_rows, first)}: {cells} missing, not a number or not finite: "
-        f"{told}{_near(batch)}. Hint: {hint}."
+        f"{source.place(position, batch.num_rows, first)}: {cells} missing, {what}: {told}{_near(batch)}. Hint: {hint}."
     )
 
 
