@@ -95,11 +95,9 @@ def seconds_of(literal: object) -> Span | None:
 
 def ticks_of(column: cells.Column, label: str, step: int) -> np.ndarray:
     """The ticks of all cells as int64, `step` seconds each; `NO_TIME` where there is none."""
-    if is_textual(column):
+    if is_textual(column) or _numeric(column):
+        # Numbers cell by cell, as among objects: pandas makes numbers of a column in which nobody has a date.
         return _by_text(column, label, step)
-    if _numeric(column):
-        # Cell by cell, as among objects: pandas makes numbers of a column in which nobody has a date.
-        return np.full(len(column), NO_TIME)
     if not cells.is_arrow(column):
         if column.dtype.kind != "M":
             raise wrong_type(column, label, "dates or times")
