@@ -37,7 +37,7 @@ class _OfColumn:
 
 def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
     """Of each axis of a grid, how many cells of a batch are outside its bounds."""
-    if spec.design != "grid" or spec.bounds is None or spec.columns is None:
+    if spec.bounds is None or spec.columns is None:
         return {}
     table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
     found = {}
