@@ -117,4 +117,4 @@ def _bounds(spec: Spec | TableSpec, name: str) -> str:
         assert spec.bounds is not None and spec.columns is not None
         ends = [side[spec.columns.index(name)] for side in spec.bounds]
         kind = spec.kinds.get(name)
-    return " to ".join(end if isinstance(end, str) else shown(end, kind) for end in ends)
+    return " to ".join(end if isinstance(end, str) else shown(end, kind, 12) for end in ends)
