@@ -240,7 +240,7 @@ def _bounds(data: dict[str, Any]) -> str:
     names = data["columns"] or [f"column {j}" for j in range(data["dimensions"])]
     kinds = data.get("kinds", {})
     ends = zip(names, *data["bounds"], strict=True)
-    told = [f"{name} {shown(low, kinds.get(name))} to {shown(high, kinds.get(name))}" for name, low, high in ends]
+    told = [f"{name} {' to '.join(shown(end, kinds.get(name), 12) for end in pair)}" for name, *pair in ends]
     return f"{', '.join(told)}; what lies outside counts at the edge"
 
 

@@ -37,7 +37,7 @@ class _OfColumn:
 
 def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
     """Of each axis of a grid, how many cells of a batch are outside its bounds."""
-    if spec.design != "grid" or spec.bounds is None or spec.columns is None:
+    if spec.bounds is None or spec.columns is None:
         return {}
     table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
     found = {}
@@ -117,4 +117,4 @@ def _bounds(spec: Spec | TableSpec, name: str) -> str:
         assert spec.bounds is not None and spec.columns is not None
         ends = [side[spec.columns.index(name)] for side in spec.bounds]
         kind = spec.kinds.get(name)
-    return " to ".join(end if isinstance(end, str) else shown(end, kind) for end in ends)
+    return " to ".join(end if isinstance(end, str) else shown(end, kind, 12) for end in ends)
