@@ -165,7 +165,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "no TOML": (["build", "--config", "nix.toml"], 2, r"no configuration file 'nix.toml'"),
     "info of nothing": (["info", "nix.scumble"], 4, r"no such file"),
     "info of a secret": (["info", "part.secret"], 3, r"secret sketch"),
-    "info of a CSV file": (["info", "good.csv"], 5, r"not a scumble file"),
+    "info of a CSV file": (["info", "good.csv"], 5, r"is a table, not a release\\. Hint: scumble build"),
     "info of a damaged file": (["info", "damaged.scumble"], 5, r"checksum"),
     "release of a release": (["release", "ok.scumble", "--epsilon", "1", "--out", "x.scumble"], 5, r"holds a release"),
     "query, wrong column": (["query", "ok.scumble", "unlike/b.csv", "--out", "x.txt"], 2, r"Cannot tell the format"),
