@@ -59,7 +59,7 @@ def test_what_does_not_fit_the_columns_is_refused(given: object, told: str) -> N
     [
         ({"a": (0, 1), "b": (9, 2.5)}, r"`bounds` of 'b' must be finite, with low below high, got 9 to 2\.5\."),
         ({"a": (0, float("inf")), "b": (0, 1)}, "of 'a' must be finite, with low below high, got 0 to inf"),
-        ((5, 1), "of all columns must be finite, with low below high, got 5 to 1"),
+        ((5, 1), "in every column: column 1 of 2 has others"),
         (([0, 3], [1, 2]), "in every column: column 2 of 2 has others"),
     ],
 )

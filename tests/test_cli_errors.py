@@ -130,6 +130,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         2,
         r"`bounds` of 'income' must be finite, with low below high, got 9 to 2\.",
     ),
+    "bounds of all reversed": (build("good.csv", "--bounds", "9:2"), 2, r"must have low below high, got 9:2"),
     "dates reversed": (
         build("days.csv", "--columns", "seen", "--dates", "seen", "--bounds", "seen=2024-02-01:2024-01-01"),
         2,

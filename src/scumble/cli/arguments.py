@@ -110,7 +110,10 @@ def bounds(text: str) -> dict[str, tuple[Any, Any]] | tuple[float, float]:
     """0:100 for all columns, or age=0:100,seen=2024-01-01:2024-12-31"""
     if "=" in text or ":" not in text:
         return _ranges(text, _bound)
-    return ranges(f"all={text}")["all"]
+    low, high = ranges(f"all={text}")["all"]
+    if not low < high:
+        raise argparse.ArgumentTypeError(f"must have low below high, got {text}")
+    return low, high
 
 
 def ranges(text: str) -> dict[str, tuple[Any, Any]]:

@@ -151,7 +151,7 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
         if isinstance(ends, list | tuple):
             found[name] = sides = tuple(number(side, kind) for side in ends)
             if len(sides) == 2 and all(isinstance(side, Real) for side in sides) and not sides[0] < sides[1]:
-                raise reversed_bounds(repr(name), *ends)  # while they still are dates
+                raise reversed_bounds(name, *ends)  # while they still are dates
     return found
 
 
