@@ -54,6 +54,20 @@ def test_what_does_not_fit_the_columns_is_refused(given: object, told: str) -> N
         by_column(given, ["a", "b"])
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"a": (0, 1), "b": (9, 2.5)}, r"`bounds` of 'b' must be finite, with low below high, got 9 to 2\.5\."),
+        ({"a": (0, float("inf")), "b": (0, 1)}, "of 'a' must be finite, with low below high, got 0 to inf"),
+        ((5, 1), "in every column: column 1 of 2 has others"),
+        (([0, 3], [1, 2]), "in every column: column 2 of 2 has others"),
+    ],
+)
+def test_bounds_the_wrong_way_round_are_named(given: object, told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        scumble.Sketch(KERNEL, columns=["a", "b"], bounds=given, rows=4, buckets=8)
+
+
 def test_without_names_there_is_nothing_to_go_by() -> None:
     with pytest.raises(ParameterError, match="where columns have no names"):
         scumble.Sketch(KERNEL, 2, bounds=NAMED)

@@ -345,3 +345,45 @@ def test_the_engines_that_are_offered_are_those_that_count(capsys: pytest.Captur
     assert main(["build", "--help"]) == 0
     offered = re.search(r"--engine \{(.*?)\}", said(capsys)[0])
     assert offered is not None and set(offered[1].split(",")) == {*ENGINES, "spark"} - {"reference"}
+
+
+def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFixture[str]) -> None:
+    """Twice the same line costs twice, and leaves one file: the second run says so, unless it is to be quiet."""
+    build = shlex.split(
+        "build north.csv --columns age --bandwidth 5 --rows 4 --buckets 8 --epsilon 1 --out twice.scumble"
+    )
+    book = ["--ledger", "twice.ledger", "--dataset", "d"]
+    assert main(["ledger", "twice.ledger", "--open", "d", "--epsilon", "9"]) == 0
+    capsys.readouterr()
+    lines = []
+    for more in (book, book, [], [*book, "--quiet"]):
+        assert main([*build, *more]) == 0
+        lines.append(capsys.readouterr().err.splitlines())
+    first, second, third, quiet = lines
+    told = "twice.scumble is a release already (ε = 1), written 20"
+    assert len(first) == 1 and quiet == []
+    assert second[0].startswith(told) and "it will be replaced, and this build is charged beside it." in second[0]
+    assert "The ledger has its charge of 20" in second[0] and second[1].startswith("Wrote")
+    assert third[0].startswith(told) and third[0].endswith("beside it.")
+    Path("note.scumble").write_text("something else")
+    parts = ["sketch", "north.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8"]
+    assert main([*parts, "--out", "twice.secret"]) == 0
+    assert main(["release", "twice.secret", "--epsilon", "1", "--out", "note.scumble"]) == 0
+    assert "note.scumble is there already, written 20" in capsys.readouterr().err
+
+
+def test_a_point_outside_the_bounds_is_answered_with_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
+    release = scumble.Sketch(
+        scumble.EuclideanKernel(9.0), columns=["age", "seen"], dates=["seen"], design="grid", buckets=64,
+        bounds={"age": (0, 100), "seen": ("2024-01-01", "2024-12-31")},
+    ).release(1.0)  # fmt: skip
+    release.save("dated.scumble")
+    for at, more, told in (
+        ("age=100,seen=2024-12-31", [], []),
+        ("age=101,seen=2024-12-31", [], ["'age' goes from 0 to 100."]),
+        ("age=-1,seen=2025-01-01", ["--json"], ["0 to 100.", "'seen' goes from 2024-01-01 to 2024-12-31."]),
+        ("age=-1,seen=2025-01-01", ["--quiet"], []),
+    ):
+        assert main(["query", "dated.scumble", "--at", at, *more]) == 0
+        err = capsys.readouterr().err.splitlines()
+        assert len(err) == len(told) and all(line.endswith(end) for line, end in zip(err, told, strict=True))

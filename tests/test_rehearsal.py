@@ -175,8 +175,8 @@ def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     assert main([*words, "--buckets", "16", "--out", "o.scumble", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
-    assert capsys.readouterr().err.startswith("Wrote o.scumble")
+    assert main([*words, "--buckets", "16", "--out", "p.scumble"]) == 0
+    assert capsys.readouterr().err.startswith("Wrote p.scumble")
 
 
 def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(

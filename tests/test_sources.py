@@ -430,6 +430,28 @@ def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
         counted(tmp_path / "t.xlsx", EuclideanKernel(1.0), ["age"])
 
 
+def test_a_sheet_is_chosen_by_name(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "north"
+    for sheet, value in ((book.active, 1), (book.create_sheet("south"), 2)):
+        sheet.append(["x"])
+        sheet.append([value])
+    book.save(tmp_path / "t.xlsx")
+    with pytest.warns(UserWarning, match="2 sheets, and the first is read: 'north'.*--table SHEET .*: south") as told:
+        first = open_source(tmp_path / "t.xlsx")
+        assert next(first.pieces({"x": "number"})).batch.column(0).to_pylist() == [1.0]
+    assert len(told) == 1
+    second = open_source(tmp_path / "t.xlsx", table="south")  # without a warning, which would be an error here
+    (piece,) = second.pieces({"x": "number"})
+    assert piece.batch.column(0).to_pylist() == [2.0]
+    assert second.place(piece.position, 1, 0).endswith("record 1 of the sheet 'south'")
+    assert second.fingerprint() != first.fingerprint()
+    with pytest.raises(scumble.DataError, match=r"no sheet 'South' in .*Did you mean 'south'\? It has: north, south"):
+        open_source(tmp_path / "t.xlsx", table="South")
+    with pytest.raises(scumble.ParameterError, match="or with an Excel workbook"):
+        open_source(__file__, format="csv", table="south")
+
+
 @pytest.mark.parametrize("head", [b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"])
 def test_an_archive_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
     (tmp_path / "people.xls").write_bytes(head + b"xl/worksheets" * 9)

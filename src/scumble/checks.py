@@ -51,8 +51,17 @@ def sides(bounds: Any, dimensions: int) -> Sides:
     with np.errstate(over="ignore", invalid="ignore"):
         good = np.isfinite(both[1] - both[0]) & (both[0] < both[1])
     if not good.all():
-        raise parameter("bounds", "finite, with low below high in every column", bounds)
+        raise ParameterError(  # without their names these may be records in the wrong place: whose, not what
+            "`bounds` must be finite, with low below high in every column: "
+            f"column {int(np.argmin(good)) + 1} of {dimensions} has others."
+        )
     return both[0], both[1]
+
+
+def reversed_bounds(name: str, low: object, high: object) -> ParameterError:
+    """The error of the bounds that somebody gave a column by its name: they are public."""
+    ends = " to ".join(f"{end:g}" if isinstance(end, float) else str(end) for end in (low, high))
+    return ParameterError(f"`bounds` of {name!r} must be finite, with low below high, got {ends}.")
 
 
 def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str] | None = None) -> Any:
@@ -83,4 +92,7 @@ def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str]
         low = high = []
     if len(low) < len(columns):
         raise parameter("bounds", "a pair (low, high) for each column, such as {'age': (0, 100)}", dict(bounds))
+    for name, first, last in zip(columns, low, high, strict=True):
+        if not (first < last and np.isfinite(last - first)):
+            raise reversed_bounds(name, *bounds[name])
     return low, high

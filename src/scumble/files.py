@@ -85,7 +85,7 @@ _READER = {
     "bundle": "scumble.Bundle.load reads it",
     "table": "scumble.load reads it",
     "moments": "scumble.load reads it",
-    "model": "scumble.learn.load reads it",
+    "model": "scumble predict asks it, scumble info shows it (scumble.learn.load reads it)",
     "secret": "scumble.load_secret reads it; never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
     "stream": "scumble.load_stream reads it; never share it",

@@ -12,6 +12,7 @@ from scumble import files, learn
 from scumble.bundle import Bundle
 from scumble.cli import main
 from scumble.errors import CorruptFileError, ParameterError
+from scumble.learn import models
 from scumble.release import Release
 from scumble.spec import Spec
 
@@ -102,7 +103,7 @@ def test_a_model_of_many_releases_is_bounded_as_a_whole(tmp_path: pathlib.Path) 
     box.metadata["learnt"]["releases_"] = [one] * 50
     data = files.to_bytes("model", box.metadata, box.arrays)
     with pytest.raises(CorruptFileError, match="hash functions"):
-        learn.models.from_container(files.from_bytes(data, expect="model"))
+        models.from_container(files.from_bytes(data, expect="model"))
 
 
 PLAN = ["plan", "--n", "1000", "--bandwidth", "1", "--epsilon", "1"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from scumble import Category, Date, Schema, learn
+from scumble import Category, Date, Number, Schema, learn
 from scumble.cli import main
 from scumble.privacy.ledger import open_ledger
 
@@ -53,3 +54,40 @@ def test_a_mixed_table_is_fitted_and_predicted_by_its_schema(tmp_path: Path, cap
     ):
         assert main([*line, *more]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """All that the target can hold is public where the schema lists it; what cannot be learnt from is told by place."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k % 9},{('bus', 'car', 'boat')[k % 3]}\n" for k in range(60))
+    Path("people.csv").write_text("age,mode\n" + rows)
+    Schema(age=Number(0, 9), mode=Category(["bus", "car"], other=False)).save("closed.toml")
+    Schema(age=Number(0, 9), mode=Category(["bus", "car"])).save("open.toml")
+    start, end = ["--task", "classify", "--target", "mode"], ["--epsilon", "1", "--rows", "4", "--out", "m.scumble"]
+    line = ["fit", "people.csv", *start, *end, "--schema"]
+    for more, code, words in (
+        (["open.toml"], 3, "Hint: name them all, --classes a,b"),
+        (["closed.toml"], 4, "20 records have labels .* --unknown drop"),
+        (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with neighbors='replace'"),
+        (["closed.toml", "--unknown", "drop"], 0, r"^Wrote m.scumble: .* Next: scumble predict m.scumble TABLE$"),
+        (["open.toml", "--classes", "bus,car,boat"], 0, "^m.scumble is a fitted model already.*this fit is charged"),
+    ):
+        assert main([*line, *more]) == code
+        assert re.search(words, capsys.readouterr().err, re.MULTILINE)
+    assert main(["info", "m.scumble"]) == 0
+    card = capsys.readouterr().out
+    assert "m.scumble: a fitted model" in card and "PrivateKDEClassifier" in card and "ε = 1, δ = 0" in card
+    assert "age" in card and "boat, bus, car" in card
+    assert main(["info", "m.scumble", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["kind"], facts["columns"], facts["classes"]) == ("model", ["age"], ["boat", "bus", "car"])
+    assert main(["info", "m.scumble", "--nist"]) == 2
+    assert main(["query", "m.scumble", "people.csv"]) == 5
+    assert "Hint: scumble predict asks it" in capsys.readouterr().err
+    Path("holes.csv").write_text("age,mode\n4,bus\n,car\nunspeakable,\n")
+    assert main(["fit", "holes.csv", *start, *end, "--classes", "bus", "--bounds", "age=0:9"]) == 4
+    told = capsys.readouterr().err
+    assert "holes.csv, line 3: cells are missing or unreadable: 2 in column 'age', 1 in column 'mode'" in told
+    assert "unspeakable" not in told

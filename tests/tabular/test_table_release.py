@@ -74,6 +74,16 @@ def test_strings_and_mappings_ask_the_same(noisy: TableRelease) -> None:
     assert noisy.count("age >= 65 and sex == 'Female'") == noisy.count({"age": (65, None), "sex": "Female"})
 
 
+def test_answers_are_printed_as_what_they_are() -> None:
+    days = [datetime.date(2024, 2, day) for day in (29, 1, 3)]
+    assert f"{Estimate(days[0], days[1], days[2], math.nan)}" == "2024-02-29 (2024-02-01 to 2024-02-03)"  # type: ignore[arg-type]
+    hours = [datetime.datetime(2024, 2, 29, hour) for hour in (12, 11, 18)]
+    told = str(Estimate(*hours, math.nan))  # type: ignore[arg-type]
+    assert told == "2024-02-29 12:00:00 (2024-02-29 11:00:00 to 2024-02-29 18:00:00)"
+    assert str(Estimate(1234567.8, np.float64(41.0), 2e6, 2.0)) == "1.23457e+06 (41 to 2e+06)"
+    assert str(Estimate(math.nan, *days[1:], math.inf)) == "nan (2024-02-01 to 2024-02-03)"  # type: ignore[arg-type]
+
+
 def test_means_sums_and_quantiles(exact: TableRelease) -> None:
     assert float(exact.mean("age")) == pytest.approx(FRAME.age.mean(), abs=0.5)
     assert float(exact.mean("smoker", where="age > 60")) == pytest.approx(FRAME.smoker[FRAME.age > 60].mean(), abs=0.03)
@@ -190,6 +200,7 @@ def test_dates_are_asked_in_their_own_terms() -> None:
     median = release.quantile("seen")
     truth = sorted(FRAME.seen)[len(FRAME) // 2]
     assert isinstance(median.value, datetime.date) and abs((median.value - truth).days) <= 3
+    assert str(median) == f"{median}" == f"{median.value} ({median.low} to {median.high})"
     found = release.count("seen >= '2024-07-01'")
     assert found.value == pytest.approx((FRAME.seen >= datetime.date(2024, 7, 1)).sum(), abs=40)
     assert str(release.sample(5, 0).seen.dtype) == "datetime64[s]"

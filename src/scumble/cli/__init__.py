@@ -21,6 +21,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     output.py       where results go
     people.py       the table that the README speaks of
     progress.py     how far a pass is, on a terminal
+    replacing.py    what an output's name holds already, before a budget is spent
     streams.py      standard streams that are closed, full or broken
     trips.py        the story that `demo --stream` tells
 

@@ -110,7 +110,10 @@ def bounds(text: str) -> dict[str, tuple[Any, Any]] | tuple[float, float]:
     """0:100 for all columns, or age=0:100,seen=2024-01-01:2024-12-31"""
     if "=" in text or ":" not in text:
         return _ranges(text, _bound)
-    return ranges(f"all={text}")["all"]
+    low, high = ranges(f"all={text}")["all"]
+    if not low < high:
+        raise argparse.ArgumentTypeError(f"must have low below high, got {text}")
+    return low, high
 
 
 def ranges(text: str) -> dict[str, tuple[Any, Any]]:
@@ -158,7 +161,6 @@ def source(parser: Parser) -> None:
     )
     group.add_argument("--columns", type=names, metavar="A,B", help="the columns, in order (default: all)")
     reading(group)
-    group.add_argument("--table", help="the table of a database")
     group.add_argument("--query", help="a query to a database, instead of --table")
     group.add_argument(
         "--invalid",
@@ -168,10 +170,13 @@ def source(parser: Parser) -> None:
     )
 
 
-def reading(parser: Any) -> None:
-    """How a file is read."""
+def reading(parser: Any, *, table: str = "table") -> None:
+    """How a file is read; `table` is what --table is called where that is the name of a file."""
     parser.add_argument(
         "--format", choices=["csv", "parquet", "arrow", "json", "excel"], help="if the file's name does not say"
+    )
+    parser.add_argument(
+        "--table", dest=table, metavar="NAME", help="the table of a database, or the sheet of an Excel workbook"
     )
     parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
     parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")

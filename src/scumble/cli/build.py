@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.handover import Handover, Left, finished, room
     from scumble.cli.output import check_out, print_json, say
     from scumble.cli.preparing import count, prepare
+    from scumble.cli.replacing import tell_replaced
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
     from scumble.show.wording import human_bytes
@@ -92,6 +93,7 @@ def run(args: argparse.Namespace) -> None:
         needs = room(sketches[0].spec, len(sketches))
         note = None if kept is None else kept.note
         with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover:
+            tell_replaced(args, "build")
             if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
                 for line in beforehand(job):
                     say(args, line)

@@ -29,12 +29,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--schema", metavar="FILE.toml", help="instead of --bounds: what each column can hold, words and dates too"
     )
-    parser.add_argument("--classes", type=names, metavar="X,Y", help="all classes, public")
+    parser.add_argument(
+        "--classes", type=names, metavar="X,Y", help="all classes, public (left out: those of the schema)"
+    )
+    parser.add_argument(
+        "--unknown",
+        choices=["error", "drop"],
+        default="error",
+        help="rows of none of the classes: stop (default) or leave them out",
+    )
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
     parser.add_argument("--rows", type=Whole(), help="rows of counters (left out: a good number)")
     parser.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
     parser.add_argument("--out", required=True, metavar="FILE", help="the model, by convention .scumble")
-    reading(parser)
+    reading(parser, table="sheet")
     budget(parser)
     ledger(parser)
 
@@ -54,6 +62,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.checks import by_column
     from scumble.cli.arguments import require
     from scumble.cli.output import check_out, say
+    from scumble.cli.replacing import tell_replaced
     from scumble.errors import ParameterError
     from scumble.learn import saving
     from scumble.learn.estimators import TASKS
@@ -73,6 +82,7 @@ def run(args: argparse.Namespace) -> None:
     kind = getattr(learn, TASKS[args.task])
     regresses = "target_bounds" in kind._get_param_names()
     schema = None if args.schema is None else _features(args)
+    classes = args.classes if regresses else args.classes or _classes(args)
     columns, X, y = read(args, target=args.target, columns=args.columns, number=regresses, schema=schema)
     options: dict[str, Any] = {
         "epsilon": args.epsilon,
@@ -86,8 +96,9 @@ def run(args: argparse.Namespace) -> None:
     if regresses:
         options["target_bounds"] = args.target_bounds
     else:
-        options["classes"] = args.classes
+        options |= {"classes": classes, "unknown": args.unknown}
     model = kind(**options)
+    tell_replaced(args, "fit")
     place = Place(args.out)
     try:
         model.before_charge = place.reserve
@@ -97,7 +108,8 @@ def run(args: argparse.Namespace) -> None:
             place.take_name()
     finally:
         place.close()
-    say(args, f"Wrote {args.out}: {model.privacy_}.")
+    names = "" if schema is not None else f" --columns {','.join(columns)}"
+    say(args, f"Wrote {args.out}: {model.privacy_}. Next: scumble predict {args.out} TABLE{names}")
 
 
 def _features(args: argparse.Namespace) -> Any:
@@ -115,6 +127,14 @@ def _features(args: argparse.Namespace) -> Any:
     return Schema({name: schema[name] for name in names})
 
 
+def _classes(args: argparse.Namespace) -> list[Any] | None:
+    """The classes that the schema lists, which is public: all that the target can hold."""
+    from scumble.schema import Category, Schema
+
+    column = None if args.schema is None else Schema.load(args.schema).get(args.target)
+    return list(column.values) if isinstance(column, Category) and not column.other else None
+
+
 def read(
     args: argparse.Namespace, *, target: str | None, columns: list[str] | None, number: bool, schema: Any = None
 ) -> Any:
@@ -127,21 +147,37 @@ def read(
     from scumble.sources import open_source
     from scumble.tables.roles import converted
 
-    source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
+    reading = {name: getattr(args, name) for name in ("format", "delimiter", "encoding")}
+    source = open_source(args.table, table=args.sheet, **reading)
     columns = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
     wanted = [*columns, *([target] if target else [])]
     source.require(wanted)
     roles = dict.fromkeys(columns, "number") if schema is None else dict(schema.roles)
     if target:
         roles[target] = "number" if number else "any"
-    batches = [converted(piece.batch.select(wanted), roles) for piece in source.pieces(roles)]
+    batches, place, missing = [], "", dict.fromkeys(wanted if schema is None else wanted[len(columns) :], 0)
+    for piece in source.pieces(roles):
+        batch = converted(piece.batch.select(wanted), roles)
+        batches.append(batch)
+        for name in missing:
+            if batch[name].null_count and not place:
+                first = batch[name].is_null().index(True).as_py()
+                place = source.place(piece.position, batch.num_rows, first)
+            missing[name] += batch[name].null_count
     source.require_unchanged()
     if not batches or not sum(batch.num_rows for batch in batches):
         raise DataError(f"{source} has no rows.")
     table = pa.Table.from_batches(batches)
-    bad = [name for name in wanted if (schema is None or name == target) and table[name].null_count]
+    bad = {name: cells for name, cells in missing.items() if cells}
     if bad:
-        raise DataError(f"The column {bad[0]!r} has missing or unreadable cells. Hint: drop those rows first.")
+        told = ", ".join(f"{cells:,} in column {name!r}" for name, cells in bad.items())
+        beside = (
+            "" if schema is not None else "; or say what columns hold by --schema, where missing = true counts them"
+        )
+        raise DataError(
+            f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told}. "
+            f"Hint: leave those rows out of the table, each for itself{beside}."
+        )
     try:
         X = (
             table.select(columns)

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     from scumble.cli.arguments import json_flag
 
-    parser.add_argument("release", help="a released file; '-' for standard input")
+    parser.add_argument("release", help="a released file, or a fitted model; '-' for standard input")
     form = parser.add_mutually_exclusive_group()
     json_flag(form)
     form.add_argument("--nist", action="store_true", help="the points of NIST SP 800-226, answered")
@@ -33,15 +33,19 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import load_release, print_json
     from scumble.errors import ParameterError
     from scumble.show import nist, registry
-    from scumble.show.cards import card, facts, noise_of
+    from scumble.show.cards import card, estimator_card, estimator_facts, facts, noise_of
 
     if (args.ledger is None) != (args.dataset is None):
         raise ParameterError("Give --ledger and --dataset together. Hint: scumble ledger FILE lists the datasets.")
     if args.ledger is not None and not args.nist:
         raise ParameterError("--ledger is for --nist alone: it tells of other releases of the same data.")
-    found = load_release(args.release, tables=True, moments=True)
+    found = load_release(args.release, tables=True, moments=True, models=True)
     name = "Standard input" if args.release == "-" else os.path.basename(args.release)
-    if args.json:
+    if hasattr(found, "privacy_"):  # a fitted estimator
+        if args.nist or args.registry:
+            raise ParameterError(f"{args.release} is a fitted model: --nist and --registry tell of releases.")
+        print_json(estimator_facts(found)) if args.json else print(estimator_card(found, name))
+    elif args.json:
         print_json(facts(found))
     elif args.nist:
         data = facts(found)

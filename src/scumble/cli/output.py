@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.cli.streams import tell
-from scumble.errors import CorruptFileError, FileError, MissingFileError, ParameterError, PrivacyError
+from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, ParameterError, PrivacyError
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
 
@@ -161,16 +161,23 @@ class TableWriter:
                 self._place.close()
 
 
-def load_release(path: str, *, tables: bool = False, moments: bool = False) -> Any:
-    """A release or a bundle (or a table, or moments, if the verb knows them); "-" reads standard input."""
+def load_release(path: str, *, tables: bool = False, moments: bool = False, models: bool = False) -> Any:
+    """A release or a bundle (or a table, moments, a model, if the verb knows them); "-" reads standard input."""
     from scumble import files
     from scumble.loading import release_in
 
-    kinds = files.RELEASES
+    kinds = (*files.RELEASES, "model") if models else files.RELEASES
     if path == "-":
         container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
     else:
-        container = files.read(path, expect=kinds)
+        try:
+            container = files.read(path, expect=kinds)
+        except ForeignFileError as problem:
+            raise _for_another_verb(path) or problem from None
+    if container.kind == "model":
+        from scumble.learn.models import from_container
+
+        return from_container(container)
     if container.kind == "table" and not tables:
         raise ParameterError(f"{path} is the release of a table, which has no densities. Hint: try scumble count.")
     if container.kind == "moments" and not moments:
@@ -179,6 +186,27 @@ def load_release(path: str, *, tables: bool = False, moments: bool = False) -> A
         return release_in(container)
     except ParameterError as problem:  # sound bytes that do not make a release: somebody else wrote them
         raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
+
+
+def _for_another_verb(path: str) -> ForeignFileError | None:
+    """The error that names the verb for a file which is no release: a ledger, or a table."""
+    from scumble.sources.paths import kind_of
+
+    try:
+        with open(path, "rb") as file:
+            head = file.read(16)
+    except OSError:
+        return None
+    if head == b"SQLite format 3\0":
+        return ForeignFileError(
+            f"{path!r} is an SQLite database, as ledgers are, not a release. Hint: try scumble ledger {path}."
+        )
+    if head and kind_of(path)[0]:
+        return ForeignFileError(
+            f"{path!r} is a table, not a release. Hint: scumble build makes a release of it; scumble schema {path} "
+            "drafts what that needs to know."
+        )
+    return None
 
 
 def table_release(path: str) -> Any:

@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--density", type=float, help="of the queries that matter (left out: 0.1 at power 1, or by --bounds)"
     )
     parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error that is wanted")
+    parser.add_argument("--schema", metavar="FILE.toml", help=argparse.SUPPRESS)  # known only to say what does it
     shared.kernel(parser)
     shared.kinds(parser)
     shared.budget(parser)
@@ -48,6 +49,11 @@ def run(args: argparse.Namespace) -> None:
     from scumble.schema.declarations import KINDS
     from scumble.show.wording import decided_later, human_bytes
 
+    if args.schema is not None:
+        raise ParameterError(
+            "A plan is of a kernel; what a schema's release will tell, a rehearsal says, which reads no record. "
+            f"Hint: scumble build TABLE --schema {args.schema} --epsilon 1 --rehearse."
+        )
     require(args, n="roughly how many records there are (a public guess)")
     if args.error is None:
         budget = promised(args, "the privacy budget, typical are 0.1 to 10; or --error, the error that is wanted")

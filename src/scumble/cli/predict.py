@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", help="a table with the columns that the model was fitted to; '-' for standard input")
     parser.add_argument("--columns", type=names, metavar="A,B", help="those columns, in the order of the fit")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
-    reading(parser)
+    reading(parser, table="sheet")
     json_flag(parser)
 
 
@@ -80,7 +80,8 @@ def _of_table(args: argparse.Namespace, model: Any, schema: Any) -> None:
 
     if args.columns is not None:
         raise ParameterError("--columns is not for the model of a table: it knows its columns by name.")
-    source = open_source(args.table, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
+    reading = {name: getattr(args, name) for name in ("format", "delimiter", "encoding")}
+    source = open_source(args.table, table=args.sheet, **reading)
     roles = schema.roles
     source.require(list(roles))
     empty = True

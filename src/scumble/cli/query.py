@@ -42,16 +42,18 @@ def run(args: argparse.Namespace) -> None:
 
     if (args.points is None) == (args.at is None):
         raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
-    in_words = args.at is not None and args.out == "-" and not args.json
     check_out(args.out, like=tuple(TABLES))
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
-    if in_words:
+    if args.at is not None:
         point = _one_point(args.at, releases[0][1])
         _check(_numbers(point, releases[0][1]), releases[0][1], list(point), lambda _: "--at")
-        for name, release in releases:
-            print(_sentence(point, name, release, args.confidence))
-        return
+        for line in _outside(point, releases[0][1]):
+            say(args, line)
+        if args.out == "-" and not args.json:
+            for name, release in releases:
+                print(_sentence(point, name, release, args.confidence))
+            return
     empty = True
     dated = _dated(releases[0][1])  # dates stay dates
     with TableWriter(args.out, args.json) as writer:
@@ -75,7 +77,8 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     from scumble.tables.roles import converted, roles_of
 
     given = args.points if args.at is None else pa.table(_one_point(args.at, release))
-    source = open_source(given, format=args.format, delimiter=args.delimiter, encoding=args.encoding)
+    reading = {name: getattr(args, name) for name in ("table", "format", "delimiter", "encoding")}
+    source = open_source(given, **reading)
     names = list(source.names if source.declared else source.keys())  # points are public, and so are their keys
     columns = list(release.columns) if release.columns is not None else names
     source.require(columns)
@@ -140,6 +143,7 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
     import numpy as np
 
     from scumble.errors import DataError
+    from scumble.schema.kinds import unread
     from scumble.tables import Table
 
     table = Table.of(points)
@@ -148,9 +152,22 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
         _, bad = factor.read(table, which)
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            raise DataError(
-                f"{place(int(row))}: column {columns[which[column]]!r} is missing, not a number or not finite."
-            )
+            name = columns[which[column]]
+            raise DataError(f"{place(int(row))}: column {name!r} is {unread([release.kinds.get(name)])}.")
+
+
+def _outside(point: dict[str, list[float | str]], release: Any) -> Iterator[str]:
+    """A line for each column in which the point lies outside the release's bounds, which are public."""
+    from scumble.schema.kinds import shown
+    from scumble.tables.roles import roles_of
+
+    if release.spec.bounds is None:
+        return
+    numbers, roles = _numbers(point, release), roles_of(release.kernel, release.columns)
+    for name, low, high in zip(release.columns, *release.spec.bounds, strict=True):
+        if roles[name] == "number" and not low <= float(numbers[name][0]) <= high:
+            ends = [shown(end, release.kinds.get(name)) for end in (low, high)]
+            yield f"The point lies outside the release's bounds: {name!r} goes from {ends[0]} to {ends[1]}."
 
 
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:

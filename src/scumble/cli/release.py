@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
     from scumble.cli.output import check_out, print_json, say
+    from scumble.cli.replacing import tell_replaced
     from scumble.errors import BudgetError, ParameterError
     from scumble.loading import load_secret, sketch_in
     from scumble.show.cards import facts
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> None:
             raise BudgetError("A part that is kept can be released again: that needs a ledger. Hint: --ledger FILE.")
         sketch = load_secret(args.secret)
         with Handover(args.out, room(sketch.spec)) as handover:
+            tell_replaced(args, "release")
             release, size = handover.make(lambda: sketch.release(**asked, **charged))
     else:
         with Part(args.secret) as part:
@@ -62,6 +64,7 @@ def run(args: argparse.Namespace) -> None:
             else:
                 sketch = sketch_in(part.container)
                 with Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked) as handover:
+                    tell_replaced(args, "release")
                     release, size = handover.make(
                         lambda: sketch.release(**asked, **charged), sign=part.sign, put_back=part.put_back
                     )

@@ -19,7 +19,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("source", nargs="+", help="files, a folder, a quoted glob, or a database; only its columns")
     group.add_argument("--columns", type=shared.names, metavar="A,B", help="the columns, in order (default: all)")
     shared.reading(group)
-    group.add_argument("--table", help="the table of a database")
     group.add_argument("--query", help="a query to a database, instead of --table")
     parser.add_argument("--out", default="-", metavar="FILE", help="the schema to write, or '-' (default)")
 

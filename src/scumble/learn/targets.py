@@ -34,7 +34,8 @@ def public_classes(model: Any, y: Column | None) -> np.ndarray:
         return _classes_of(y)
     raise PrivacyError(
         f"{type(model).__name__} needs the list of classes, and reading it off the data would leak. "
-        "Hint: pass classes=[...]; if the classes are public already, say public=('classes',)."
+        "Hint: name them all, --classes a,b (classes=['a', 'b']); in Python, if those of the data are public already, "
+        "say public=('classes',)."
     )
 
 
@@ -48,7 +49,7 @@ def _classes_of(y: Column) -> np.ndarray:
     except Exception:
         raise DataError(
             "Unknown label type: y must hold classes, not continuous numbers, missing cells or cells of several kinds. "
-            "Hint: name the classes, classes=[...]."
+            "Hint: name the classes, --classes a,b (classes=['a', 'b'])."
         ) from None
 
 
@@ -67,7 +68,8 @@ def public_target_bounds(model: Any, y: np.ndarray | None) -> tuple[float, float
         return low, high if high > low else low + max(abs(low), 1.0)
     raise PrivacyError(
         f"{type(model).__name__} needs the target's public bounds, and reading them off the data would leak. "
-        "Hint: pass target_bounds=(low, high); if the data's own are public already, say public=('target_bounds',)."
+        "Hint: --target-bounds 0:100 (target_bounds=(0, 100)); in Python, if the data's own are public already, say "
+        "public=('target_bounds',)."
     )
 
 
@@ -78,7 +80,7 @@ def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarr
     if not known.all() and model.unknown == "error":
         raise DataError(
             f"{int((~known).sum())} records have labels that are not in `classes`. "
-            "Hint: name all classes, or pass unknown='drop'."
+            "Hint: name all classes, or leave such records out with --unknown drop (unknown='drop')."
         )
     return X[known], model.classes_[place[known]]
 

@@ -14,11 +14,13 @@ none of these is a bad cell, NaN. The kinds are public: a build's caller declare
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from scumble.checks import reversed_bounds
 from scumble.errors import ParameterError
 from scumble.machine.later import pa
 from scumble.schema import clock
@@ -32,6 +34,9 @@ ON_WHOLE_NUMBERS = frozenset(("whole", "date", "boolean"))
 DAY = clock.SECONDS["day"]
 MOST_DAYS = 700_000
 """From 1970, to both sides, that a calendar knows."""
+
+UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
+"""What a bad cell is that is not merely no number."""
 
 Kinds = Mapping[str, str]
 """The kinds of some columns, by name."""
@@ -142,8 +147,11 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
         return bounds
     found = {name: (0.0, 1.0) for name, kind in kinds.items() if kind == "boolean"} | dict(bounds)
     for name, kind in kinds.items():
-        if isinstance(found.get(name), list | tuple):
-            found[name] = tuple(number(side, kind) for side in found[name])
+        ends = found.get(name)
+        if isinstance(ends, list | tuple):
+            found[name] = sides = tuple(number(side, kind) for side in ends)
+            if len(sides) == 2 and all(isinstance(side, Real) for side in sides) and not sides[0] < sides[1]:
+                raise reversed_bounds(name, *ends)  # while they still are dates
     return found
 
 
@@ -176,6 +184,18 @@ def shown(value: float, kind: str | None, digits: int = 6) -> str:
         return f"{value:.{digits}g}"
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=round(value) if kind == "date" else value)
     return f"{moment:%Y-%m-%d}" if kind == "date" else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def unread(kinds: Iterable[str | None]) -> str:
+    """What bad cells of columns of these kinds are, in words.
+
+    >>> unread([None]), unread(["date"])
+    ('missing, not a number or not finite', 'missing or not a date')
+    """
+    found = set(kinds)
+    words = ["missing", *(word for kind, word in UNREAD.items() if kind in found)]
+    *most, last = [*words, "not a number", "not finite"] if found - set(UNREAD) else words
+    return f"{', '.join(most)} or {last}"
 
 
 def checked(data: object, columns: Sequence[str] | None) -> dict[str, str]:

@@ -102,8 +102,17 @@ def expected_error(release: Shown) -> dict[str, float | None]:
 
 def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:
     """The card as text."""
-    out = [f"{title}: a private release", "─" * WIDTH]
-    for name, text in lines(found):
+    return _as_text(f"{title}: a private release", lines(found))
+
+
+def estimator_card(model: Any, title: str) -> str:
+    """The card of a fitted estimator as text."""
+    return _as_text(f"{title}: a fitted model; it holds no record", estimator_lines(model))
+
+
+def _as_text(title: str, rows: list[tuple[str, str]]) -> str:
+    out = [title, "─" * WIDTH]
+    for name, text in rows:
         wrapped = textwrap.wrap(text, WIDTH - 16) or [""]
         out.extend(f"{name if k == 0 else '':<14}  {part}" for k, part in enumerate(wrapped))
     return "\n".join([*out, "─" * WIDTH])
@@ -139,12 +148,40 @@ def release_html(found: Shown | ShownByClass | ShownTable | ShownMoments) -> str
 
 
 def estimator_html(model: Any) -> str:
+    """The card of a fitted estimator."""
+    return html(f"{type(model).__name__}: fitted; it holds no record", estimator_lines(model))
+
+
+def estimator_facts(model: Any) -> dict[str, Any]:
+    """What a fitted estimator promises, and of what, as JSON values."""
+    claim, held = model.privacy_, vars(model)
+    return {
+        "kind": "model",
+        "estimator": type(model).__name__,
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "rho": claim.rho,
+        "mu": claim.mu,
+        "neighbors": claim.neighbors,
+        "unit": claim.unit,
+        "records_per_person": claim.records_per_person,
+        "meaning": claim.sentence(),
+        "columns": held["feature_names_in_"].tolist() if "feature_names_in_" in held else None,
+        "dimensions": model.n_features_in_,
+        **({"classes": held["classes_"].tolist()} if "classes_" in held else {}),
+    }
+
+
+def estimator_lines(model: Any) -> list[tuple[str, str]]:
     """What a fitted estimator promises and where its answers come from."""
     claim = model.privacy_
     releases = vars(model).get("releases_", [vars(model).get("release_")])
     files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
     first = releases[0]
+    names = vars(model).get("feature_names_in_")
     rows = [
+        ("Model", type(model).__name__),
+        ("Columns", f"{model.n_features_in_}, without names" if names is None else ", ".join(map(str, names))),
         ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
         ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
@@ -155,7 +192,7 @@ def estimator_html(model: Any) -> str:
         rows.append(("Kernel", _kernel_text(kernel.to_dict())))
     if "classes_" in vars(model):
         rows.append(("Classes", ", ".join(map(str, model.classes_))))
-    return html(f"{type(model).__name__}: fitted; it holds no record", rows)
+    return rows
 
 
 def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): the first sheet, its first row the names. ``pip install 'scumble[excel]'``.
+"""Excel workbooks (.xlsx): one sheet, its first row the names. ``pip install 'scumble[excel]'``.
 
 A sheet's cells have types of their own, so each is read by itself, as the column's role asks; formulas count as the
 values they had when the workbook was saved.
@@ -7,6 +7,7 @@ values they had when the workbook was saved.
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from scumble.machine.later import pa
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.memory import as_arrow
 from scumble.sources.paths import File, cannot_open
-from scumble.sources.source import BATCH_ROWS
+from scumble.sources.source import BATCH_ROWS, did_you_mean
 from scumble.tables.cells import NO_VALUE, number, number_in
 from scumble.tables.roles import Roles
 
@@ -26,18 +27,27 @@ class Excel(Format):
     """Workbooks, row by row: never whole in memory."""
 
     title = "an Excel workbook"
+    _told = False
 
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
         with _Sheet(self, file) as sheet:
             names = next(sheet.rows, ())
+        if self.options.sheet is None and len(sheet.titles) > 1 and not self._told:
+            self._told = True
+            warnings.warn(
+                f"{file.name} has {len(sheet.titles)} sheets, and the first is read: {sheet.titles[0]!r}. "
+                f"Hint: --table SHEET (table=) chooses another: {', '.join(sheet.titles[1:20])}.",
+                UserWarning,
+                stacklevel=2,
+            )
         while names and names[-1] is None:
             names = names[:-1]
         if not names:
             raise empty(file)
         if any(name is None for name in names):
-            raise DataError(f"{file.name}: a column has no name. Hint: the first row of the first sheet holds names.")
+            raise DataError(f"{file.name}: a column has no name. Hint: the first row of a sheet holds names.")
         return tuple(str(name) for name in names)
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
@@ -56,11 +66,12 @@ class Excel(Format):
                 yield Read(_batch(rows, roles), None)
 
     def place(self, file: File, row: int) -> str:
-        return f"{file.name}, record {row + 1:,} of the first sheet"
+        sheet = "the first sheet" if self.options.sheet is None else f"the sheet {self.options.sheet!r}"
+        return f"{file.name}, record {row + 1:,} of {sheet}"
 
 
 class _Sheet:
-    """The first sheet of a workbook, open; what openpyxl has to say may quote cells, and is not shown."""
+    """The sheet of a workbook, open; what openpyxl has to say may quote cells, and is not shown."""
 
     def __init__(self, format: Excel, file: File) -> None:
         self._format, self._file = format, file
@@ -80,10 +91,17 @@ class _Sheet:
             raise cannot_open(self._file.path, error) from None
         try:
             self._book = openpyxl.load_workbook(self._bytes, read_only=True, data_only=True)
-            self.rows = self._guarded(self._book.worksheets[0].iter_rows(values_only=True))
+            sheets = {sheet.title: sheet for sheet in self._book.worksheets}
+            self.titles = list(sheets)
+            asked = self._format.options.sheet
+            sheet = sheets[self.titles[0]] if asked is None else sheets.get(asked)
+            self.rows = self._guarded(iter(()) if sheet is None else sheet.iter_rows(values_only=True))
         except Exception:
             self._bytes.close()
             raise self._format.damaged(self._file) from None
+        if asked is not None and sheet is None:
+            self.__exit__()
+            raise DataError(f"There is no sheet {asked!r} in {self._file.name}.{did_you_mean(asked, self.titles)}")
         return self
 
     def _guarded(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:

@@ -41,6 +41,8 @@ class FileSource(Source):
             files = [standard_input().file(format or "")]
         require_encoding(options.encoding)
         self._files = files
+        if options.sheet is not None and files[0].format != "excel":
+            raise ParameterError("`table` goes with a database, such as sqlite:///file.db, or with an Excel workbook.")
         self.live = files[0].path == "-"
         self._before_reading = [] if files[0].path == "-" else [_seen(file) for file in files]
         self._readers = [READERS[file.format](options) for file in files]
@@ -70,7 +72,7 @@ class FileSource(Source):
             known = [*header, *file.partition]
             for name in wanted:
                 if name not in known:
-                    raise DataError(f"There is no column {name!r} in {file.name}.{did_you_mean(name, known)}")
+                    raise DataError(f"There is no column {name!r} in {file.name}.{did_you_mean(name, known, wanted)}")
 
     def keys(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self._readers[0].keys(self._files[0]), *self._files[0].partition]))
@@ -114,6 +116,7 @@ class FileSource(Source):
             "files": [seen[0] for seen in self._before_reading],
             "delimiter": self._options.delimiter,
             "encoding": self._options.encoding,
+            **({} if self._options.sheet is None else {"sheet": self._options.sheet}),
         }
 
     def wake(self) -> None:

@@ -31,10 +31,11 @@ class Read(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How to read text files."""
+    """How to read text files, and which sheet of a workbook (None: the first)."""
 
     delimiter: str | None = None
     encoding: str = "utf8"
+    sheet: str | None = None
 
 
 class Format(ABC):

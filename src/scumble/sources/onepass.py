@@ -12,6 +12,7 @@ import numpy as np
 from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
+from scumble.schema.kinds import unread
 from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
@@ -33,6 +34,14 @@ class Progress(NamedTuple):
 
 
 Report = Callable[[Progress], None]
+
+READ_AS = {
+    "whole": "whole numbers are read from numbers",
+    "date": "dates are read as ISO 8601 has them, 2009-01-31: write them so",
+    "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
+    "boolean": "true and false, yes and no, 1 and 0 are read",
+}
+"""How cells of declared columns are written."""
 
 LARGE, MOST_BYTES = 1 << 15, 1 << 25
 """Rows of a piece that is joined with others, and the bytes of all of them."""
@@ -162,10 +171,10 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
     drop = "leave such rows out with --invalid drop (invalid='drop')"
-    hint, what = f"correct them, or {drop}", "not a number or not finite"
+    hint, what = f"correct them, or {drop}", "missing, not a number or not finite"
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
     if isinstance(spec, TableSpec):
-        what = "unreadable, not finite or words that the schema does not have"
+        what = "missing, unreadable, not finite or words that the schema does not have"
         hint = (
             "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
             f"with other = true), or {drop}"
@@ -173,13 +182,16 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         refused = [name for name in whole if spec.schema[name].refuses]
         if refused:
             hint = f"in {refused[0]!r} each cell is missing or {spec.schema[refused[0]].refuses}: {hint}"
+    elif spec.kinds.keys() & bad.keys():
+        written = READ_AS[next(spec.kinds[name] for name in (*whole, *bad) if name in spec.kinds)]
+        what, hint = unread(map(spec.kinds.get, bad)), written if whole else f"{written}; {hint}"
     elif whole:
         hint = (
             f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
             "(dates=, times=); yes and no: --booleans. Else leave it out of --columns (columns=)"
         )
     return DataError(
-        f"{source.place(position, batch.num_rows, first)}: {cells} missing, {what}: {told}{_near(batch)}. Hint: {hint}."
+        f"{source.place(position, batch.num_rows, first)}: {cells} {what}: {told}{_near(batch)}. Hint: {hint}."
     )
 
 

@@ -18,7 +18,7 @@ def open_source(
     delimiter: str | None = None,
     encoding: str = "utf8",
 ) -> Source:
-    """Files, a database, or a table in memory, as a stream of Arrow batches.
+    """Files, a database, or a table in memory, as a stream of Arrow batches; `table` may be a sheet of a workbook.
 
     >>> import pyarrow as pa
     >>> open_source(pa.table({"age": [41.0]})).names
@@ -43,8 +43,8 @@ def open_source(
         from scumble.sources.duckfile import DuckSource
 
         return DuckSource(paths[0], table=table, query=query)
-    if table is not None or query is not None:
-        raise ParameterError("`table` and `query` go with a database, such as sqlite:///file.db.")
+    if query is not None:
+        raise ParameterError("`query` goes with a database, such as sqlite:///file.db.")
     for path in paths:
         if "://" in path and not os.path.exists(path):
             raise ParameterError(
@@ -54,7 +54,8 @@ def open_source(
             )
     from scumble.sources.filesource import FileSource
 
-    return FileSource(paths, format=format, options=Options(delimiter, encoding.lower().replace("utf-8", "utf8")))
+    options = Options(delimiter, encoding.lower().replace("utf-8", "utf8"), table)
+    return FileSource(paths, format=format, options=options)
 
 
 def _paths(source: object) -> list[str] | None:

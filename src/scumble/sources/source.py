@@ -86,7 +86,7 @@ class Source(ABC):
             return
         for name in wanted:
             if name not in self.names:
-                raise DataError(f"There is no column {name!r} in {self}.{did_you_mean(name, self.names)}")
+                raise DataError(f"There is no column {name!r} in {self}.{did_you_mean(name, self.names, wanted)}")
             if self.names.count(name) > 1:
                 raise DataError(f"{self} has {self.names.count(name)} columns {name!r}. Hint: give each its own name.")
 
@@ -99,9 +99,9 @@ def changed(name: str) -> DataError:
     )
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """' Did you mean ...? It has ...', on one line."""
-    lower = {one.lower(): one for one in known}
+def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) -> str:
+    """' Did you mean ...? It has ...', on one line; what is `wanted` too, and there, was not meant."""
+    lower = {one.lower(): one for one in known if one not in wanted}
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     guess = f" Did you mean {lower[close[0]]!r}?" if close else ""
     listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from statistics import NormalDist
 
 from scumble.errors import parameter
@@ -37,7 +38,13 @@ class Estimate:
         return self.value
 
     def __str__(self) -> str:
-        return f"{self.value:,.6g} ({self.low:,.6g} to {self.high:,.6g})"
+        value, low, high = map(_shown, (self.value, self.low, self.high))
+        return f"{value} ({low} to {high})"
+
+
+def _shown(answer: object) -> str:
+    """A number to six digits; a date or a time, which a quantile may be, as it is."""
+    return f"{answer:,.6g}" if isinstance(answer, Real) else str(answer)
 
 
 def interval(
