@@ -13,7 +13,7 @@ from estimators import EACH, small, target
 from scumble import learn
 from scumble.cli.demo import BOUNDS, commuters
 from scumble.show import shading
-from scumble.show.cards import facts, lines
+from scumble.show.cards import card, expected_error, facts, lines
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -132,3 +132,19 @@ def test_more_columns_than_a_picture_has(town: np.ndarray, sides: np.ndarray) ->
     with pytest.raises(scumble.ParameterError, match=r"at={'column 2': 4.5}"):
         model.plot()
     assert "column 2 = 4.5" in texts(model.plot(at={"column 2": 4.5}))
+
+
+def test_a_card_says_at_which_places_its_error_is_meant() -> None:
+    """One cell has all records of a grid: its error is theirs, that of places at random the noise's."""
+    kernel, place = scumble.EuclideanKernel(1.0, 2), 70.25
+    sketch = scumble.Sketch(kernel, columns=["x", "y"], design="grid", buckets=(80, 80), bounds=(0.0, 80.0))
+    one = sketch.update({"x": [place] * 20_000, "y": [5.25] * 20_000}).release(epsilon=1.0)
+    found = expected_error(one)
+    assert one.spec.layout.densest(one).tolist() == [[70.5, 5.5]]
+    assert found["crowded"] == one.standard_error([[70.5, 5.5]])[0] > 10 * (found["kernel_sum"] or 0.0)
+    told = " ".join(card(one, "x").split())
+    assert f"{found['kernel_sum']:,.3g} records at a random place within the bounds, {found['crowded']:,.3g} at" in told
+    hashed = release(["east"], np.ones((50, 1)))
+    assert expected_error(hashed)["crowded"] is None and "there, more at denser places" in " ".join(
+        card(hashed, "x").split()
+    )

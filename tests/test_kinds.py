@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.cli import BAD_DATA, USAGE, main
-from scumble.errors import CorruptFileError, DataError, ParameterError
+from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.files import Container
 from scumble.grid.coarser import coarser
 from scumble.learn import sample
@@ -69,8 +71,20 @@ def test_a_bad_cell_is_no_number() -> None:
     assert np.isnan(kinds.read(pa.array(["soon", None, "2024-02-30"]), "date", "it")).all()
     assert kinds.read(pa.array(["Yes", "n", "TRUE", "0", "2"]), "boolean", "it").tolist()[:4] == [1, 0, 1, 0]
     assert kinds.read(pa.array([41.9, -0.5, None]), "whole", "it").tolist()[:2] == [41, -1]
+    for numbers in (pa.array([19_000]), np.array([19_000.0, np.nan]), np.array([True])):
+        assert np.isnan(kinds.read(numbers, "date", "it")).all()
     with pytest.raises(DataError, match="must hold dates or times"):
-        kinds.read(pa.array([19_000]), "date", "it")
+        kinds.read(pa.array([datetime.timedelta(1)]), "date", "it")
+
+
+@pytest.mark.parametrize("dates", [["2024-01-01", None], [None, None]])
+def test_whether_anybody_has_a_date_refuses_nothing(dates: list[str | None]) -> None:
+    """pandas makes numbers of a column without a single date: the type is the records' doing."""
+    table = pd.read_csv(io.StringIO("x,d\n" + "".join(f"1,{date or ''}\n" for date in dates)))
+    sketch = scumble.Sketch(
+        scumble.EuclideanKernel(2.0), columns=["x", "d"], rows=4, buckets=8, dates=["d"], invalid="drop"
+    )
+    assert sketch.update(table).dropped == dates.count(None)
 
 
 # ---- cells and samples ----
@@ -186,7 +200,7 @@ def test_the_command_line_builds_by_kind(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
     assert release.kinds == {"age": "whole", "seen": "date"} == Release.from_bytes(release.to_bytes()).kinds
-    assert "kinds" not in release.declared_as({}).metadata()
+    assert "kinds" not in release._declared_as({}).metadata()
     box = {"counts": np.array(release.counts)}
     for bad in ({"age": "odd"}, {"nobody": "whole"}, ["age"]):
         with pytest.raises(CorruptFileError, match="kinds of columns"):
@@ -196,7 +210,7 @@ def test_a_file_names_kinds_only_where_there_are_some(release: Release) -> None:
 def test_the_card_says_what_columns_hold(release: Release) -> None:
     (told,) = [text for name, text in lines(release) if name == "Released"]
     assert "the columns age (whole numbers), seen (dates, in days)." in told
-    assert facts(release)["kinds"] == release.kinds and "kinds" not in facts(release.declared_as({}))
+    assert facts(release)["kinds"] == release.kinds and "kinds" not in facts(release._declared_as({}))
 
 
 def test_a_merge_keeps_what_both_say() -> None:
@@ -204,7 +218,9 @@ def test_a_merge_keeps_what_both_say() -> None:
     options: dict[str, Any] = {"bounds": (0, 100), "buckets": (101,), "epsilon": 1.0}
     one, two = (scumble.build(table, scumble.EuclideanKernel(5.0), whole=["age"], **options) for _ in range(2))
     assert merge_releases([one, two]).kinds == {"age": "whole"}
-    assert merge_releases([one, two.declared_as({})]).kinds == {}
+    assert merge_releases([one, two._declared_as({})]).kinds == {}
+    with pytest.raises(MergeError, match="column 'age' is declared as 'whole' here and as 'date' there"):
+        merge_releases([one._declared_as({"age": "whole"}), two._declared_as({"age": "date"})])
 
 
 def test_a_bundle_has_kinds(tmp_path: Path) -> None:

@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 
 import scumble
+from foreign import Elsewhere
 from scumble import files
+from scumble.counting import gpu
 from scumble.errors import CorruptFileError, DataError, MergeError, ParameterError
 from scumble.loading import load_secret, merge
+from scumble.moments import sketch as sketch_module
+from scumble.moments.engines import CPU, HASHES, Device, engine
 from scumble.moments.fixed import UNIT, root_above, steps, within_length
 from scumble.moments.hats import PARTS, HatMoments
 from scumble.moments.products import LENGTH, ClassMoments, LinearMoments, UnitMoments
@@ -242,6 +246,7 @@ def test_bad_records_and_specs_are_refused() -> None:
         replace(spec, target_bounds=(1.0, 1.0)),
         replace(spec, bounds=((0.0,), (0.0,))),
         replace(SPECS["hats, pure"], knots=1),
+        HatMoments(((1.7e18,), (1.7e18 + 1000,)), None, True, (0.0, 1.0), 12),  # of which several would be one float
         replace(SPECS["classes, pure"], classes=0),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0))),
         replace(SPECS["placed hats"], knots=((0.0, 1.0), (-1.0, 1.0), (5.0,))),
@@ -258,3 +263,91 @@ def test_moments_for_laplace_noise_have_no_price_in_rho() -> None:
     with pytest.raises(scumble.ParameterError, match="rho"):
         Budget.of(rho=0.1).calibrate(3, None, reach)
     assert Budget.of(epsilon=1.0).calibrate(3, None, reach).law.pure
+
+
+# ---- on a GPU ----
+
+needs_a_device = pytest.mark.skipif(
+    not gpu.available(), reason="no CUDA device here: the device's arithmetic is checked where one is"
+)
+
+
+@EACH
+def test_sums_taken_elsewhere_are_the_same(spec: Any) -> None:
+    """All of it runs on arrays that are not NumPy's, and never meets one that is."""
+    X, y = records(spec, BLOCK + 5)
+    counts, wanted = np.zeros((2, *spec.counters), np.int64)
+    spec.count(X, y, counts, Elsewhere())
+    spec.count(X, y, wanted)
+    np.testing.assert_array_equal(counts, wanted)
+    spec.count(X[:0], y[:0], counts, Elsewhere())
+    np.testing.assert_array_equal(counts, wanted)
+
+
+@needs_a_device
+@EACH
+@pytest.mark.parametrize("n", [1, BLOCK + 5])
+def test_the_device_agrees_with_the_processor(spec: Any, n: int) -> None:
+    X, y = records(spec, n)
+    by_cpu, by_gpu = (MomentSketch(spec, engine=engine).update(X, y).secret.counts for engine in ("cpu", "gpu"))
+    np.testing.assert_array_equal(by_gpu, by_cpu)
+    empty = MomentSketch(spec, engine="gpu").update(X[:0], y[:0])
+    assert not empty.secret.counts.any()
+
+
+@needs_a_device
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-30, 1e-3, 1.0, 1e30, 1e290])
+@pytest.mark.parametrize("pure", [True, False])
+def test_the_device_agrees_whatever_the_units(size: float, pure: bool) -> None:
+    """Wide records, close to halves of units, where one rounding more or less would show."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(3000, 65))
+    X[::2] = np.rint(X[::2] * 2**12) / 2**13
+    X[::3] /= np.linalg.norm(X[::3], axis=1, keepdims=True)
+    y = rng.integers(0, 7, len(X))
+    high = float(max(size, 1e-300))
+    for kind in (ClassMoments, UnitMoments):
+        spec = kind(((-high,) * 65, (high,) * 65), None, pure, 0.3, 7)
+        by_cpu, by_gpu = (
+            MomentSketch(spec, engine=engine).update(X * size, y).secret.counts for engine in ("cpu", "gpu")
+        )
+        np.testing.assert_array_equal(by_gpu, by_cpu)
+
+
+def test_the_engine_is_chosen_by_name_or_by_the_size_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    enough = -(-gpu.WORTH_A_DEVICE // HASHES)
+    assert engine("cpu", 10**12) is engine("auto", 0) is CPU
+    monkeypatch.setattr(gpu, "driver_present", lambda: True)
+    monkeypatch.setattr(gpu, "available", lambda: 1)
+    monkeypatch.setattr(gpu, "first_device", lambda: "the first")
+    assert isinstance(engine("auto", enough), Device) and engine("auto", enough - 1) is CPU
+    assert isinstance(engine("gpu", 0), Device)
+    monkeypatch.setenv("CUBLAS_EMULATE_DOUBLE_PRECISION", "1")
+    assert engine("auto", enough) is CPU
+    with pytest.raises(ParameterError, match="must be exact"):
+        engine("gpu", 0)
+    with pytest.raises(ParameterError, match="`engine` must be one of auto, cpu, gpu"):
+        MomentSketch(SPECS["linear, pure"], engine="abacus")
+
+
+def test_the_engine_stays_with_the_sketch(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SPECS["linear, pure"]
+    X, y = records(spec, 20)
+    asked = []
+    monkeypatch.setattr(sketch_module, "engine", lambda name, cells: asked.append((name, cells)) or Elsewhere())
+    one = MomentSketch(spec, engine="gpu").update(X, y)
+    one.save(tmp_path / "one.secret")
+    load_secret(tmp_path / "one.secret", engine="cpu").empty().update(X, y)
+    one.empty().update(X[:1], y[:1])
+    assert asked == [("gpu", X.size), ("cpu", X.size), ("gpu", 3)]
+
+
+def test_without_a_device_the_error_says_what_to_do() -> None:
+    spec = SPECS["linear, pure"]
+    sketch, (X, y) = MomentSketch(spec, engine="gpu"), records(spec, 5)
+    if gpu.available():
+        assert sketch.update(X, y).count == len(X)
+        return
+    with pytest.raises(scumble.ScumbleError, match="engine='gpu'"):
+        sketch.update(X, y)
+    assert sketch.count == 0 and not sketch.secret.counts.any()

@@ -13,6 +13,7 @@ processor's counters. Beside each stands the limit: the slowest of three things 
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -26,6 +27,9 @@ import scumble
 from scumble.counting import Hasher, cpu, gpu, reference
 from scumble.design import Design
 from scumble.kernels import Kernel, Records
+from scumble.learn.class_moments import UNIT_ANCHOR
+from scumble.moments.products import UnitMoments, anchored
+from scumble.moments.sketch import MomentSketch
 
 REPEATS, WARM_UP = 5, 0.1
 CHECKED = 20_000
@@ -217,6 +221,25 @@ def queries(device: Any) -> None:
     print(f"1,000,000 queries at 1,000 rows: {taken:.1f} ms (goal 50)")
 
 
+def moments(n: int = 200_000, columns: int = 768, classes: int = 10) -> None:
+    """Sums of moments of embeddings in host memory, by the processor's cores and by the device, seconds."""
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((n, columns)) / math.sqrt(columns), rng.integers(0, classes, n)
+    spec = UnitMoments(((-1.0,) * columns, (1.0,) * columns), None, False, anchored(1, UNIT_ANCHOR), classes)
+    taken, sums = {}, {}
+    for engine, times in (("cpu", 2), ("gpu", 4)):
+        taken[engine] = []
+        for _ in range(times):
+            sketch, start = MomentSketch(spec, engine=engine), time.perf_counter()
+            sums[engine] = sketch.update(X, y).secret.counts
+            taken[engine].append(time.perf_counter() - start)
+    assert np.array_equal(sums["cpu"], sums["gpu"])
+    print(
+        f"moments of {n:,} x {columns}, {classes} classes: {min(taken['cpu']):.2f} s by {os.cpu_count()} cores, "
+        f"{min(taken['gpu']):.2f} s by the device, {taken['gpu'][0]:.2f} s for the first time; the same to the integer"
+    )
+
+
 def main() -> None:
     if not gpu.available():
         raise SystemExit("There is no CUDA device here. Hint: this benchmark is for machines that have one.")
@@ -241,6 +264,7 @@ def main() -> None:
     print()
     from_the_host(table)
     queries(device)
+    moments()
 
 
 if __name__ == "__main__":

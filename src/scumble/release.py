@@ -137,7 +137,7 @@ class Release(Answers):
         """
         return dict(self._spec.kinds)
 
-    def declared_as(self, kinds: Mapping[str, str]) -> Release:
+    def _declared_as(self, kinds: Mapping[str, str]) -> Release:
         """The same release, naming what its columns hold."""
         return self._with(replace(self._spec, kinds=dict(kinds)), self._counts)
 
@@ -366,10 +366,17 @@ def _with_common_rows(releases: list[Release]) -> list[Release]:
 
 
 def _with_common_kinds(releases: list[Release]) -> list[Release]:
-    """What only some of them say of their columns is not said of all."""
+    """What only some of them say of their columns is not said of all; what they say must not differ."""
     if all(release.kinds == releases[0].kinds for release in releases):
         return releases
-    return [release.declared_as({}) for release in releases]
+    for name, kind in (said for release in releases for said in release.kinds.items()):
+        other = next((one.kinds[name] for one in releases if one.kinds.get(name, kind) != kind), None)
+        if other is not None:
+            raise MergeError(
+                f"Cannot merge: the column {name!r} is declared as {kind!r} here and as {other!r} there. "
+                "Hint: build both with the same declarations."
+            )
+    return [release._declared_as({}) for release in releases]
 
 
 def _require_common_cells(releases: list[Release]) -> None:

@@ -229,7 +229,8 @@ class Sketch(Holder, Answers):
         records_per_person : int
             The most records that one person may own.
         count_share : float, Fraction, Decimal, str or None
-            The part of the budget that pays for the noisy count.
+            The part of the budget that pays for the noisy count. Where rows are left open and get Gaussian noise, a
+            second count beside them takes the same part of what is left.
         backend : {"exact", "opendp"}
             "exact", or "opendp" for OpenDP's samplers.
         ledger, dataset, part : Ledger, str, path-like or None

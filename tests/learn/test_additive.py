@@ -123,3 +123,11 @@ def test_one_column_is_enough(curves: Any) -> None:
 def test_curves_are_drawn(curves: Any) -> None:
     figure = learn.PrivateAdditiveRegressor(epsilon=10.0, **BOUNDS).fit(*curves).plot(title="curves")
     assert len(figure.axes) == 3 and figure.axes[0].lines
+
+
+def test_the_cross_tables_cost_what_their_knots_cost_too(curves: Any) -> None:
+    """Their knots tell of the histograms: who has that one release knows of both."""
+    model = learn.PrivateAdditiveRegressor(epsilon=2.0, **BOUNDS).fit(*curves)
+    alone = learn.PrivateAdditiveRegressor.from_release(model.release_)
+    assert alone.privacy_.epsilon == model.privacy_.epsilon == model.release_.privacy.epsilon == pytest.approx(2.0)
+    assert model.columns_.privacy.epsilon == pytest.approx(2.0 / 16)

@@ -76,6 +76,13 @@ def test_the_asked_rate_is_kept_by_hashed_rows(
         assert abs(np.mean(model.predict(X) == -1) - contamination) < 0.02
 
 
+def test_a_budget_in_rho_has_no_more_delta_than_was_given() -> None:
+    X = np.random.default_rng(0).normal(0.5, 0.1, (500, 4))
+    model = PrivateOutlierDetector(**{**HASHED, "epsilon": None}, rho=0.1, delta=1e-9).fit(X)
+    assert model.scores_ is not None
+    assert model.privacy_.delta <= 1e-9 and model.privacy_.rho == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("budget", [{}, {"neighbors": "replace"}, {"records_per_person": 3}, {"delta": 1e-6}])
 def test_both_releases_are_paid_for(budget: dict[str, Any], tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(0.5, 0.1, (2000, 4))

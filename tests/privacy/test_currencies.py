@@ -76,7 +76,8 @@ def test_parts_of_a_budget_in_rho_add_up_in_rho() -> None:
     assert [part.rho for part in parts] == [Fraction(1, 10)] * 3
     both = overlapping([part.claim(9) for part in parts])
     assert both.rho is not None and both.rho <= 0.3 and both.epsilon <= whole.claim(9).epsilon * 1.02
-    assert whole.share(Fraction(1, 3), 1).delta == 1e-5
+    for said in (None, 0, 1):  # in ρ, δ goes with it
+        assert whole.share(Fraction(1, 3), said).delta == pytest.approx(1e-5 / 3)
     assert not whole.pure
 
 

@@ -284,6 +284,35 @@ def test_what_cannot_be_answered_is_refused_in_words(query: str, people: scumble
     assert REFUSED[query] in words and words.endswith(".") and "\x1b" not in words and "\n" not in words
 
 
+def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
+    edges = ["2024-01-01", "2024-02-01", "2024-03-01", "2024-03-31"]
+    schema = scumble.Schema(
+        {
+            "Card Number": scumble.Number(0, 1e16),
+            "case": scumble.Number(-1, 1),
+            'in "cm"': scumble.Number(50, 250, whole=True, cells=20),
+            "odd": scumble.Number(0, 10_000, whole=True),
+            "gain": scumble.Number(1, 10**6, scale="log"),
+            "day": scumble.Date("2009-01-01", "2021-12-31"),
+            "seen": scumble.Date(edges=["2024-01-15", *edges[1:]]),
+            "one": scumble.Number(0, 1, cells=1, missing=True),
+        }
+    )
+    row = [5.0, 0.5, 99, 500, 3.0, "2015-05-05", "2024-02-29", None]
+    release = exactly(pd.DataFrame([dict(zip(schema, row, strict=True))] * 3), schema)
+    hints = {}
+    for name in schema:
+        quoted = '"' + name.replace('"', '""') + '"'
+        with pytest.raises(scumble.ParameterError, match="hold several values each") as refusal:
+            scumble.sql(f"select count(*) from t group by {quoted}", t=release)
+        hints[name] = str(refusal.value).split("GROUP BY ")[1].removesuffix(", or other ranges of whole cells.")
+        found = scumble.sql(f"select count(*) as n from t group by {hints[name]}", t=release)
+        assert len(found) >= 2 and sorted(found["n"])[-1] == 3 and found["n"].sum() == 3
+    assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
+    assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
+    assert hints["day"].startswith("day < '201") and hints["seen"] == "date_trunc('month', seen)"
+
+
 HOSTILE = {
     "brackets": "select count(*) from people where " + "(" * 5000 + "age > 1" + ")" * 5000,
     "nots": "select count(*) from people where " + "not " * 3000 + "smoker",

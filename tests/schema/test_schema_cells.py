@@ -269,11 +269,11 @@ def test_a_declared_type_changes_no_level(what: str) -> None:
 
 def test_what_types_are_refused() -> None:
     """By the declared type, which is public, whatever the cells are: also of no cells at all."""
-    times, wholes = np.empty(0, "M8[s]"), np.empty(0, np.int64)
+    times, spans = np.empty(0, "M8[s]"), np.empty(0, "m8[s]")
     with pytest.raises(scumble.DataError, match="Column 'x' must hold numbers, got times"):
         Schema(x=COLUMNS["whole"]).encode({"x": times})
-    with pytest.raises(scumble.DataError, match="Column 'x' must hold dates or times, got values of type int64"):
-        Schema(x=COLUMNS["days"]).encode({"x": wholes})
+    with pytest.raises(scumble.DataError, match="Column 'x' must hold dates or times, got"):
+        Schema(x=COLUMNS["days"]).encode({"x": spans})
     for column in (COLUMNS["whole"], COLUMNS["days"], COLUMNS["category"], COLUMNS["boolean"]):
         with pytest.raises(scumble.DataError, match="must hold"):
             column.encode(pa.array([[1]], pa.list_(pa.int64())))

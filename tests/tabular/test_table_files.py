@@ -118,6 +118,16 @@ def test_pictures_of_all_columns(release: TableRelease) -> None:
     assert [axes.get_title() for axes in figure.axes] == ["sex", "smoker"]
 
 
+def test_missing_cells_are_called_so_in_pictures_of_every_kind_of_column() -> None:
+    schema = scumble.Schema(
+        x=scumble.Number(0, 2, cells=2, missing=True),
+        day=scumble.Date("2024-01-01", "2024-01-02", missing=True),
+        word=scumble.Category(["a"]),
+    )
+    figure = scumble.TableSketch(schema).update({"x": [1.0], "day": ["2024-01-01"], "word": ["a"]}).release(1.0).plot()
+    assert [axes.get_xticklabels()[-1].get_text() for axes in figure.axes[:3]] == ["(missing)"] * 3
+
+
 def test_counters_cannot_be_changed(release: TableRelease) -> None:
     with pytest.raises(ValueError, match="read-only"):
         release.counts[0] = 1

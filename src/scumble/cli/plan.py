@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.planning import plan, require_dimensions
     from scumble.planning.wanted import by_epsilon
     from scumble.schema.declarations import KINDS
-    from scumble.show.wording import human_bytes
+    from scumble.show.wording import decided_later, human_bytes
 
     if args.schema is not None:
         raise ParameterError(
@@ -102,7 +102,9 @@ def run(args: argparse.Namespace) -> None:
         f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"
         f"error    {'  '.join(f'{error:>8.2%}' for error in errors.values())}\n"
     )
-    print("\n".join(textwrap.wrap(chosen.sentence(), 100)))
+    later = [] if chosen.denser is None else [decided_later(chosen.denser, "cells" if chosen.shape else "rows")]
+    for sentence in (*later, chosen.sentence()):
+        print("\n".join(textwrap.wrap(sentence, 100)))
 
 
 def _draw(path: str, chosen: Any, settings: dict[str, Any]) -> None:

@@ -117,6 +117,8 @@ def count(args: argparse.Namespace, job: Build) -> None:
         # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
         were = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
         say(args, f"{were} left out: {', '.join(job.left_out())} (do not publish these numbers).")
+    for stray in job.strays():
+        say(args, f"{stray} (do not publish this number).")
     if job.tally.over:
         say(
             args,

@@ -186,6 +186,11 @@ def _devices() -> tuple[CudaDevice, ...]:
     return tuple(CudaDevice(number) for number in able)
 
 
+def first_device() -> Any:
+    """The first CUDA device, as CuPy has it; refused in words where there is none."""
+    return _devices()[0]._device
+
+
 class CudaDevice:
     """One CUDA device, through CuPy."""
 

@@ -168,6 +168,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         most = most or min(largest.knots, self._enough(spec, learning, knots.records(self.columns_)))
         spec = replace(spec, knots=knots.placed(self.columns_, self.bounds_, most))
         self.release_ = publish(MomentSketch(spec).update(X, y), learning, paid)
+        # Where its knots are tells of the histograms: whoever has the one release has what both of them cost.
+        self.release_.privacy = overlapping([self.columns_.privacy, self.release_.privacy])
 
     def _indicators(self) -> bool:
         return False  # each column has a curve, and a category's levels are its knots, or lie between them
@@ -201,7 +203,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         self.intercept_ = float(bottom + half * (1.0 + found.mean))
 
     def _claim(self) -> PrivacyClaim:
-        return overlapping(one.privacy for one in (self.columns_, self.release_) if one is not None)
+        return self.release_.privacy
 
     @property
     def shape_errors_(self) -> list[np.ndarray]:

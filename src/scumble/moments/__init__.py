@@ -10,6 +10,7 @@ The files::
     products.py     products of all columns with each other and with a target, or with classes; also of unit vectors
     hats.py         the same of hat functions: cross-tables with interpolation
     kinds.py        the list of kinds, and how a file names them
+    engines.py      where sums are taken: processor or GPU
     sketch.py       the secret sums
     release.py      what is published
 """

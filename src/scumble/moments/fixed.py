@@ -2,6 +2,9 @@
 
 A cell becomes a whole number by one subtraction, one division, one product and one rounding, each of which IEEE 754
 defines to the last bit. From there on all arithmetic is that of integers, which has no rounding and no order.
+
+Arrays may be NumPy's or, on a GPU, CuPy's: it answers NumPy's functions, one operation a launch, so that none is fused
+with the next (:mod:`scumble.moments.engines`).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ def steps(values: Floats, low: Floats | float, high: Floats | float, most: int) 
     >>> steps(np.array([0.0, 2.5, 99.0]), 0.0, 10.0, 8).tolist()
     [0, 2, 8]
     """
-    places = np.rint((np.clip(values, low, high) - low) / (np.asarray(high) - low) * float(most))
+    places = np.rint((np.clip(values, low, high) - low) / (high - low) * float(most))
     return np.clip(places, 0.0, float(most)).astype(np.int64)
 
 
@@ -69,3 +72,14 @@ def root_above(squares: Integers) -> Integers:
     roots += roots * roots < squares
     roots += roots * roots < squares
     return roots + (roots * roots < squares)
+
+
+def across(one: Integers | Floats, other: Integers) -> Integers:
+    """Σ uvᵀ over a block of records, of whole numbers with products below 2**29: sums in float64 are exact.
+
+    >>> across(np.array([[1, 2], [3, 4]]), np.array([[5], [6]])).tolist()
+    [[23], [34]]
+    """
+    second = other.astype(np.float64)
+    first = second if one is other else one.astype(np.float64, copy=False)
+    return np.rint(first.T @ second).astype(np.int64)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scumble.errors import ParameterError
-from scumble.moments.fixed import Floats, Integers, steps
+from scumble.moments.fixed import Floats, Integers, across, steps
 from scumble.moments.spec import MOST_COUNTERS, MomentSpec, Span, require_span
 
 PARTS = 2**6
@@ -52,6 +52,11 @@ class HatMoments(MomentSpec):
     @property
     def step(self) -> int:
         return PARTS**2 * TARGET_PARTS
+
+    @property
+    def follows(self) -> bool:
+        """Knots that were put somewhere were put there by histograms."""
+        return isinstance(self.knots, tuple)
 
     @cached_property
     def places(self) -> tuple[Floats, ...]:
@@ -92,23 +97,27 @@ class HatMoments(MomentSpec):
 
     def hats(self, X: Floats) -> Integers:
         """(n, knots of all columns): each value's parts of its two knots."""
-        found = np.zeros((len(X), sum(self.sizes)), np.int64)
-        line = np.arange(len(X))
-        for values, knots, part in zip(X.T, self.places, self.parts, strict=True):
+        found = np.zeros((len(X), sum(self.sizes)), np.int64, like=X)
+        line = np.arange(len(X), like=X)
+        for values, places, part in zip(X.T, self.places, self.parts, strict=True):
+            knots = np.asarray(places, like=X)
             left = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, len(knots) - 2)
             right = steps(values, knots[left], knots[left + 1], PARTS)
             found[line, part.start + left] = PARTS - right
             found[line, part.start + left + 1] = right
         return found
 
-    def sums(self, X: Floats, y: Any) -> list[Integers]:
+    def totals(self, X: Floats, y: Any) -> list[Integers]:
         high = steps(y, *self.target_bounds, TARGET_PARTS)
-        target = np.column_stack([TARGET_PARTS - high, high]).astype(np.float64)
-        h = self.hats(X).astype(np.float64)  # products below 2**22: a block's sums are exact
-        both = _whole(h.T @ h) * TARGET_PARTS
-        alone = [_whole(_own(h[:, part]).T @ target) for part in self.parts]
-        pairs = (both[self.parts[i], self.parts[j]] for i, j in self.pairs)
-        return [_whole(target.sum(axis=0)) * PARTS**2, *alone, *pairs]
+        target = np.column_stack([TARGET_PARTS - high, high])
+        h = self.hats(X)
+        alone = [across(_own(h[:, part]), target) for part in self.parts]
+        return [target.sum(axis=0), across(h, h), *alone]
+
+    def laid_out(self, totals: list[Integers]) -> list[Integers]:
+        target, both, *alone = totals
+        pairs = (both[self.parts[i], self.parts[j]] * TARGET_PARTS for i, j in self.pairs)
+        return [target * PARTS**2, *alone, *pairs]
 
     def check(self) -> None:
         require_span(self.target_bounds)
@@ -117,6 +126,8 @@ class HatMoments(MomentSpec):
             self._check_places(self.knots)
         elif type(self.knots) is not int or not 2 <= self.knots <= MOST_KNOTS:
             raise ParameterError(f"`knots` must be a whole number from 2 to {MOST_KNOTS}.")
+        elif any((places[1:] <= places[:-1]).any() for places in self.places):
+            raise ParameterError("`bounds` are so near each other that knots would coincide. Hint: fewer knots.")
         self.check_size()
 
     def _check_places(self, knots: tuple[Any, ...]) -> None:
@@ -131,13 +142,9 @@ class HatMoments(MomentSpec):
                 raise ParameterError("Knots must lie within the bounds.")
 
 
-def _own(h: Floats) -> Floats:
+def _own(h: Integers) -> Integers:
     """The products of a column's hats with themselves, then twice those of neighbours."""
-    return np.concatenate([h * h, 2.0 * h[:, 1:] * h[:, :-1]], axis=1)
-
-
-def _whole(sums: Floats) -> Integers:
-    return np.rint(sums).astype(np.int64)
+    return np.concatenate([h * h, 2 * h[:, 1:] * h[:, :-1]], axis=1)
 
 
 def most_knots(dimensions: int) -> int:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from scumble.errors import ParameterError
-from scumble.moments.fixed import UNIT, Floats, Integers, root_above, shortened, units, within_length
+from scumble.moments.fixed import UNIT, Floats, Integers, across, root_above, shortened, units, within_length
 from scumble.moments.spec import MomentSpec, Span, require_span
 
 LENGTH = 2**14
@@ -64,14 +64,14 @@ class Products(MomentSpec):
 
     def cells(self, X: Floats) -> Integers:
         """The records' columns as whole numbers, at most `UNIT`."""
-        low, high = map(np.array, self.bounds)
+        low, high = (np.asarray(side, like=X) for side in self.bounds)
         return units(X, low, high)
 
     def vectors(self, X: Floats, last: Integers | None = None) -> Integers:
         """The records' vectors, each at most `LENGTH` long: columns, anchor, and `last` parts of it."""
         u = self.cells(X)
         a = round(self.anchor * UNIT)
-        ends = [np.full(len(X), a, np.int64)]
+        ends = [np.zeros(len(X), np.int64, like=X) + a]
         if last is not None:
             ends.append(np.sign(last) * (np.abs(last) * a // UNIT))
         if self.pure:
@@ -80,11 +80,9 @@ class Products(MomentSpec):
             long = root_above((u * u).sum(axis=1) + a * a * len(ends))
         return shortened(np.column_stack([u, *ends]), long, LENGTH)
 
-    def products(self, vectors: Integers) -> Integers:
-        """Σ zzᵀ, each product as often as it is counted."""
-        z = vectors.astype(np.float64)  # products below 2**28: a block's sums are exact
-        whole = np.rint(z.T @ z).astype(np.int64)
-        return whole[self.upper] * self.times
+    def products(self, matrix: Integers) -> Integers:
+        """The row of Σ zzᵀ, each product as often as it is counted."""
+        return matrix[self.upper] * self.times
 
     def matrix(self, row: Floats) -> Floats:
         """The row of products as a symmetric matrix, in units of one record."""
@@ -124,10 +122,15 @@ class LinearMoments(Products):
     def shares(self) -> tuple[Fraction, ...]:
         return Fraction(1), Fraction(15)
 
-    def sums(self, X: Floats, y: Any) -> list[Integers]:
+    def totals(self, X: Floats, y: Any) -> list[Integers]:
         v = units(y, *self.target_bounds)
         high = (UNIT + v) * self.step // (2 * UNIT)
-        return [np.array([(self.step - high).sum(), high.sum()]), self.products(self.vectors(X, v))]
+        z = self.vectors(X, v)
+        return [np.column_stack([self.step - high, high]).sum(axis=0), across(z, z)]
+
+    def laid_out(self, totals: list[Integers]) -> list[Integers]:
+        alone, matrix = totals
+        return [alone, self.products(matrix)]
 
     def check(self) -> None:
         require_span(self.target_bounds)
@@ -162,12 +165,15 @@ class ClassMoments(Products):
             raise ParameterError(f"The target must hold the places of classes, whole numbers below {self.classes}.")
         return places.astype(np.int64)
 
-    def sums(self, X: Floats, y: Any) -> list[Integers]:
+    def totals(self, X: Floats, y: Any) -> list[Integers]:
         z = self.vectors(X)
-        one = np.zeros((len(X), self.classes))
-        one[np.arange(len(X)), y] = 1.0
-        of_class = np.rint(one.T @ z.astype(np.float64)).astype(np.int64)
-        return [one.sum(axis=0).astype(np.int64) * self.step, self.products(z), of_class * (self.step // LENGTH)]
+        one = np.zeros((len(X), self.classes), like=X)
+        one[np.arange(len(X), like=X), y] = 1.0
+        return [np.bincount(y, minlength=self.classes), across(z, z), across(one, z)]
+
+    def laid_out(self, totals: list[Integers]) -> list[Integers]:
+        counts, matrix, of_class = totals
+        return [counts * self.step, self.products(matrix), of_class * (self.step // LENGTH)]
 
     def check(self) -> None:
         if type(self.classes) is not int or not 1 <= self.classes <= 2**16:

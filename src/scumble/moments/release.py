@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,7 @@ class MomentRelease:
                 raise TypeError("a variance that is none")
             if noisy is not None and (type(noisy) is not int or abs(noisy) >= 2**62):
                 raise TypeError("a count that is none")
-            for claim in privacy.parts or (privacy,):
-                _require_about(claim, spec)
+            _require_about(privacy, spec)
             return MomentRelease(
                 spec,
                 counts,
@@ -169,10 +169,14 @@ class MomentRelease:
 
 def _require_about(claim: PrivacyClaim, spec: MomentSpec) -> None:
     """Refuse a claim about other rows, another size, or noise that hides another norm than was bounded."""
-    if claim.mechanism == MERGED:
-        for part in claim.parts:
-            _require_about(part, spec)
-        return
-    known = (claim.rows, claim.step, claim.signed, claim.mechanism)
-    if known != (spec.rows, spec.step, spec.signed, spec.reach.mechanism):
+    expected = (spec.rows, spec.step, spec.signed, spec.reach.mechanism)
+    about = [(one.rows, one.step, one.signed, one.mechanism) == expected for one in _single(claim)]
+    if not (any if spec.follows else all)(about):
         raise CorruptFileError("The privacy claim is about other moments than these.")
+
+
+def _single(claim: PrivacyClaim) -> Iterator[PrivacyClaim]:
+    if claim.mechanism != MERGED:
+        yield claim
+    for part in claim.parts if claim.mechanism == MERGED else ():
+        yield from _single(part)

@@ -9,6 +9,7 @@ import numpy as np
 
 from scumble import files
 from scumble.errors import DataError, parameter
+from scumble.moments.engines import engine, require_engine
 from scumble.moments.kinds import spec_from_dict
 from scumble.moments.release import MomentRelease
 from scumble.moments.spec import MomentSpec
@@ -33,6 +34,8 @@ class MomentSketch(Holder):
     ----------
     spec : MomentSpec
         What is summed up: public, and fixed before the first record.
+    engine : {"auto", "cpu", "gpu"}
+        What sums up. All give the same sums; "auto" takes a CUDA device for large tables, where there is one.
 
     Examples
     --------
@@ -44,16 +47,18 @@ class MomentSketch(Holder):
     (2, 1.0)
     """
 
-    def __init__(self, spec: MomentSpec) -> None:
+    def __init__(self, spec: MomentSpec, *, engine: str = "auto") -> None:
         if not isinstance(spec, MomentSpec):
             raise parameter("spec", "a MomentSpec", type(spec).__name__)
+        require_engine(engine)
         spec.check()
         self.spec = spec
+        self._engine = engine
         self._hold(Secret(spec, drops=False))
 
     def empty(self) -> MomentSketch:
         """A sketch with the same parameters, and no records."""
-        return MomentSketch(self.spec)
+        return MomentSketch(self.spec, engine=self._engine)
 
     def update(self, X: np.ndarray, y: object) -> MomentSketch:
         """Add records: finite numbers, one line each, and a target for each. Call it as often as you like."""
@@ -65,10 +70,11 @@ class MomentSketch(Holder):
         target = self.spec.target(y)
         if target.shape != (len(X),):
             raise DataError("There must be one target for each record.")
+        by = engine(self._engine, X.size)
         with self.secret.changing("update") as counts:
             if (self.secret.total + len(X)) * self.spec.step * 2 >= LIMIT:
                 raise DataError("There are too many records: a sum could pass 2**62. Hint: release them in parts.")
-            self.spec.count(X, target, counts)
+            self.spec.count(X, target, counts, by)
         return self
 
     def release(
@@ -92,10 +98,10 @@ class MomentSketch(Holder):
         return publish(self, budget, Account.of(ledger, dataset, part))
 
     @staticmethod
-    def from_container(container: files.Container, **options: Any) -> MomentSketch:
+    def from_container(container: files.Container, *, engine: str = "auto", **options: Any) -> MomentSketch:
         """A sketch out of a secret file's content."""
         require_unreleased(container)
-        sketch = MomentSketch(spec_from_dict(container.metadata.get("spec")))
+        sketch = MomentSketch(spec_from_dict(container.metadata.get("spec")), engine=engine)
         sketch.secret.fill(container)
         return sketch
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
 
 from scumble.errors import DataError, MergeError, ParameterError
+from scumble.moments.engines import CPU, Engine
 from scumble.moments.fixed import Floats, Integers
 from scumble.privacy.laws import GAUSSIAN, LAPLACE
 from scumble.privacy.sensitivity import Reach
@@ -69,6 +72,11 @@ class MomentSpec(ABC):
         """What each row gets of the budget, in any unit."""
 
     @property
+    def follows(self) -> bool:
+        """Whether something of it follows from another release: then a claim is about both."""
+        return False
+
+    @property
     def dimensions(self) -> int:
         """How many columns a record has."""
         return len(self.bounds[0])
@@ -96,8 +104,20 @@ class MomentSpec(ABC):
     # ---- counting ----
 
     @abstractmethod
-    def sums(self, X: Floats, y: Any) -> list[Integers]:
-        """What these records add to each row."""
+    def totals(self, X: Floats, y: Any) -> list[Integers]:
+        """Sums over a block of records, wherever it lies: a few arrays, out of which `laid_out` makes the rows."""
+
+    @abstractmethod
+    def laid_out(self, totals: list[Integers]) -> list[Integers]:
+        """The rows of counters."""
+
+    def sums(self, X: Floats, y: Any, engine: Engine = CPU) -> list[Integers]:
+        """What these records, of which there is one at least, add to each row."""
+        blocks = (slice(first, first + BLOCK) for first in range(0, len(X), BLOCK))
+        with engine.working():
+            found = (self.totals(engine.upload(X[part]), engine.upload(y[part])) for part in blocks)
+            totals = reduce(lambda one, other: list(map(add, one, other)), found)
+            return self.laid_out(list(map(engine.download, totals)))
 
     def target(self, y: object) -> Any:
         """The target's cells as the sums take them; whatever else is refused."""
@@ -106,14 +126,13 @@ class MomentSpec(ABC):
             raise DataError("The target has cells that are not finite numbers. Hint: correct them.")
         return values
 
-    def count(self, X: Floats, y: Any, counts: Integers) -> None:
+    def count(self, X: Floats, y: Any, counts: Integers, engine: Engine = CPU) -> None:
         """Add the records to the counters, in place."""
-        ends = np.cumsum(self.lengths)[:-1]
-        rows = np.split(counts, ends)
-        for first in range(0, len(X), BLOCK):
-            part = slice(first, first + BLOCK)
-            for row, added in zip(rows, self.sums(X[part], y[part]), strict=True):
-                row += added.ravel()
+        if len(X) == 0:
+            return
+        rows = np.split(counts, np.cumsum(self.lengths)[:-1])
+        for row, added in zip(rows, self.sums(X, y, engine), strict=True):
+            row += added.ravel()
 
     def split(self, counts: Integers) -> list[Floats]:
         """The rows of (noisy) counters, in units of one record."""

@@ -101,7 +101,8 @@ def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Map
     menu = Menu(counted, budget, refined=options["refined"])
     chosen = menu.expected(n, first.density)
     made = _published(chosen, menu.noise_variance(chosen.rows), n, first.density, options["refined"])
-    return replace(first, **made, seconds=counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None))
+    seconds = counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None)
+    return replace(first, **made, seconds=seconds, denser=menu.denser(n, first.density))
 
 
 @lru_cache(maxsize=4)

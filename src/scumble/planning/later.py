@@ -109,12 +109,12 @@ class Menu:
     def choose(self, facts: Sequence[Facts]) -> Choice:
         """What to publish, by the facts of one sketch or of one per class."""
         self.chosen, _ = self.best(facts)
-        return self._choice(self.chosen)
+        return self.choice_of(self.chosen)
 
     def beforehand(self) -> tuple[Spec, Choice]:
         """What to publish without facts: for 100,000 records, and what is usual."""
         spec, _ = self.best([Facts(None, 0.0, 0, 1e18)])
-        return spec, self._choice(spec)
+        return spec, self.choice_of(spec)
 
     def expected(self, n: int, density: float) -> Spec:
         """What will be published of so many records that lie so densely."""
@@ -122,11 +122,17 @@ class Menu:
         spec, _ = self.best([Facts(n, 0.0, norm, 0.0)])
         return spec
 
+    def denser(self, n: int, density: float) -> tuple[int, ...]:
+        """The cells along each axis, or the rows, if they lie ten times as densely."""
+        spec = self.expected(n, min(10.0 * density, float(DENSITIES[-1])))
+        return spec.shape or (spec.rows,)
+
     def noise_variance(self, rows: int) -> float:
         """That of a counter, where so many rows are published."""
         return calibrated(self._rest, rows).counter_variance
 
-    def _choice(self, chosen: Spec) -> Choice:
+    def choice_of(self, chosen: Spec) -> Choice:
+        """How what is chosen is made of what is counted."""
         fine, coarse = self.spec.shape, chosen.shape
         if fine is None or coarse is None:
             return Choice(chosen.rows)

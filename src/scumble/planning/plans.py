@@ -55,7 +55,9 @@ class Plan:
 
     `relative_error` is the mean of |error|/density to expect of queries like the records, `density` being the assumed
     density of a typical one; `standard_error` is that one's standard error, in counts. `bytes` is the size of the
-    released file, `seconds` the time to count on one core.
+    released file, `seconds` the time to count on one core. What is published is decided
+    after counting, by noisy numbers: `denser` are the cells along each axis, or the rows, that records ten times as
+    dense would get; None if nothing is left to decide.
     """
 
     n: int
@@ -74,6 +76,7 @@ class Plan:
     density: float = 0.1
     neighbors: str = "add-remove"
     records_per_person: int = 1
+    denser: tuple[int, ...] | None = None
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""

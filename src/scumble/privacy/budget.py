@@ -133,9 +133,15 @@ class Budget:
     def share(
         self, epsilon: Number | Fraction, delta: Number | Fraction | None = None, *, count_share: Number | None = None
     ) -> Budget:
-        """These parts of ε (of ρ, if the budget is in ρ) and of δ, which is shared as ε is unless said otherwise."""
+        """These parts of ε and of δ, which is shared as ε is unless said otherwise.
+
+        A budget in ρ shares ρ, and its δ as ρ, whatever is said: with no δ nothing can be said of ρ.
+
+        >>> Budget.of(rho=0.1, delta=1e-9).share(Fraction(1, 4), 0).delta == Fraction(1e-9) / 4
+        True
+        """
         of_epsilon = as_fraction("epsilon", epsilon)
-        of_delta = of_epsilon if delta is None else as_fraction("delta", delta)
+        of_delta = of_epsilon if delta is None or self.rho is not None else as_fraction("delta", delta)
         part = replace(
             self,
             epsilon=as_fraction("epsilon", self.epsilon) * of_epsilon,

@@ -51,10 +51,9 @@ def divided(budget: Budget) -> Parts:
     if not 0 <= count <= Fraction(1, 2):
         raise parameter("count_share", "from 0 to 1/2, where rows are chosen after counting", budget.count_share)
     first = count + NORM_SHARE if count else ALONE
-    deltas = (0, 1) if budget.rho is None else (first, 1 - first)
     return Parts(
-        budget.share(first, deltas[0], count_share=count / first),
-        budget.share(1 - first, deltas[1], count_share=count),
+        budget.share(first, 0, count_share=count / first),
+        budget.share(1 - first, 1, count_share=count),
     )
 
 

@@ -103,6 +103,13 @@ class GridRow(Layout):
         error = float(np.median(release.standard_error(low + steps * (high - low))))
         return error, error
 
+    def densest(self, release: Released) -> np.ndarray:
+        assert self.spec.bounds is not None
+        place = np.array([np.add(*self.spec.bounds) / 2.0])
+        heaviest = np.unravel_index(np.argmax(release.counts), self.grid.shape)
+        place[0, self.which] = self.grid.start + (np.array(heaviest) + 0.5) * self.grid.step
+        return place
+
     def edges(self) -> list[np.ndarray]:
         grid = self.grid
         axes = zip(grid.start, grid.step, grid.shape, strict=True)

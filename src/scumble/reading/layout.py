@@ -211,6 +211,10 @@ class Layout(ABC):
 
     # ---- what some can do ----
 
+    def densest(self, release: Released) -> np.ndarray | None:
+        """One query, where the counters are heaviest; None if they have no place."""
+        return None
+
     def source(self, release: Released, bounds: Sides, rng: np.random.Generator) -> Source:
         """What draws synthetic records within the bounds from a release's counters."""
         raise DataError(f"This release {self.told}, and no records can be drawn from that.")

@@ -11,13 +11,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
+
+import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.relational.literals import is_value, number, value
 from scumble.relational.scope import Scope
-from scumble.relational.syntax import bare, exp, refused, shown
+from scumble.relational.syntax import bare, exp, identifier, refused, shown
 from scumble.relational.where import both, tree_of
 from scumble.schema import condition
 from scumble.schema.category import Category
@@ -125,10 +127,9 @@ def _single(name: str, column: Number | Date) -> Iterator[tuple[Any, Tree]]:
     """Whole numbers and days, where each has a cell to itself."""
     first, end = column.line
     if column.cuts.real or column.cuts.size != end - first:
-        how = f"date_trunc('month', {name})" if isinstance(column, Date) else f"floor({name} / 10) * 10"
         raise ParameterError(
             f"The cells of column {name!r} hold several values each, so there is no group for each value. "
-            f"Hint: GROUP BY {how}, or the ranges that its schema declares."
+            f"Hint: GROUP BY {_bearable(name, column)}, or other ranges of whole cells."
         )
     for place in range(first, end):
         shown = column.moment(place) if isinstance(column, Date) else place
@@ -151,7 +152,7 @@ def _steps(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
     if not isinstance(column, Number):
         raise ParameterError(f"Column {name!r} is a {column.kind}, no number. Hint: group by the column itself.")
     if whole and not (column.whole and (column.low or 0) >= 0):
-        raise refused(f"{shown(node)}: // is for whole numbers from zero on. Hint: floor({name} / 10) * 10")
+        raise refused(f"{shown(node)}: // is for whole numbers from zero on. Hint: {_bearable(name, column)}")
     low, high = column.low, column.high
     assert low is not None and high is not None
     first, last = math.floor(Fraction(low) / Fraction(width)), math.floor(Fraction(high) / Fraction(width))
@@ -257,6 +258,41 @@ def _begin(unit: str, moment: datetime.datetime) -> datetime.datetime:
 
 def _moment(found: datetime.date) -> datetime.datetime:
     return found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
+
+
+def _bearable(name: str, column: Number | Date) -> str:
+    """Something to group by that the column's own cells bear, as SQL writes it."""
+    written, inner = identifier(name), column.cuts.edges[1:-1]
+    if not inner:
+        return f"{written} IS NULL"
+    if isinstance(column, Date):
+        known = {_moment(column.moment(place)) for place in inner}
+        for unit in reversed(_UNITS):
+            starts = list(islice(_starts(column, unit), 1, min(len(inner) + 2, MOST_GROUPS)))
+            if starts and known.issuperset(starts):
+                return f"date_trunc('{unit}', {written})"
+        return f"{written} < '{column.moment(inner[len(inner) // 2])}'"
+    edges = column.cuts.values(np.array(inner)).tolist()
+    step = _least_step(column, edges)
+    if step is None:
+        return f"{written} < {_plainly(edges[len(edges) // 2])}"
+    return f"floor({written} / {step}) * {step}"
+
+
+def _least_step(column: Number, edges: list[float]) -> str | None:
+    """The least width of which all multiples within the bounds are edges of cells; None if there is none."""
+    low, high = column.low, column.high
+    assert low is not None and high is not None
+    known, end = set(edges), high + 1 if column.whole else high
+    for width in sorted({size for edge in edges for size in (edge - low, abs(edge)) if size > 0}):
+        first, last = math.floor(low / width) + 1, math.ceil(end / width)
+        if 0 < last - first <= len(known) and known.issuperset(step * width for step in range(first, last)):
+            return _plainly(width)
+    return None
+
+
+def _plainly(number: float) -> str:
+    return str(int(number)) if number == int(number) else repr(number)
 
 
 def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str) -> None:

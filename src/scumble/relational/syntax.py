@@ -162,6 +162,12 @@ def words(node: Any) -> str:
     return str(node.sql("duckdb", normalize_functions="lower", comments=False))
 
 
+def identifier(name: str) -> str:
+    """The name of a column as a statement must write it: in quotes, unless it is a plain word of no other meaning."""
+    plain = exp.SAFE_IDENTIFIER_RE.match(name) and sqlglot.tokenize(name, read="duckdb")[0].token_type is TokenType.VAR
+    return name if plain else str(exp.to_identifier(name, quoted=True).sql("duckdb"))
+
+
 def shown(node: Any) -> str:
     """The same for a message: not all of a long one."""
     text = words(node)

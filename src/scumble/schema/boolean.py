@@ -39,6 +39,7 @@ class Boolean(Column):
 
     kind: ClassVar[str] = "boolean"
     role: ClassVar[str] = "category"
+    refuses: ClassVar[str] = "neither yes nor no (true, yes, y, t, on, 1 and their opposites are read)"
     ordered: ClassVar[bool] = False
 
     _: KW_ONLY
@@ -67,8 +68,8 @@ class Boolean(Column):
     def words(self) -> str:
         return "true or false" + "; missing" * self.missing
 
-    def _codes(self, column: cells.Column, label: str) -> np.ndarray:
-        return by_text(column, label, _code, "booleans")
+    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
+        return by_text(column, label, _code, "booleans"), None
 
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
         return self._held(codes, gone)

@@ -105,12 +105,12 @@ class Category(Column):
 
     # ---- cells to levels and back ----
 
-    def _codes(self, column: cells.Column, label: str) -> np.ndarray:
+    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
         unforeseen = len(self.values) if self.other else UNFORESEEN
         if cells.is_arrow(column) and cells.is_text(column.type):  # free text may have as many words as records
             pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
-            return np.concatenate([np.empty(0, np.int32), *pieces])
-        return by_text(column, label, lambda text: self.known.get(text, unforeseen), "categories")
+            return np.concatenate([np.empty(0, np.int32), *pieces]), None
+        return by_text(column, label, lambda text: self.known.get(text, unforeseen), "categories"), None
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""

@@ -95,7 +95,8 @@ def seconds_of(literal: object) -> Span | None:
 
 def ticks_of(column: cells.Column, label: str, step: int) -> np.ndarray:
     """The ticks of all cells as int64, `step` seconds each; `NO_TIME` where there is none."""
-    if is_textual(column):
+    if is_textual(column) or _numeric(column):
+        # Numbers cell by cell, as among objects: pandas makes numbers of a column in which nobody has a date.
         return _by_text(column, label, step)
     if not cells.is_arrow(column):
         if column.dtype.kind != "M":
@@ -107,6 +108,10 @@ def ticks_of(column: cells.Column, label: str, step: int) -> np.ndarray:
     if not (pt.is_date(kind) or pt.is_timestamp(kind)):
         raise wrong_type(column, label, "dates or times")
     return np.concatenate([np.empty(0, np.int64), *(_piece(piece, step) for piece in cells.chunks(column))])
+
+
+def _numeric(column: cells.Column) -> bool:
+    return cells.arrow_is_numeric(cells.plain_type(column)) if cells.is_arrow(column) else column.dtype.kind in "biuf"
 
 
 def _piece(piece: pa.Array, step: int) -> np.ndarray:

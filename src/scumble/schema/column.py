@@ -47,6 +47,19 @@ class Codes(NamedTuple):
     """Whether there is one."""
 
 
+class Strays(NamedTuple):
+    """Cells that were counted where they do not stand: for the curator alone, whose declaration may be wrong."""
+
+    read: int
+    """Cells that were read."""
+    unread: int
+    """Cells that hold something that could not be read, and were counted as missing."""
+    first: int
+    """The row of the first of them, or −1."""
+    beyond: int
+    """Cells outside the bounds that were counted at the nearest."""
+
+
 class Part(NamedTuple):
     """A set of values of one column: what a condition asks for."""
 
@@ -61,6 +74,8 @@ class Column(ABC):
     """What the column is called in files."""
     role: ClassVar[str]
     """What a source reads it as, so text files give numbers as numbers."""
+    refuses: ClassVar[str] = ""
+    """What it says of a cell that it cannot read."""
     ordered: ClassVar[bool]
     """Whether values can be compared by size."""
     registry: ClassVar[dict[str, type[Column]]] = {}
@@ -100,13 +115,24 @@ class Column(ABC):
 
     def encode(self, values: object, label: str = "The column") -> Codes:
         """The level of each cell of a column of any make: an array, a series, an Arrow array, a list."""
-        codes = self._codes(one_column(values, "values"), label)
-        codes[codes == UNREADABLE] = self.size - 1 if self.missing else UNREADABLE
+        codes = self.find(values, label)[0]
         return Codes(codes, codes >= 0)
 
+    def find(self, values: object, label: str = "The column") -> tuple[np.ndarray, Strays]:
+        """The codes of `encode`, and how many cells were counted where they do not stand."""
+        column = one_column(values, "values")
+        codes, outside = self._codes(column, label)
+        beyond = 0 if outside is None else int(np.count_nonzero(outside & (codes >= 0)))
+        read, unread = int(np.count_nonzero(codes != UNREADABLE)), np.empty(0, np.int64)
+        if self.missing and read < len(codes):
+            gone = np.flatnonzero(codes == UNREADABLE)
+            codes[gone] = self.size - 1
+            unread = gone[cells.there(column, gone)]
+        return codes, Strays(read, len(unread), int(unread[0]) if len(unread) else -1, beyond)
+
     @abstractmethod
-    def _codes(self, column: cells.Column, label: str) -> np.ndarray:
-        """The codes as int32, `UNREADABLE` for what is missing."""
+    def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None]:
+        """The codes as int32, `UNREADABLE` for what is missing; and which cells are outside, if there are bounds."""
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -121,7 +147,7 @@ class Column(ABC):
         return self._numbers(one_column(values, "values"), label)
 
     def _numbers(self, column: cells.Column, label: str) -> np.ndarray:
-        codes = self._codes(column, label)
+        codes, _ = self._codes(column, label)
         return np.where(codes < 0, np.nan, codes)
 
     def decode(self, codes: object, generator: np.random.Generator) -> pa.Array:

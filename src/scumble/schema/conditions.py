@@ -25,7 +25,7 @@ import numpy as np
 from scumble.errors import ParameterError, parameter
 from scumble.machine.later import pa
 from scumble.schema import grammar, line
-from scumble.schema.column import Column, Part
+from scumble.schema.column import MISSING, Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.schema import Schema
 
@@ -312,6 +312,11 @@ def _atom(column: Column, atom: Atom, wanted: bool) -> Part:
     if atom.operator == "missing":
         _require_missing(column, atom.column)
         return Part((), column.missing) if wanted else Part((column.line,))
+    if MISSING in atom.literals:
+        raise ParameterError(
+            f"The condition asks about {atom.column!r}, and {MISSING!r} stands for cells that are missing: it is no "
+            f"value. Hint: write {grammar.written(atom.column)} is missing (in SQL: is null; in a mapping: None)."
+        )
     try:
         spans = _spans(column, atom)
     except ParameterError as problem:

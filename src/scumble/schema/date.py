@@ -66,6 +66,7 @@ class Date(Column):
 
     kind: ClassVar[str] = "date"
     role: ClassVar[str] = "category"  # text files give text, which each cell is read from
+    refuses: ClassVar[str] = "not a date (ISO 8601, such as 2009-01-31, is read)"
     ordered: ClassVar[bool] = True
 
     low: str | None = None
@@ -178,13 +179,14 @@ class Date(Column):
 
     # ---- cells to levels and back ----
 
-    def _codes(self, column: reading.Column, label: str) -> np.ndarray:
+    def _codes(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray]:
         ticks = clock.ticks_of(column, label, self.step)
         codes = self.cuts.find(ticks)
+        outside = ~self.cuts.holds(ticks)
         if self.outside == "drop":
-            codes[~self.cuts.holds(ticks)] = OUTSIDE
+            codes[outside] = OUTSIDE
         codes[ticks == clock.NO_TIME] = UNREADABLE
-        return codes
+        return codes, outside
 
     @property
     def limits(self) -> tuple[float, float]:

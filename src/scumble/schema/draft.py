@@ -16,8 +16,16 @@ from scumble.schema.schema import check_name
 from scumble.schema.toml import HEADER, key_of
 
 _FILL = f"# Wherever it says {BLANK!r}, put in what is known in advance: never a value looked up in the table.\n"
+_HOW = """\
+# Delete the columns that nobody will ask about: each of them takes a part of the budget.
+# kind = "number": low = 0, high = 100; perhaps whole = true, cells = 50, edges = [0, 18, 100], outside = "drop", and
+#   scale = "log" for incomes and other long tails
+# kind = "date": low = "2020-01-01", high = "2025-12-31"; cells are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30
+# kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false
+# kind = "boolean": nothing else
+# Any of them: missing = true, if cells may be empty. Those that cannot be read then count as missing, too.
+"""
 _NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
-_MORE = '# also: scale = "log", cells = 100, edges = [...], outside = "drop", missing = true'
 
 
 def draft(columns: Mapping[str, Any] | pa.Schema) -> str:
@@ -35,7 +43,7 @@ def draft(columns: Mapping[str, Any] | pa.Schema) -> str:
 
     Examples
     --------
-    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("table.\\n")[1].strip())
+    >>> print(draft({"smoker": pa.bool_(), "age": pa.int32()}).split("too.\\n")[1].strip())
     [columns.smoker]
     kind = "boolean"
     <BLANKLINE>
@@ -44,32 +52,26 @@ def draft(columns: Mapping[str, Any] | pa.Schema) -> str:
     whole = true
     low = "<?>"  # the smallest value possible
     high = "<?>"  # the largest value possible
-    # also: scale = "log", cells = 100, edges = [...], outside = "drop", missing = true
     """
     if isinstance(columns, pa.Schema):
         columns = dict(zip(columns.names, columns.types, strict=True))
     if not isinstance(columns, Mapping) or not columns:
         raise parameter("columns", "a type, or None, for each column by its name", columns)
     blocks = ["\n".join([f"[columns.{key_of(check_name(name))}]", *_lines(kind), ""]) for name, kind in columns.items()]
-    return "\n".join([HEADER + _FILL, *blocks])
+    return "\n".join([HEADER + _FILL + _HOW, *blocks])
 
 
 def _lines(kind: Any) -> list[str]:
     if kind is None:
-        return [
-            f'kind = "{BLANK}"  # number, date, category or boolean; then what is right of these:',
-            "# a number: low = 0, high = 100, perhaps whole = true",
-            '# a date: low = "2020-01-01", high = "2025-12-31"',
-            '# a category: values = ["one", "another"], perhaps other = false',
-        ]
+        return [f'kind = "{BLANK}"  # number, date, category or boolean, and what that needs']
     while pt.is_dictionary(kind) or pt.is_run_end_encoded(kind):
         kind = kind.value_type
     if pt.is_boolean(kind):
         return ['kind = "boolean"']
     if pt.is_integer(kind):
-        return ['kind = "number"', "whole = true", *_NUMBER, _MORE]
+        return ['kind = "number"', "whole = true", *_NUMBER]
     if pt.is_floating(kind) or pt.is_decimal(kind):
-        return ['kind = "number"', *_NUMBER, _MORE]
+        return ['kind = "number"', *_NUMBER]
     if pt.is_date(kind) or pt.is_timestamp(kind):
         first, last = (f'{side} = "{BLANK}"  # the {word} possible, such as 2020-01-01' for side, word in _SIDES)
         return ['kind = "date"', first, last]

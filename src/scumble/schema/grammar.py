@@ -34,6 +34,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
+_DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}){1,2})?)?(?![\w:-])")
 _KEYWORDS = {"and", "or", "not", "in", "is"}
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None, "missing": None}
 _BETWEEN = "_between"
@@ -105,6 +107,8 @@ def parse(text: str, columns: Collection[str]) -> Tree:
 
 
 def _unclear(text: str, what: str = "") -> ParameterError:
+    if date := _DATE.search(_QUOTED.sub("", text)):
+        what = f": dates and times stand in quotes, here '{date[0]}'"
     shown = repr(text if len(text) <= 80 else text[:80] + "…")
     return ParameterError(
         f"The condition {shown} cannot be read{what}. Hint: write age >= 65 and sex == 'Female', with text in quotes "
@@ -223,7 +227,7 @@ class _Reader:
         if names[1]:
             left, operator, right = right, _TURNED[operator], left
         if right.value is None:
-            raise _unclear(self._text, f": nothing equals a missing cell; write {left.value} is missing")
+            raise _unclear(self._text, f": nothing equals a missing cell; write {written(left.value)} is missing")
         atom = Atom(self._column(left), "==" if operator == "!=" else operator, (right.value,))
         return Not(atom) if operator == "!=" else atom
 
@@ -284,6 +288,16 @@ class _Reader:
 
     def _column(self, word: _Word) -> str:
         return known(word.value, self._columns, text=True)
+
+
+def written(name: str) -> str:
+    """The name of a column as a condition must write it: in backticks, unless it is a plain word of no other meaning.
+
+    >>> written("town"), written("post code"), written("missing")
+    ('town', '`post code`', '`missing`')
+    """
+    plain = name.isidentifier() and name.lower() not in {*_KEYWORDS, *_CONSTANTS, "between"}
+    return name if plain else f"`{name}`"
 
 
 def known(name: object, columns: Collection[str], *, text: bool = False) -> str:

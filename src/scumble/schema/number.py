@@ -82,6 +82,7 @@ class Number(Column):
 
     kind: ClassVar[str] = "number"
     role: ClassVar[str] = "number"
+    refuses: ClassVar[str] = "not a number (1234.5, $1,234.50 and 12 % are read)"
     ordered: ClassVar[bool] = True
 
     low: float | None = None
@@ -204,15 +205,16 @@ class Number(Column):
 
     # ---- cells to levels and back ----
 
-    def _codes(self, column: reading.Column, label: str) -> np.ndarray:
+    def _codes(self, column: reading.Column, label: str) -> tuple[np.ndarray, np.ndarray]:
         values = _values(column, label)
         places = line.place(values)
         # A whole number is reached with all its fractions: nothing has to be rounded.
         codes = self.spread.find(places)
+        outside = ~self.spread.holds(places)
         if self.outside == "drop":
-            codes[~self.spread.holds(places)] = OUTSIDE
+            codes[outside] = OUTSIDE
         codes[~np.isfinite(values)] = UNREADABLE
-        return codes
+        return codes, outside
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -29,6 +29,9 @@ from scumble.schema.column import BLANK
 MOST_BYTES = 2**22
 """A schema file is no larger: vocabularies of tens of thousands of words fit."""
 
+_PYTHON = re.compile(r"=\s*(True|False|TRUE|FALSE)\s*(#.*)?$")
+"""How other languages write it."""
+
 HEADER = (
     "# A scumble schema: public knowledge about a table, never read off its records.\n"
     "# Bounds and vocabularies are what is known in advance. Everybody who gets a release can read them.\n"
@@ -89,9 +92,12 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
         found = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as problem:
         # Its own words may quote the file, which may be a table by mistake: where it is, and no more.
-        where = re.search(r"\(at (line \d+, column \d+)\)", str(problem))
+        where = re.search(r"\(at (line (\d+), column \d+)\)", str(problem))
         place = f" at {where[1]}" if where else ""
-        raise ParameterError(f"{name} is not TOML{place}. Hint: `scumble schema` drafts one.") from None
+        hint = "`scumble schema` drafts one"
+        if where and _PYTHON.search(data.decode().split("\n")[int(where[2]) - 1]):
+            hint = "TOML writes true and false in small letters"
+        raise ParameterError(f"{name} is not TOML{place}. Hint: {hint}.") from None
     for key in found:
         if key != "columns":
             raise ParameterError(

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
 from scumble.show.usefulness import words
@@ -83,17 +84,20 @@ def _shared(release: Shown) -> dict[str, Any]:
     return {**out, "expected_error": expected_error(release)}
 
 
-def expected_error(release: Shown) -> dict[str, float]:
+def expected_error(release: Shown) -> dict[str, float | None]:
     """The standard error to expect of a kernel sum, the noise's share alone, and the relative error that a plan tells.
 
-    That one is for queries like the records, of a density that the public parameters tell.
+    That one is for queries like the records, of a density that the public parameters tell. `crowded` is the standard
+    error where the counters are heaviest, if they tell where that is.
     """
     records = max(1, round(release.count))
     layout = release.spec.layout
     noise, error = layout.expected_error(release, records)
     density = layout.typical_density
     relative = layout.relative_error(release.counter_variance, records, density)
-    return {"noise": noise, "kernel_sum": error, "density": density, "relative": relative}
+    place = layout.densest(release)
+    crowded = None if place is None else max(error, float(release.standard_error(place)[0]))
+    return {"noise": noise, "kernel_sum": error, "crowded": crowded, "density": density, "relative": relative}
 
 
 def card(found: Shown | ShownByClass | ShownTable | ShownMoments, title: str) -> str:
@@ -221,6 +225,8 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     out.append(("Meaning", data["meaning"]))
     out.append(("Mechanism", _mechanism(data)))
     out.append(("Size", _size(data)))
+    if data["bounds"] is not None:
+        out.append(("Bounds", _bounds(data)))
     out.append(("Kernel", _kernel_text(data["kernel"])))
     error = data["count_standard_error"]
     out.append(
@@ -228,9 +234,8 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     )
     expected = data["expected_error"]
     queries = (
-        f"a kernel sum has a standard error of about {expected['kernel_sum']:,.3g} records; "
-        f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average. "
-        "Each has its own error bar."
+        f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
+        f"{_where_asked(expected)}. Each has its own error bar."
     )
     worth = words(expected["noise"], expected["kernel_sum"], data["count"])
     return [
@@ -239,6 +244,15 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         ("Worth", f"{worth}."),
         ("Use", "Ask as often as you like: answers cost no further privacy."),
     ]
+
+
+def _where_asked(expected: dict[str, Any]) -> str:
+    """The standard error of a kernel sum, and at which places it is that."""
+    error = f"a standard error of about {expected['kernel_sum']:,.3g} records"
+    if expected["crowded"] is None:
+        return f", and a kernel sum has {error} there, more at denser places"
+    fullest = f"{expected['crowded']:,.3g} at the fullest cell"
+    return f"; a kernel sum has {error} at a random place within the bounds, {fullest}"
 
 
 def _is_table(found: Any) -> TypeGuard[ShownTable]:
@@ -257,6 +271,14 @@ def _size(data: dict[str, Any]) -> str:
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
     rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
     return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
+
+
+def _bounds(data: dict[str, Any]) -> str:
+    names = data["columns"] or [f"column {j}" for j in range(data["dimensions"])]
+    kinds = data.get("kinds", {})
+    ends = zip(names, *data["bounds"], strict=True)
+    told = [f"{name} {shown(low, kinds.get(name))} to {shown(high, kinds.get(name))}" for name, low, high in ends]
+    return f"{', '.join(told)}; what lies outside counts at the edge"
 
 
 def _about(release: Any) -> str:
@@ -283,5 +305,7 @@ def _value(value: object) -> str:
 
 
 def noise_of(data: dict[str, Any]) -> float:
-    """The standard deviation of the noise in an answer, in records: of a card's facts."""
-    return float(data["noise"]["most"] if data["kind"] == "table" else data["expected_error"]["noise"])
+    """The standard deviation of the noise in an answer, in records: of a card's facts; in a table's measured pairs."""
+    if data["kind"] == "table":
+        return float(data["noise"]["pair"] or data["noise"]["single"])
+    return float(data["expected_error"]["noise"])

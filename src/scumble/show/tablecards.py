@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 from typing import Any
 
 from scumble.privacy.laws import LAWS
@@ -10,11 +11,21 @@ from scumble.show.shown import ShownTable
 from scumble.show.usefulness import smallest_group
 from scumble.show.wording import promise, protected
 
+LISTED = 12
+"""Pairs that a card names."""
+
 
 def facts(release: ShownTable) -> dict[str, Any]:
     """Everything on the card, as JSON values."""
     claim, total = release.privacy, release._answers.total
     deviations = [math.sqrt(variance) for variance in release.variances]
+    alone = 1 + (release.target is not None)
+    pairs: list[dict[str, Any]] = [
+        {"columns": list(view), "noise": deviation}
+        for view, deviation in zip(release.views, deviations, strict=True)
+        if len(view) > alone
+    ]
+    singles = [noise for view, noise in zip(release.views, deviations, strict=True) if len(view) <= alone]
     return {
         "kind": "table",
         "epsilon": claim.epsilon,
@@ -30,20 +41,44 @@ def facts(release: ShownTable) -> dict[str, Any]:
         "target": release.target,
         "views": len(release.views),
         "counters": len(release.counts),
-        "noise": {"least": min(deviations), "most": max(deviations)},
+        "pairs": pairs,
+        "pairs_not_measured": math.comb(len(release.columns) - (release.target is not None), 2) - len(pairs),
+        "noise": {
+            "least": min(deviations),
+            "most": max(deviations),
+            "single": median(singles),
+            "pair": median(pair["noise"] for pair in pairs) if pairs else None,
+        },
         "count": total.value,
         "count_standard_error": math.sqrt(total.variance),
         "identity": release.identity,
     }
 
 
+def _worth(noise: dict[str, Any], left: int) -> str:
+    """How large a group must be to be seen: where it is measured, and where it is not."""
+    told = f"in a column by itself, a group of about {smallest_group(noise['single']):,.0f} records stands out"
+    if noise["pair"] is not None:
+        told += f", in a cell of a measured pair one of about {smallest_group(noise['pair']):,.0f}"
+    told += " (the median; it would hardly be seen there by chance, being four standard deviations of the noise)."
+    if left:
+        told += " Pairs that were not measured are inferred from what was: trust their intervals, not small groups."
+    return told
+
+
 def lines(release: ShownTable) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     data = facts(release)
-    pairs = sum(len(view) > 1 + (release.target is not None) for view in release.views)
+    pairs, left = data["pairs"], data["pairs_not_measured"]
     columns = ", ".join(data["columns"])
-    told = f"Noisy counts of the columns {columns}, each alone and {pairs:,} pairs of them. No record is in the file."
+    told = (
+        f"Noisy counts of the columns {columns}, each alone and {len(pairs):,} pairs of them. No record is in the file."
+    )
     out = [("Released", told)]
+    if pairs and left:
+        names = [" × ".join(name for name in pair["columns"] if name != release.target) for pair in pairs]
+        more = f", and {len(names) - LISTED:,} more (--json lists them)" if len(names) > LISTED else ""
+        out.append(("Pairs", f"measured: {', '.join(names[:LISTED])}{more}; {left:,} others are not."))
     if release.target is not None:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
@@ -61,7 +96,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ),
         ("Size", f"{data['views']:,} views, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
-        ("Worth", f"in a cross-table, groups of about {smallest_group(noise['most']):,.0f} records stand out."),
+        ("Worth", _worth(noise, left)),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
     ]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from scumble.schema.column import MISSING
 from scumble.show.plots import INK, SECOND, new_figure, plain
 from scumble.show.shown import ShownTable
 
@@ -28,7 +29,7 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
         off = [found["value"] - found["low"], found["high"] - found["value"]]
         axes.bar(middle, found["value"], width=0.9, color=INK, yerr=off, ecolor=SECOND, error_kw={"lw": 1.0})
         shown = list(middle)[:: max(1, len(found) // 6)]
-        labels = [_short(str(found[name].iloc[place])) for place in shown]
+        labels = [_label(found[name].iloc[place]) for place in shown]
         axes.set_xticks(shown, labels, rotation=30, ha="right", fontsize=7)
         axes.set_title(name, fontsize=9, color=INK)
         plain(axes)
@@ -38,5 +39,7 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     return figure
 
 
-def _short(label: str) -> str:
+def _label(bin: Any) -> str:
+    """Missing cells of numbers and dates have a null in a frame, those of words a word."""
+    label = str(bin) if bin == bin and bin is not None else MISSING  # NaN and NaT alone differ from themselves
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"

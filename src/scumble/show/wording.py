@@ -30,3 +30,12 @@ def human_bytes(count: float) -> str:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
         count /= 1000
     raise AssertionError
+
+
+def decided_later(denser: tuple[int, ...], what: str) -> str:
+    """That a size is foretold only; `denser` are the cells along each axis, or the rows, of denser records."""
+    size = f"{' × '.join(f'{side:,}' for side in denser)} {what}"
+    return (
+        "The size is an estimate: it is decided after counting, by noisy numbers. Of records that lie ten times as "
+        f"densely it is about {size}."
+    )

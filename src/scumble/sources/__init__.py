@@ -30,8 +30,10 @@ The files, in the order in which a build meets them::
     tally.py        what a pass fills: one sketch, or one per class
     rehearsal.py    what a build will publish, from public arguments alone
     advice.py       which column decides, and what is probably not meant
+    tableadvice.py  pairs, levels and years that a table's release will not tell apart
     madeup.py       records that nobody has, to rehearse with
     causes.py       why rows were left out: for the curator
+    strays.py       which cells were counted where they do not stand: for the curator
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
 """

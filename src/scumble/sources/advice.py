@@ -85,11 +85,11 @@ def _scales(kernel: Kernel, columns: Sequence[str], wide: Mapping[str, float]) -
         example = ",".join(f"{name}=…" for name in mine)
         if factor.scale is None and not (own and _ratio(own) < SKEWED / 3.0):
             told.append(
-                f"No scale: a step of 1 counts alike in {_listed(mine)}. Hint: --scale {example} (scale=), what is "
+                f"No scale: a step of 1 counts alike in {listed(mine)}. Hint: --scale {example} (scale=), what is "
                 "about equally far in each."
             )
         elif isinstance(factor.scale, dict) and (left := [name for name in mine if name not in factor.scale]):
-            told.append(f"The scale leaves out {_listed(left)}, divided by 1 then. Hint: --scale {example} (scale=).")
+            told.append(f"The scale leaves out {listed(left)}, divided by 1 then. Hint: --scale {example} (scale=).")
         elif own and _ratio(own) >= SKEWED:
             most, least = max(own, key=own.__getitem__), min(own, key=own.__getitem__)
             told.append(
@@ -148,7 +148,7 @@ def _classes(label: str | None, classes: Sequence[Any] | None, drops: bool) -> l
             told.append(f"The classes {other!r} and {one!r} look alike. Hint: is one of them misspelt?")
     if drops:
         told.append(
-            f"Records whose {label!r} is none of {_listed(words)} are left out, a misspelt class with them. "
+            f"Records whose {label!r} is none of {listed(words)} are left out, a misspelt class with them. "
             "Hint: name all classes, and leave --invalid at error (invalid='error') to be told of others."
         )
     return told
@@ -159,18 +159,7 @@ def _ratio(wide: Mapping[str, float]) -> float:
     return ranked[-1] / ranked[0]
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: six of them at most."""
     shown = [repr(name) for name in names[:6]] + ([f"{len(names) - 6} more"] if len(names) > 6 else [])
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def few_cells(sizes: Mapping[str, int], levels: int) -> list[str]:
-    """Of a table: columns of which pairs see far less than their levels."""
-    ranked = sorted(sizes.items(), key=lambda one: -one[1])
-    steps = [name for name, size in ranked if size > 4 * levels]
-    if not steps:
-        return []
-    return [
-        f"Pairs tell {levels} levels of a column apart, and {_listed(steps)} has more: neighbours are taken together. "
-        "Hint: fewer cells=, words or columns in the schema make it sharper."
-    ]

@@ -170,6 +170,8 @@ class Build:
                 f"{self.source} has columns but no rows. Hint: was it written to the end? "
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
+        if self.running.invalid == "error":
+            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source, self.tally.rows)
         return self.tally
 
     def left_out(self) -> list[str]:
@@ -179,6 +181,14 @@ class Build:
         to mend a misspelt class or a column of a wrong kind, before anything is spent.
         """
         return list(self.tally.causes.words(self.tally.dropped_rows, sum(self.tally.skipped.values())))
+
+    def strays(self) -> list[str]:
+        """Which columns have cells that count as missing since they could not be read, or at a bound they lie beyond.
+
+        How many there are of each, and where in the source the first unreadable one is; as private as `left_out`.
+        (Where noise comes first, nothing is known beside it.)
+        """
+        return list(self.tally.strays.words(self.tally.sketches[0].spec, self.source))
 
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)

@@ -19,12 +19,11 @@ from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty,
 from scumble.sources.paths import File
 from scumble.sources.source import cut
 from scumble.sources.text import Transcoded, without_marks
+from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted
 
 BLOCK = HEAD
 """Bytes of text a block; a line must fit into one."""
-
-_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL"]
 
 
 class Delimited(Format):
@@ -145,7 +144,7 @@ class Delimited(Format):
                     column_types=types,
                     include_columns=list(roles),
                     # Beside text columns "NA" may be a name.
-                    null_values=[""] if pa.string() in types.values() else _MISSING,
+                    null_values=[""] if pa.string() in types.values() else list(NO_VALUE),
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),

@@ -24,6 +24,7 @@ from scumble.machine.later import pa, pajson, pc
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut
+from scumble.tables.cells import NO_VALUE
 from scumble.tables.hashing import text_of
 from scumble.tables.roles import Roles, numbers_from_text
 
@@ -243,7 +244,7 @@ def _numbers(values: list[Any]) -> pa.Array:
 
 def _number(value: object) -> float | None:
     if not isinstance(value, (bool, int, float)):
-        return None
+        return None if value is None or (isinstance(value, str) and value.strip() in NO_VALUE) else math.nan
     try:
         return float(value)
     except OverflowError:

@@ -136,11 +136,11 @@ def as_arrow(column: Column, role: str, name: str) -> Any:
         return column
     if column.dtype != object:
         try:
-            return pa.array(column)
+            return pa.array(column, from_pandas=True)  # NaN is how NumPy and pandas say "missing"
         except pa.ArrowException:  # by its type: complex numbers, say
             raise DataError(f"Column {name!r} must hold numbers or categories, got {describe(column)}.") from None
     if role == "number":
-        return pa.array(np.fromiter(map(number, column), np.float64, len(column)))
+        return pa.array(np.fromiter(map(number, column), np.float64, len(column)), from_pandas=True)
     if role == "tokens":
         return pa.array([words(cell) for cell in column], pa.large_list(pa.large_binary()))
     found, places = texts(column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
 from scumble.schema.kinds import unread
-from scumble.sources.causes import bad_cells
+from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
 from scumble.sources.source import Piece, Source
@@ -72,7 +73,7 @@ def one_pass(
         depth = max(READ_AHEAD, tally.threads)
         for piece, found in read_ahead(under_way, depth=depth, stopped=interrupted, wake=source.wake):
             try:
-                tally.update(piece.batch, found())
+                tally.update(piece.batch, found(), piece.position)
             except DataError as problem:
                 raise located(problem, source, tally, piece) from None
             position = piece.position
@@ -96,6 +97,9 @@ def gathered(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
     A sketch with few rows of counters is counted batch by batch in a moment, in which threads would wait for each
     other. An error while reading is raised after the rows before it.
     """
+    if not rows:
+        yield from pieces
+        return
     waiting: list[Piece] = []
     try:
         for piece in pieces:
@@ -119,7 +123,14 @@ def _together(waiting: list[Piece], piece: Piece, rows: int) -> bool:
         and sum(batch.nbytes for batch in batches) <= MOST_BYTES
         and waiting[-1].position[0] == piece.position[0]
         and waiting[-1].batch.schema.equals(piece.batch.schema)
+        and all(map(_joins, piece.batch.schema.types))
     )
+
+
+def _joins(kind: pa.DataType) -> bool:
+    """Whether columns of a type can be put together whatever is in them: dictionaries may have too many words."""
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return pa.types.is_primitive(kind) or any(test(kind) for test in texts)
 
 
 def _joined(pieces: list[Piece]) -> Piece:
@@ -148,21 +159,31 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
     spec = tally.sketches[0].spec
-    if isinstance(spec, TableSpec):  # a schema's own words say which columns
-        return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
-    try:
-        bad = {name: mask for (_, name), mask in bad_cells(batch, spec).items()}
-    except ScumbleError:
-        bad = {}
+    bad: dict[str, np.ndarray] = {}
+    with contextlib.suppress(ScumbleError):
+        for (cause, name), mask in bad_cells(batch, spec).items():
+            if cause != BEYOND:  # what a schema leaves out by itself is no error
+                bad[name] = bad.get(name, False) | mask
     if not bad:
         return DataError(f"{source.place(position, batch.num_rows, 0).split(', ')[0]}: {problem}")
     total = sum(int(mask.sum()) for mask in bad.values())
     first = min(int(np.argmax(mask)) for mask in bad.values())
     told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
-    hint = "correct them, or leave such rows out with --invalid drop (invalid='drop')"
+    drop = "leave such rows out with --invalid drop (invalid='drop')"
+    hint, what = f"correct them, or {drop}", unread([None])
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
-    if spec.kinds.keys() & bad.keys():
+    if isinstance(spec, TableSpec):
+        what = "missing, unreadable, not finite or words that the schema does not have"
+        hint = (
+            "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
+            f"with other = true), or {drop}"
+        )
+        refused = [name for name in whole if spec.schema[name].refuses]
+        if refused:
+            hint = f"in {refused[0]!r} each cell is missing or {spec.schema[refused[0]].refuses}: {hint}"
+    elif spec.kinds.keys() & bad.keys():
+        what = unread(map(spec.kinds.get, bad))
         written = READ_AS[next(spec.kinds[name] for name in (*whole, *bad) if name in spec.kinds)]
         hint = written if whole else f"{written}; {hint}"
     elif whole:
@@ -171,8 +192,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             "(dates=, times=); yes and no: --booleans. Else leave it out of --columns (columns=)"
         )
     return DataError(
-        f"{source.place(position, batch.num_rows, first)}: {cells} {unread(map(spec.kinds.get, bad))}: "
-        f"{told}{_near(batch)}. Hint: {hint}."
+        f"{source.place(position, batch.num_rows, first)}: {cells} {what}: {told}{_near(batch)}. Hint: {hint}."
     )
 
 

@@ -1,9 +1,8 @@
 """A rehearsal: what a build will publish, from its public arguments alone. No record is read and nothing is spent.
 
-For densities, records are made up within the bounds, counted as real ones would be, and what would be published of
-them is chosen as a release chooses it: by their number and their typical norm, here without noise. How far answers will
-be off at three places among them is then known. For tables, the plan that a release begins with says how the budget is
-divided among columns and pairs, and what noise that leaves on each.
+For densities, records are made up within the bounds, counted as real ones would be, and published as `plan` foretells
+it of so many. How far answers will be off at three places among them is then known. For tables, the plan that a release
+begins with says how the budget is divided among columns and pairs, and what noise that leaves on each.
 
 No noise is drawn: the same arguments always give the same words.
 """
@@ -17,17 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.planning import DEFAULT_RECORDS
-from scumble.planning.later import Menu
+from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES
-from scumble.privacy.facts import Facts
-from scumble.releasing.planned import typical_norm
-from scumble.show.wording import human_bytes
+from scumble.show.wording import decided_later, human_bytes
 from scumble.sources import madeup
-from scumble.sources.advice import advice, deciding, few_cells
+from scumble.sources.advice import advice, deciding
+from scumble.sources.tableadvice import NO_PAIRS, between_years, few_cells, few_pairs
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
-from scumble.views import budgeting
 
 if TYPE_CHECKING:
     from scumble.sources.building import Build
@@ -38,7 +35,6 @@ ASKED = 64
 """Of them, where the error is looked at."""
 BESIDE_COUNTERS = 2_000
 """Bytes of a released file that are no counters, about."""
-NO_PAIRS = "No pair of columns stands out from the noise. Hint: a larger ε, a δ above 0, or fewer columns."
 PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
 
 
@@ -76,6 +72,8 @@ class Rehearsal:
         Which column decides, in a sentence.
     advice : tuple of str
         What to change, the costliest first.
+    later : str
+        What is decided after counting only, in a sentence; empty if that is nothing.
     """
 
     kind: str
@@ -84,6 +82,7 @@ class Rehearsal:
     places: tuple[Place, ...]
     decides: str
     advice: tuple[str, ...]
+    later: str = ""
 
     @property
     def summary(self) -> str:
@@ -95,7 +94,12 @@ class Rehearsal:
         return f"{self.kind}, about {human_bytes(self.bytes)}. Of {self.records:,} records:"
 
     def __str__(self) -> str:
-        told = [self._made, *(f"  {place}" for place in self.places), self.decides]
+        told = [
+            self._made,
+            *(f"  {place}" for place in self.places),
+            *([self.later] if self.later else []),
+            self.decides,
+        ]
         told += [f"Advice: {one}" for one in self.advice] or ["No advice: go on."]
         return "\n".join([*told, "A rehearsal: no record was read, nothing was spent, nothing was written."])
 
@@ -156,14 +160,9 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     spec.layout.count(parts, counts, engine_name="cpu", threads=job.running.threads)
     counts *= times
     total = int(counts[0].sum())
-    if job.tally.sketches[0].planned:
-        menu = Menu(spec, job.budget)
-        facts = Facts(total, 0.0, typical_norm(counts, menu.fold()), 0.0)
-        choice = menu.choose([facts])
-        spec, counts = menu.chosen, _narrowed(counts, choice.rows, choice.groups)
-        variance = menu.noise_variance(choice.rows)
-    else:
-        variance = job.budget.calibrate(spec.rows).counter_variance
+    counted, (spec, variance) = spec, _foreseen(job, spec, each)
+    if spec != counted:
+        counts = _narrowed(counts, Menu(counted, job.budget).choice_of(spec))
     asked = table.slice(0, min(ASKED, rows))
     asking, _ = spec.layout.read(asked, invalid="error")
     found = spec.layout.reader(counts, variance, (float(total), 0.0)).estimate(asking, groups=None)
@@ -180,18 +179,24 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
         places=places,
         decides=deciding(spec.kernel, columns, bounds),
         advice=tuple(_advice(job, spec)),
+        later=_later(job, counted, each) if job.tally.sketches[0].planned else "",
     )
 
 
-def _narrowed(counts: np.ndarray, rows: int, groups: np.ndarray | None) -> np.ndarray:
+def _narrowed(counts: np.ndarray, choice: Choice) -> np.ndarray:
     """What would be published of the counters."""
-    if groups is None:
-        return counts[:rows]
-    return np.bincount(groups, counts[0]).astype(np.int64)[None, :]
+    if choice.groups is None:
+        return counts[: choice.rows]
+    return np.bincount(choice.groups, counts[0]).astype(np.int64)[None, :]
 
 
 def _bytes(spec: Spec, classes: int) -> int:
     return classes * (COUNTER_BYTES * math.prod(spec.counters) + BESIDE_COUNTERS)
+
+
+def _later(job: Build, counted: Spec, n: int) -> str:
+    denser = Menu(counted, job.budget).denser(n, counted.layout.typical_density)
+    return decided_later(denser, "cells" if counted.shape else "rows")
 
 
 def _by_class(classes: int) -> str:
@@ -206,29 +211,23 @@ def _shape(spec: Spec) -> str:
 
 def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     planner = Planner(spec, job.budget, n)
-    plan = budgeting.plan(n / spec.classes, len(spec.counted), planner.noise)
-    lengths = [length // spec.classes for length in spec.lengths[: spec.singles]]
-    singles = plan.singles if spec.pairs else 1.0
-    alone = [planner.noise.deviation_at(float(share)) for share in planner.noise.shares(lengths, singles)]
-    places = [Place("a level of one column", None, float(np.median(alone)))]
+    found = planner.foretold(n)
+    places = [Place("a level of one column", None, float(np.median(found.singles)))]
+    if found.pairs:
+        places.append(Place("a cell of a pair", None, float(np.median(found.pairs))))
     sizes = {name: column.size for name, column in spec.schema.items()}
-    counters, pairs = sum(spec.lengths[: spec.singles]), 0
-    if spec.pairs and plan.choice != "singles":
-        pairs = len(spec.pairs) if plan.choice == "all pairs" else plan.rounds
-        axes = [min(plan.levels, int(axis.max()) + 1) for axis in spec.axes]
-        cells = sorted((axes[a] * axes[b] for a, b in spec.pairs), reverse=True)[:pairs]
-        counters += sum(cells) * spec.classes
-        paid = plan.pairs * (1.0 if plan.choice == "all pairs" else 1.0 - float(budgeting.CHOOSING))
-        each = planner.noise.shares(cells, paid)
-        places.append(Place("a cell of a pair", None, float(np.median([planner.noise.deviation_at(s) for s in each]))))
+    pairs, levels = len(found.pairs), found.plan.levels
     widest = max(sizes, key=sizes.__getitem__)
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
-    decides += f"; pairs tell at most {plan.levels:,} of a column apart." if pairs else ", and no pair is published."
+    decides += f"; pairs tell at most {levels:,} of a column apart." if pairs else ", and no pair is published."
+    told = [NO_PAIRS] if spec.pairs and not pairs else few_cells(sizes, levels)
+    if 0 < pairs < len(spec.pairs) / 2:
+        told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n)))
     return Rehearsal(
         kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
-        bytes=COUNTER_BYTES * counters + BESIDE_COUNTERS,
+        bytes=COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + found.cells) + BESIDE_COUNTERS,
         records=n,
         places=tuple(places),
         decides=decides,
-        advice=tuple(few_cells(sizes, plan.levels) if pairs or not spec.pairs else [NO_PAIRS]),
+        advice=(*told, *between_years(spec.schema)),
     )

@@ -17,6 +17,8 @@ from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
+from scumble.sources.source import Position
+from scumble.sources.strays import Strays, beyond_grid
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
 from scumble.tabular.sketch import Levels, TableSketch
@@ -63,6 +65,8 @@ class Tally:
         """Records dropped because their person has had enough."""
         self.causes = Causes()
         """Why rows were dropped: for the curator only."""
+        self.strays = Strays()
+        """Which cells of a table were counted where they do not stand: for the curator only."""
         self.skipped: dict[int, int] = {}
         """Lines dropped because they are not rows, by file."""
 
@@ -112,20 +116,32 @@ class Tally:
         """What a batch adds to a table: a function of its records alone, so any thread may find it at any time."""
         return self.sketches[0].levels(batch) if self._is_table else None
 
-    def update(self, batch: pa.RecordBatch, found: Levels | None = None) -> None:
-        """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use."""
+    def update(self, batch: pa.RecordBatch, found: Levels | None = None, position: Position | None = None) -> None:
+        """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use.
+
+        `position` is the source's after the batch.
+        """
         rows = batch.num_rows
         if self.person is not None and self.people is not None:
-            batch = self._limited(batch, self.person, self.people)
+            batch, position = self._limited(batch, self.person, self.people), None
         if self._hashes is None:
             sketch = self.sketches[0]
             before = sketch.dropped
-            sketch.update(batch) if found is None else sketch.add(found)
+            if found is None and isinstance(sketch, TableSketch):
+                found = sketch.levels(batch)
+            if found is None:
+                sketch.update(batch)
+            else:
+                sketch.add(found)
+                self.strays.add(found.strays, batch.num_rows, position)
             if sketch.dropped > before:
                 bad = batch if found is None else batch.filter(pa.array(found.dropped))
                 self.causes.look_at(bad, sketch.spec)
         else:
             self._update_classes(batch, self._hashes)
+        spec = self.sketches[0].spec
+        if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
+            self.strays.add(beyond_grid(batch, spec), batch.num_rows, position)
         self.rows += rows
 
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:

@@ -42,6 +42,9 @@ DRESSED_NUMBER = r"^([+-]?[$€£¥]? ?|[$€£¥] ?[+-])([0-9]{1,3}(,[0-9]{3})+
 """A number as people write it: money, percent (12 % is 12), thousands apart. A comma is never a decimal point."""
 DRESS = r"[$€£¥%, ]"
 _DRESSED = re.compile(DRESSED_NUMBER[:-1] + r"\Z")
+NO_VALUE = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
+"""What text files write where there is no value."""
+_NO_VALUE = frozenset(word.encode() for word in NO_VALUE)
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 
 
@@ -113,6 +116,28 @@ def buffer_of(piece: pa.Array, dtype: Any) -> np.ndarray:
 def nulls_of(piece: pa.Array) -> np.ndarray:
     """True where a cell is null."""
     return buffer_of(pc.cast(pc.is_null(piece), pa.uint8()), np.uint8).view(np.bool_)
+
+
+def there(column: Column, rows: np.ndarray) -> np.ndarray:
+    """Which of these rows have a cell that holds something, be it unreadable: not a missing one, nor a word for that.
+
+    >>> there(pa.array(["01/02/2009", None, "NA", " "]), np.array([0, 1, 2, 3])).tolist()
+    [True, False, False, False]
+    """
+    if is_arrow(column):
+        kind = plain_type(column)
+        found = ~np.concatenate([np.empty(0, bool), *map(nulls_of, chunks(column))])[rows]
+        textual = is_text(kind) or is_bytes(kind)
+    else:
+        column, rows = column[rows], np.arange(len(rows))
+        nothing = {"f": np.isnan, "M": np.isnat}.get(column.dtype.kind)
+        found = np.ones(len(rows), bool) if nothing is None else ~nothing(column)
+        textual = column.dtype.kind in "OUST"
+    if not textual or not found.any():
+        return np.asarray(found)
+    known, places = texts(column)
+    words = np.array([text is not None and text.strip() not in _NO_VALUE for text in known], bool)
+    return np.asarray(found & words[places[rows]])
 
 
 # --------------------------------------------------------------- numbers

@@ -6,13 +6,14 @@ is "tokens". A column that is merely passed on is "any".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scumble.checks import by_column
 from scumble.errors import ParameterError
 from scumble.machine.later import pa, pc, pt
-from scumble.tables.cells import DRESS, DRESSED_NUMBER
+from scumble.tables.cells import DRESS, DRESSED_NUMBER, NO_VALUE
 
 if TYPE_CHECKING:
     from scumble.kernels import Kernel
@@ -66,9 +67,23 @@ def numbers_from_text(column: pa.Array) -> pa.Array:
 
 
 def converted(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
-    """The batch with text turned into numbers where numbers are needed."""
+    """The batch with text turned into numbers where numbers are needed.
+
+    Text that is none becomes NaN, and what is missing stays so. Both count alike; the curator is told how many were
+    there and could not be read.
+    """
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         text = pt.is_string(column.type) or pt.is_large_string(column.type)
-        columns.append(numbers_from_text(column) if text and roles.get(name) == "number" else column)
+        columns.append(_numbers(column) if text and roles.get(name) == "number" else column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _numbers(column: pa.Array) -> pa.Array:
+    found = numbers_from_text(column)
+    if found.null_count == column.null_count:
+        return found
+    words = pa.array(NO_VALUE, column.type)
+    empty = pc.is_in(pc.utf8_trim_whitespace(column), value_set=words, skip_nulls=False)
+    gone = pc.or_(empty, pc.is_null(column))
+    return pc.if_else(pc.and_(pc.is_null(found), pc.invert(gone)), pa.scalar(math.nan, pa.float64()), found)

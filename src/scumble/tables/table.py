@@ -178,9 +178,9 @@ def invalid_message(
     if total == 0:
         return "No cell is missing or infinite."
     places = np.flatnonzero(counts)
-    parts = [f"{counts[j]} in column {j if names is None else repr(names[j])}" for j in places[:10]]
+    parts = [f"{counts[j]:,} in column {j if names is None else repr(names[j])}" for j in places[:10]]
     if len(places) > 10:
         parts.append(f"the rest in {len(places) - 10} more columns")
     first = first_row + int(np.argmax(bad.any(axis=1)))
-    cells_are = "1 cell is" if total == 1 else f"{total} cells are"
-    return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. The first is in row {first}. {hint}"
+    cells_are = "1 cell is" if total == 1 else f"{total:,} cells are"
+    return f"{cells_are} missing, unreadable or not finite: {', '.join(parts)}. The first is in row {first:,}. {hint}"

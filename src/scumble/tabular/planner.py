@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,18 @@ RARE = 0.01
 """Classes that hold less than this of the records do not decide how fine the views are."""
 
 
+class Foretold(NamedTuple):
+    """What a plan comes to, before anything is counted."""
+
+    plan: Plan
+    singles: tuple[float, ...]
+    """The standard deviation of the noise on a counter, for each view of one column."""
+    pairs: tuple[float, ...]
+    """The same for each pair that is published."""
+    cells: int
+    """Counters of all pairs together."""
+
+
 class Planner:
     """A plan for `publish_as_planned`.
 
@@ -57,6 +70,35 @@ class Planner:
         """No view gets more than one part in so many."""
         self._plan: Plan | None = None
         self.grouped = Grouped(spec, tuple(np.arange(int(axis.max()) + 1) for axis in spec.axes), ())
+
+    def foretold(self, n: float) -> Foretold:
+        """What would come of so many records."""
+        spec = self.spec
+        plan = budgeting.plan(max(n, 1.0) / spec.classes, len(spec.counted), self.noise)
+        if not spec.pairs:  # nothing to plan: all rows alike
+            return Foretold(plan, (self.noise.deviation_at(1 / spec.rows),) * spec.rows, (), 0)
+        alone = self._shares(self._singles(plan.singles), plan.singles)
+        cells, pairs = list[int](), list[Fraction]()
+        if plan.choice != "singles":
+            axes = [min(plan.levels, int(axis.max()) + 1) for axis in spec.axes]
+            cells = sorted((axes[a] * axes[b] for a, b in spec.pairs), reverse=True)
+        if plan.choice == "all pairs":
+            pairs = self._shares(self.noise.shares(cells), plan.pairs)
+        elif plan.choice == "adaptive":
+            cells = cells[: plan.rounds]
+            pairs = [self._round(plan) * (1 - CHOOSING)] * plan.rounds
+        each = [tuple(self.noise.deviation_at(float(share)) for share in shares) for shares in (alone, pairs)]
+        return Foretold(plan, each[0], each[1], sum(cells) * spec.classes)
+
+    def columns_of_all_pairs(self, n: float) -> int:
+        """How many columns could be told with all their pairs."""
+        columns = len(self.spec.counted)
+        while columns > 1:
+            plan = budgeting.plan(max(n, 1.0) / self.spec.classes, columns, self.noise)
+            if plan.choice == "all pairs" or plan.rounds == math.comb(columns, 2):
+                break
+            columns -= 1
+        return columns
 
     def __call__(self, found: PublishedRows, winners: tuple[int, ...]) -> Mapping[int, Wanted] | Contest:
         """What comes next."""
@@ -95,7 +137,7 @@ class Planner:
     def _adaptive(self, found: PublishedRows, winners: tuple[int, ...], plan: Plan) -> Mapping[int, Wanted] | Contest:
         spec = self.spec
         done = {row.row for row in found.rows}
-        share = min(_fraction(plan.pairs / plan.rounds), Fraction(1, self.most))
+        share = self._round(plan)
         if winners and winners[-1] not in done:
             pair = spec.pairs[winners[-1] - spec.singles]
             self.grouped = replace(self.grouped, pairs=tuple(sorted((*self.grouped.pairs, pair))))
@@ -137,16 +179,19 @@ class Planner:
         fair = 2 * (1 - budgeting.SINGLES_SHARE) / pairs if pairs else 0.0
         return min(1.0, max(float(self._singles(1.0).max()), fair))
 
-    def _wanted(self, rows: Sequence[int], weights: Floats, total: float) -> dict[int, Wanted]:
+    def _round(self, plan: Plan) -> Fraction:
+        """What choosing a pair and publishing it take together."""
+        return min(_fraction(plan.pairs / plan.rounds), Fraction(1, self.most))
+
+    def _shares(self, weights: Floats, total: float) -> list[Fraction]:
         """Shares of `total` in proportion to weights, which are made powers of √2: few scales, a short file."""
         simple = [2.0 ** (round(2 * math.log2(weight)) / 2) for weight in weights]
         whole = sum(simple)
-        cap = Fraction(1, self.most)
+        return [min(_fraction(total * weight / whole), Fraction(1, self.most)) for weight in simple]
+
+    def _wanted(self, rows: Sequence[int], weights: Floats, total: float) -> dict[int, Wanted]:
         of = {row: None if row < self.spec.singles else self.grouped.cells(self._pair(row)) for row in rows}
-        return {
-            row: Wanted(min(_fraction(total * weight / whole), cap), of[row])
-            for row, weight in zip(rows, simple, strict=True)
-        }
+        return {row: Wanted(share, of[row]) for row, share in zip(rows, self._shares(weights, total), strict=True)}
 
     def _pair(self, row: int) -> tuple[int, int]:
         return self.spec.pairs[row - self.spec.singles]

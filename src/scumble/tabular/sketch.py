@@ -15,6 +15,7 @@ from scumble.privacy.exact import Number
 from scumble.releasing.holder import Holder
 from scumble.releasing.secret import Secret, require_unreleased
 from scumble.schema import Schema
+from scumble.schema.column import Strays
 from scumble.tabular import counting
 from scumble.tabular.publishing import COUNT_SHARE, publish
 from scumble.tabular.release import TableRelease
@@ -32,6 +33,8 @@ class Levels(NamedTuple):
     lines: counting.Lines
     dropped: np.ndarray
     """Which ones were dropped."""
+    strays: dict[str, Strays]
+    """Of each column, how many cells were counted where they do not stand."""
 
 
 class TableSketch(Holder):
@@ -117,9 +120,9 @@ class TableSketch(Holder):
 
     def levels(self, X: Any) -> Levels:
         """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
-        codes, dropped = self._spec.schema.encode(X, invalid=self._invalid)
+        (codes, dropped), strays = self._spec.schema.find(X, invalid=self._invalid)
         kept = codes[~dropped] if dropped.any() else codes
-        return Levels(self._spec, counting.lines(self._spec, kept), dropped)
+        return Levels(self._spec, counting.lines(self._spec, kept), dropped, strays)
 
     def add(self, found: Levels) -> TableSketch:
         """Count what `levels` of this very sketch has found."""

@@ -64,7 +64,7 @@ NO_MATTER = {
     "progress": "the curator's own",
     "epsilon": "in every claim; the noise's scale hangs on it and nothing else does",
     "threads": "all numbers of threads count alike, to the integer (tests/test_quick.py)",
-    "engine": "audited by `Sketch(engine=...)`; the rest pass it on",
+    "engine": "audited by `Sketch(engine=...)` and `MomentSketch(engine=...)`; the rest pass it on",
     "person_memory": "how much memory the table of persons may take",
     "seed": "public",
     "timeout": "how long a ledger waits",

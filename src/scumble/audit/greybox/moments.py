@@ -1,4 +1,4 @@
-"""Paths of moments (:mod:`scumble.moments`): each kind, with each budget."""
+"""Paths of moments (:mod:`scumble.moments`): each kind, with each budget, and on each engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import BUDGETS, add, promise_of
-from scumble.audit.greybox.sketches import ledger_of, numbers
+from scumble.audit.greybox.sketches import gpu_is_there, ledger_of, numbers
 from scumble.moments.hats import HatMoments
 from scumble.moments.products import ClassMoments, LinearMoments, UnitMoments
 from scumble.moments.release import MomentRelease
@@ -29,13 +29,18 @@ def _specs(pure: bool) -> list[MomentSpec]:
     ]
 
 
-def _released(spec: MomentSpec, table: Table, **money: Any) -> MomentRelease:
+def _title(spec: MomentSpec) -> str:
+    placed = "placed " if isinstance(getattr(spec, "knots", None), tuple) else ""
+    return f"{placed}{spec.kind} moments"
+
+
+def _released(spec: MomentSpec, table: Table, engine: str = "auto", **money: Any) -> MomentRelease:
     X = numbers(table)[:, :2]
     y: list[Any] = [record["z"] for record in table]
     if isinstance(spec, ClassMoments):
         y = [CLASSES.index(record["label"]) if record["label"] in CLASSES else 0 for record in table]
     kind = np.int64 if isinstance(spec, ClassMoments) else np.float64
-    return MomentSketch(spec).update(X, np.array(y, kind)).release(**money)
+    return MomentSketch(spec, engine=engine).update(X, np.array(y, kind)).release(**money)
 
 
 def _add_moments() -> None:
@@ -46,8 +51,15 @@ def _add_moments() -> None:
             def run(table: Table, folder: Path, spec: MomentSpec = spec, money: dict[str, Any] = money) -> Any:
                 return _released(spec, table, **money)
 
-            placed = "placed " if isinstance(getattr(spec, "knots", None), tuple) else ""
-            add(f"{placed}{spec.kind} moments, {name}", run, "floats", **promise_of(money), strict=True, few=4)
+            add(f"{_title(spec)}, {name}", run, "floats", **promise_of(money), strict=True, few=4)
+
+    for engine in ("cpu", "gpu") if gpu_is_there() else ("cpu",):
+        for spec in _specs(pure=False):
+
+            def by(table: Table, folder: Path, spec: MomentSpec = spec, engine: str = engine) -> Any:
+                return _released(spec, table, engine, **BUDGETS["gaussian"])
+
+            add(f"{_title(spec)}, engine {engine}", by, "floats", strict=True, few=2)
 
     def charged(table: Table, folder: Path) -> Any:
         return _released(_specs(True)[0], table, epsilon=1.0, ledger=ledger_of(folder), dataset="d")

@@ -1,0 +1,120 @@
+"""Cells that were counted where they do not stand: for the curator, whose declarations may be wrong.
+
+A schema's column with ``missing=True`` counts as missing what it cannot read; one with bounds, like an axis of a grid,
+counts what is outside as the nearest bound. Both are meant for a few cells. A date of another spelling, or a bound that
+is too low, does it to all of them, and the release would show nothing of it. The numbers go to the curator's terminal,
+and into nothing that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scumble.errors import DataError
+from scumble.machine.later import pa
+from scumble.schema.column import Strays as OfBatch
+from scumble.schema.kinds import shown
+from scumble.sources.source import Position, Source
+from scumble.spec import Spec
+from scumble.tables import Table
+from scumble.tabular.spec import TableSpec
+
+SURELY_WRONG = 100
+"""Cells of a column that hold something. If not one of so many can be read, its declaration is wrong."""
+
+
+@dataclass
+class _OfColumn:
+    read: int = 0
+    unread: int = 0
+    beyond: int = 0
+    first: tuple[Position, int, int] | None = None
+    """Where the first unreadable cell is: the position after its batch, the batch's rows, the row."""
+
+
+def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
+    """Of each axis of a grid, how many cells of a batch are outside its bounds."""
+    if spec.design != "grid" or spec.bounds is None or spec.columns is None:
+        return {}
+    table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
+    found = {}
+    for j in spec.kernel.which(spec.dimensions, spec.columns):
+        values = table.numeric([j])[:, 0]
+        values = values[np.isfinite(values)]
+        outside = (values < spec.bounds[0][j]) | (values > spec.bounds[1][j])
+        found[spec.columns[j]] = OfBatch(len(values), 0, -1, int(np.count_nonzero(outside)))
+    return found
+
+
+class Strays:
+    """How many cells of each column were counted where they do not stand."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, _OfColumn] = {}
+        self._rows = 0
+
+    def add(self, found: Mapping[str, OfBatch], rows: int, position: Position | None) -> None:
+        """Those of a batch of so many `rows`, which ended at that position (None: its rows are not the source's)."""
+        self._rows += rows
+        for name, batch in found.items():
+            mine = self._columns.setdefault(name, _OfColumn())
+            if batch.unread and not mine.unread and position is not None:
+                mine.first = (position, rows, batch.first)
+            mine.read += batch.read
+            mine.unread += batch.unread
+            mine.beyond += batch.beyond
+
+    def words(self, spec: Spec | TableSpec, source: Source) -> Iterator[str]:
+        """A line for each column that has such cells."""
+        for name, mine in self._columns.items():
+            if mine.unread and isinstance(spec, TableSpec):
+                yield (
+                    f"{_cells(mine.unread)} of {name!r}{_share(mine.unread, mine.read + mine.unread)} could not be "
+                    f"read and counted as missing: {spec.schema[name].refuses}{_first(mine, source)}"
+                )
+            if mine.beyond:
+                yield (
+                    f"{_cells(mine.beyond)} of {name!r}{_share(mine.beyond, mine.read)} lay outside its bounds, "
+                    f"{_bounds(spec, name)}, and counted at the nearest"
+                )
+
+    def require_readable(self, spec: Spec | TableSpec, source: Source, rows: int) -> None:
+        """Refuse a column of which nothing could be read, in so many `rows`, all of them seen here."""
+        for name, mine in self._columns.items():
+            if not isinstance(spec, TableSpec) or mine.read or rows != self._rows:
+                continue
+            if mine.unread >= SURELY_WRONG:
+                raise DataError(
+                    f"Not one cell of column {name!r} can be read, and all would count as missing: "
+                    f"{spec.schema[name].refuses}{_first(mine, source)}. Nothing was spent. Hint: correct the cells, "
+                    "or the column's kind in the schema, or leave the column out of it; --invalid drop "
+                    "(invalid='drop') releases it as it is."
+                )
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count:,} cells"
+
+
+def _share(part: int, whole: int) -> str:
+    if part == whole:
+        return ", all that it holds,"
+    return ", most of what it holds," if 2 * part > whole else ""
+
+
+def _first(found: _OfColumn, source: Source) -> str:
+    return "" if found.first is None else f"; the first is in {source.place(*found.first)}"
+
+
+def _bounds(spec: Spec | TableSpec, name: str) -> str:
+    if isinstance(spec, TableSpec):
+        ends = [getattr(spec.schema[name], side) for side in ("low", "high")]
+        kind = None
+    else:
+        assert spec.bounds is not None and spec.columns is not None
+        ends = [side[spec.columns.index(name)] for side in spec.bounds]
+        kind = spec.kinds.get(name)
+    return " to ".join(end if isinstance(end, str) else shown(end, kind) for end in ends)

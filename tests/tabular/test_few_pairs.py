@@ -1,0 +1,88 @@
+"""A table with more columns than its budget bears pairs of: what is foretold of it, and what its card says."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.schema.date import Date
+from scumble.show.cards import card, facts, noise_of
+from scumble.sources.rehearsal import Rehearsal
+from scumble.sources.tableadvice import between_years
+
+N, COLUMNS = 5_000, 12
+SCHEMA = scumble.Schema({f"c{k}": scumble.Boolean() for k in range(COLUMNS)})
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    rng = np.random.default_rng(0)
+    return pa.table({name: rng.random(N) < 0.5 for name in SCHEMA})
+
+
+@pytest.fixture(scope="module")
+def rehearsed(rows: pa.Table) -> Rehearsal:
+    found = scumble.build(rows, schema=SCHEMA, n=N, epsilon=1.0, rehearse=True)
+    assert isinstance(found, Rehearsal)
+    return found
+
+
+@pytest.fixture(scope="module")
+def release(rows: pa.Table) -> scumble.TableRelease:
+    return scumble.TableSketch(SCHEMA).update(rows).release(epsilon=1.0, n=N)
+
+
+def test_the_noise_that_is_foretold_is_the_noise_that_comes(
+    rehearsed: Rehearsal, release: scumble.TableRelease
+) -> None:
+    """No view gets more than about a twelfth of the budget here, so five pairs do not have a tenth of it each."""
+    alone, pair = rehearsed.places
+    noise = facts(release)["noise"]
+    assert pair.error > 1.05 * math.sqrt(2) / (0.1 * 0.9)
+    assert (noise["single"], noise["pair"]) == pytest.approx((alone.error, pair.error), rel=0.02)  # the count has 1 %
+
+
+def test_where_most_pairs_stay_unmeasured_there_is_advice(rows: pa.Table, rehearsed: Rehearsal) -> None:
+    assert rehearsed.kind == "Counts of 12 columns and 5 of 66 pairs of them"
+    told = re.match(r"5 of 66 pairs are measured.*all pairs of up to (\d) would be", rehearsed.advice[0])
+    assert told is not None and "--delta" in rehearsed.advice[0] and "Advice: 5 of 66" in str(rehearsed)
+    schema = scumble.Schema({name: SCHEMA[name] for name in list(SCHEMA)[: int(told[1])]})
+    fewer = scumble.build(rows, schema=schema, n=N, epsilon=1.0, rehearse=True)
+    assert re.fullmatch(r"Counts of \d columns and (\d+) of \1 pairs of them", fewer.kind) and not fewer.advice
+
+
+def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scumble.TableRelease) -> None:
+    data = json.loads(json.dumps(facts(release)))
+    measured = [list(view) for view in release.views if len(view) == 2]
+    assert [pair["columns"] for pair in data["pairs"]] == measured and 3 < len(measured) < 8
+    assert data["pairs_not_measured"] == math.comb(COLUMNS, 2) - len(measured)
+    told = " ".join(card(release, "t").split())
+    assert all(f"{a} × {b}" in told for a, b in measured) and f"; {data['pairs_not_measured']} others are not." in told
+    deviation = math.sqrt(release.variances[-1])
+    assert f"in a cell of a measured pair one of about {4 * deviation:,.0f}" in told and noise_of(data) == deviation
+
+
+@pytest.mark.parametrize("low, high", [("2009-01-01", "2021-12-31"), ("2009-03-01T06:00", "2011-02-01T05:00")])
+def test_years_that_cells_do_not_end_with_are_told_with_edges_that_do(low: str, high: str) -> None:
+    column = Date(low, high)
+    (told,) = between_years(scumble.Schema(seen=column))
+    assert f"'seen' is counted in {column.size} cells" in told and "years" in told
+    better = Date(low, high, edges=json.loads(re.search(r"\[.*\]", told)[0]))  # type: ignore[index]
+    starts = {datetime.date(year, 1, 1) for year in range(int(low[:4]), int(high[:4]) + 1)}
+    held = {better.moment(edge) for edge in better.cuts.edges[:-1]}
+    days = {one.date() if isinstance(one, datetime.datetime) else one for one in held}
+    assert {start for start in starts if start.isoformat() > low[:10]} <= days and len(days) <= len(starts) + 1
+    assert not between_years(scumble.Schema(seen=better))
+
+
+def test_months_of_a_single_year_and_days_that_have_a_cell_each() -> None:
+    (told,) = between_years(scumble.Schema(seen=Date("2024-01-15", "2024-12-31")))
+    assert "months" in told and '["2024-01-15", "2024-02-01"' in told
+    assert not between_years(scumble.Schema(seen=Date("2023-12-01", "2024-02-29"), age=scumble.Number(0, 9)))

@@ -1,0 +1,215 @@
+"""Cells that were counted where they do not stand: the curator is told of them, before anything is spent, and nobody
+else ever is."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.cli import BAD_DATA, main
+from scumble.errors import DataError, ParameterError
+from scumble.schema import draft, toml
+from scumble.schema.column import Column
+from scumble.schema.column import Strays as OfBatch
+from scumble.show import cards
+from scumble.sources import Build
+from scumble.sources.strays import SURELY_WRONG, Strays
+
+SEEN = scumble.Date("2009-01-01", "2009-12-31", missing=True)
+AGE = scumble.Number(0, 99, whole=True, missing=True)
+TOML = """
+[columns.seen]
+kind = "date"
+low = "2009-01-01"
+high = "2009-12-31"
+missing = true
+[columns.age]
+kind = "number"
+low = 0
+high = 99
+whole = true
+missing = true
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.toml").write_text(TOML)
+    return tmp_path
+
+
+def build(*words: str) -> int:
+    return main(["build", "people.csv", "--schema", "people.toml", "--epsilon", "1", "--out", "o.scumble", *words])
+
+
+@pytest.mark.parametrize(
+    ("column", "held", "want"),
+    [
+        (SEEN, ["2009-05-01", "01/02/2009", None, "NA", " ", "2008-12-31", "2010", "01.02.2009"], (3, 2, 1, 2)),
+        (AGE, ["41", None, "two", "n.a.", "N/A", "999", "99.5", "-1", "inf"], (4, 3, 2, 2)),
+        (AGE, [41.0, None, 120.0, -0.5], (3, 0, -1, 2)),
+        (scumble.Number(0, 99, outside="drop", missing=True), ["41", "999", "two"], (2, 1, 2, 0)),
+        (scumble.Number(0, 99), ["41", "999", "two"], (2, 0, -1, 1)),
+        (scumble.Boolean(missing=True), ["yes", "perhaps", None, "", "0"], (2, 1, 1, 0)),
+        (scumble.Category(["a"]), ["a", "b", None], (2, 0, -1, 0)),
+    ],
+)
+def test_what_is_counted_elsewhere(column: Column, held: list[Any], want: tuple[int, int, int, int]) -> None:
+    """Read, unreadable, the first of these, outside: alike in every container."""
+    for cells in (held, pa.array(held), pa.chunked_array([held[:2], held[2:]]), np.array(held, object)):
+        codes, strays = column.find(cells)
+        assert strays == OfBatch(*want)
+        assert codes.tolist() == column.encode(cells).codes.tolist()
+
+
+def test_empty_cells_of_typed_columns_are_no_strays() -> None:
+    days = [datetime.date(2009, 5, 1), None, datetime.date(2020, 1, 1)]
+    for cells in (pa.array(days), pa.array(days).dictionary_encode(), np.array(days, "datetime64[D]")):
+        assert SEEN.find(cells)[1] == OfBatch(2, 0, -1, 1)
+    assert AGE.find(np.array([1.0, np.nan, np.inf]))[1] == OfBatch(1, 1, 2, 0)
+
+
+def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "people.csv").write_text("seen,age\n,41\n" + "01/02/2009 03:01,41\n" * SURELY_WRONG)
+    ledger = scumble.Ledger.create(folder / "town.ledger")
+    ledger.open_dataset("people", epsilon=1.0)
+    before = (folder / "town.ledger").read_bytes()
+    assert build("--ledger", "town.ledger", "--dataset", "people") == BAD_DATA
+    told = capsys.readouterr().err
+    assert "Not one cell of column 'seen' can be read" in told and "01/02" not in told
+    assert "not a date (ISO 8601, such as 2009-01-31, is read); the first is in people.csv, line 3. Nothing" in told
+    assert not (folder / "o.scumble").exists() and (folder / "town.ledger").read_bytes() == before
+    assert build("--invalid", "drop", "--json") == 0
+    out, err = capsys.readouterr()
+    assert f"{SURELY_WRONG} cells of 'seen', all that it holds, could not be read and counted as missing: not" in err
+    assert "could not" not in out and json.loads(out)["kind"] == "table"
+    assert b"could not" not in (folder / "o.scumble").read_bytes()
+
+
+def test_a_resumed_build_has_not_seen_all_rows_and_is_not_refused(folder: Path) -> None:
+    (folder / "people.csv").write_text("seen,age\n2009-01-01,4\n")
+    job = Build("people.csv", schema=scumble.Schema(seen=SEEN))
+    strays, spec = Strays(), job.tally.sketches[0].spec
+    strays.add({"seen": OfBatch(0, SURELY_WRONG - 1, 0, 0)}, 200, (0, 200))
+    strays.require_readable(spec, job.source, 200)
+    strays.add({"seen": OfBatch(0, 1, 0, 0)}, 1, (0, 201))
+    strays.require_readable(spec, job.source, 500)
+    with pytest.raises(DataError, match="Not one cell"):
+        strays.require_readable(spec, job.source, 201)
+    job.source.close()
+
+
+def test_the_curator_is_told_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = ["2009-05-01,41", "01/02/2009,", "NA,999", "2008-01-01,NA", "2007-01-01,old", "2009-05-01,x"]
+    (folder / "people.csv").write_text("seen,age\n" + "\n".join(rows) + "\n")
+
+    def published(*_: Any, **__: Any) -> Any:
+        assert capsys.readouterr().err.splitlines() == [
+            "1 cell of 'seen' could not be read and counted as missing: not a date (ISO 8601, such as 2009-01-31, is "
+            "read); the first is in people.csv, line 3 (do not publish this number).",
+            "2 cells of 'seen' lay outside its bounds, 2009-01-01 to 2009-12-31, and counted at the nearest "
+            "(do not publish this number).",
+            "2 cells of 'age' could not be read and counted as missing: not a number (1234.5, $1,234.50 and 12 % are "
+            "read); the first is in people.csv, line 6 (do not publish this number).",
+            "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this number).",
+        ]
+        raise DataError("nothing is drawn here")
+
+    monkeypatch.setattr("scumble.sources.building.released", published)
+    assert build() == BAD_DATA
+
+
+def _excel(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+
+
+def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
+    schema = scumble.Schema(age=AGE)
+    (folder / "p.jsonl").write_text('{"age": 5}\n{"age": "two"}\n{"age": ""}\n{"age": null}\n{}\n{"age": [1]}\n')
+    _excel(folder / "p.xlsx", [["age", "x"], [5, 1], ["two", 1], ["NA", 1], [None, 1], [" ", 1], ["three", 1]])
+    for name, where in (("p.jsonl", "p.jsonl, line 2"), ("p.xlsx", "p.xlsx, record 2 of the first sheet")):
+        job = Build(folder / name, schema=schema)
+        job.count()
+        (told,) = job.strays()
+        assert told.startswith("2 cells of 'age', most of what it holds,") and told.endswith(where)
+    job = Build(pa.table({"age": pa.array([1.0, None])}), schema=schema)
+    job.count()
+    assert job.strays() == []
+    frame = pytest.importorskip("pandas").DataFrame({"age": [1.0, np.nan], "sign": ["b", np.nan]})
+    job = Build(frame, schema=schema)
+    job.count()
+    assert job.strays() == []  # pandas says "missing" by NaN
+
+
+def test_with_persons_no_line_is_named(folder: Path) -> None:
+    (folder / "people.csv").write_text("who,seen\na,2009-01-01\n,soon\nb,soon\n")
+    job = Build("people.csv", schema=scumble.Schema(seen=SEEN), person_column="who", invalid="drop")
+    job.count()
+    (told,) = job.strays()
+    assert told.startswith("1 cell of 'seen'") and "line" not in told
+
+
+def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> None:
+    (folder / "people.csv").write_text("seen,age,mode\n2009-05-01,999,a\n2019-05-01,41,b\n2019-05-02,99,c\nx,1,a\n")
+    bounds = {"seen": ("2009-01-01", "2009-12-31"), "age": (0, 99)}
+    kernel = scumble.EuclideanKernel(5.0)
+    options: dict[str, Any] = {"dates": ["seen"], "bounds": bounds, "design": "grid", "invalid": "drop"}
+    for more in ({}, {"label": "mode", "classes": ["a", "b"]}, {"noise_first": True}):
+        job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
+        job.count()
+        want = [
+            "2 cells of 'seen', most of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
+            "at the nearest",
+            "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest",
+        ]
+        assert job.strays() == ([] if "noise_first" in more else want)
+        if not more:
+            card = cards.card(job.release(), "o")
+            assert "Bounds          seen 2009-01-01 to 2009-12-31, age 0 to 99; what lies outside counts at" in card
+
+
+def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "people.toml").write_text(TOML.replace("missing = true", ""))
+    (folder / "people.csv").write_text("seen,age\n2009-05-01,41\n" + "2009-05-01,x\n" * 1234)
+    assert build() == BAD_DATA
+    assert capsys.readouterr().err.strip() == (
+        "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
+        "not have: 1,234 in column 'age', in a batch of 1,235 rows. Hint: correct them, declare the column with "
+        "missing = true in the schema file (missing=True; a category also with other = true), or leave such rows out "
+        "with --invalid drop (invalid='drop')."
+    )
+    (folder / "people.csv").write_text("seen,age\n1.5.2009,41\n2.5.2009,41\n")
+    assert build() == BAD_DATA
+    assert "Hint: in 'seen' each cell is missing or not a date (ISO 8601" in capsys.readouterr().err
+
+
+def test_true_in_large_letters_is_explained() -> None:
+    for text in ("[columns.a]\nkind = 'boolean'\nmissing=True\n", "[columns.a]\r\nmissing = FALSE # no\r\n"):
+        with pytest.raises(ParameterError, match=r"not TOML at line [23].*true and false in small letters"):
+            toml.parse(text.encode(), "x.toml")
+    with pytest.raises(ParameterError, match="`scumble schema` drafts one"):
+        toml.parse(b"[columns.a]\nmissing = yes\n", "x.toml")
+
+
+def test_a_draft_explains_itself_once() -> None:
+    text = draft({"a": None, "b": None, "c": pa.float64()})
+    for word in ("missing = true", "cells = ", 'scale = "log"', "ISO 8601", "Delete the columns"):
+        assert text.count(word) == 1 and text.index(word) < text.index("[columns.a]")
