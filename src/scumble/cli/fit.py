@@ -160,10 +160,10 @@ def read(
         batch = converted(piece.batch.select(wanted), roles)
         batches.append(batch)
         for name in missing:
-            if batch[name].null_count and not place:
-                first = batch[name].is_null().index(True).as_py()
-                place = source.place(piece.position, batch.num_rows, first)
-            missing[name] += batch[name].null_count
+            gone = batch[name].is_null(nan_is_null=True)
+            if gone.true_count and not place:
+                place = source.place(piece.position, batch.num_rows, gone.index(True).as_py())
+            missing[name] += gone.true_count
     source.require_unchanged()
     if not batches or not sum(batch.num_rows for batch in batches):
         raise DataError(f"{source} has no rows.")
