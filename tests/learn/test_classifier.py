@@ -117,7 +117,7 @@ def test_a_saved_model_answers_the_same(blobs, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"classes": None}, scumble.PrivacyError, r"pass classes=\[...\]"),
+        ({"classes": None}, scumble.PrivacyError, r"--classes a,b \(classes="),
         ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
         ({"classes": [0]}, scumble.ParameterError, "at least two classes, got 1 class"),
         ({"classes": [0, 7]}, scumble.DataError, "records have labels that are not in `classes`.*unknown='drop'"),

@@ -50,7 +50,7 @@ def test_a_file_alone_is_enough(halves, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"classes": None}, scumble.PrivacyError, r"pass classes=\[...\]"),
+        ({"classes": None}, scumble.PrivacyError, r"--classes a,b \(classes="),
         ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
         ({"classes": ["no"]}, scumble.ParameterError, "two classes, got 1 class"),
         ({"classes": ["no", "yes", "perhaps"], "method": "surrogate"}, scumble.ParameterError, "'moments' takes more"),

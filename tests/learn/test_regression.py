@@ -81,7 +81,7 @@ def test_constant_targets_and_more_columns_than_records(rng) -> None:
     ("options", "error", "message"),
     [
         ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
-        ({"target_bounds": None}, scumble.PrivacyError, r"pass target_bounds=\(low, high\)"),
+        ({"target_bounds": None}, scumble.PrivacyError, r"--target-bounds 0:100 \(target_bounds="),
         ({"target_bounds": (3, 3)}, scumble.ParameterError, "low below high"),
         ({"target_bounds": 3}, scumble.ParameterError, "a pair"),
         ({"method": "guess"}, scumble.ParameterError, "`method` must be one of auto, moments"),
