@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -133,7 +135,7 @@ def test_the_curator_is_told_before_anything_is_spent(
 
 
 def _excel(path: Path, rows: Sequence[Sequence[Any]]) -> None:
-    book = pytest.importorskip("openpyxl").Workbook()
+    book = openpyxl.Workbook()
     for row in rows:
         book.active.append(row)
     book.save(path)
@@ -151,7 +153,7 @@ def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
     job = Build(pa.table({"age": pa.array([1.0, None])}), schema=schema)
     job.count()
     assert job.strays() == []
-    frame = pytest.importorskip("pandas").DataFrame({"age": [1.0, np.nan], "sign": ["b", np.nan]})
+    frame = pd.DataFrame({"age": [1.0, np.nan], "sign": ["b", np.nan]})
     job = Build(frame, schema=schema)
     job.count()
     assert job.strays() == []  # pandas says "missing" by NaN

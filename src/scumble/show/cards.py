@@ -16,7 +16,7 @@ from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
 from scumble.show.usefulness import words
-from scumble.show.wording import noise_of_law, promise, protected
+from scumble.show.wording import noise_of_law, promise, promised, protected
 
 WIDTH = 100
 
@@ -58,17 +58,10 @@ def facts(found: Shown | ShownByClass | ShownTable | ShownMoments) -> dict[str, 
 def _shared(release: Shown) -> dict[str, Any]:
     claim, spec = release.privacy, release.spec
     out: dict[str, Any] = {
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "rho": claim.rho,
-        "mu": claim.mu,
-        "neighbors": claim.neighbors,
-        "unit": claim.unit,
-        "records_per_person": claim.records_per_person,
+        **promised(claim),
         "mechanism": claim.noise,
         "scale": claim.scale,
         "count_scale": claim.count_scale,
-        "meaning": claim.sentence(),
         "equivalent": {"delta": 1e-6, "epsilon": claim.equivalent(1e-6)} if claim.delta <= 1e-6 else None,
         "columns": None if spec.columns is None else list(spec.columns),
         **({"kinds": dict(spec.kinds)} if spec.kinds else {}),
@@ -158,14 +151,7 @@ def estimator_facts(model: Any) -> dict[str, Any]:
     return {
         "kind": "model",
         "estimator": type(model).__name__,
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "rho": claim.rho,
-        "mu": claim.mu,
-        "neighbors": claim.neighbors,
-        "unit": claim.unit,
-        "records_per_person": claim.records_per_person,
-        "meaning": claim.sentence(),
+        **promised(claim),
         "columns": held["feature_names_in_"].tolist() if "feature_names_in_" in held else None,
         "dimensions": model.n_features_in_,
         **({"classes": held["classes_"].tolist()} if "classes_" in held else {}),

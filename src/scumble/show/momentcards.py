@@ -6,7 +6,7 @@ from typing import Any
 
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import ShownMoments
-from scumble.show.wording import promise, protected
+from scumble.show.wording import promise, promised, protected
 
 
 def facts(release: ShownMoments) -> dict[str, Any]:
@@ -14,14 +14,8 @@ def facts(release: ShownMoments) -> dict[str, Any]:
     claim, spec = release.privacy, release.spec
     return {
         "kind": "moments",
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "rho": claim.rho,
-        "neighbors": claim.neighbors,
-        "unit": claim.unit,
-        "records_per_person": claim.records_per_person,
+        **promised(claim),
         "mechanism": claim.mechanism,
-        "meaning": claim.sentence(),
         "columns": None if release.columns is None else list(release.columns),
         "moments": spec.to_dict(),
         "dimensions": spec.dimensions,

@@ -9,7 +9,7 @@ from typing import Any
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import ShownTable
 from scumble.show.usefulness import smallest_group
-from scumble.show.wording import promise, protected
+from scumble.show.wording import promise, promised, protected
 
 LISTED = 12
 """Pairs that a card names."""
@@ -28,14 +28,8 @@ def facts(release: ShownTable) -> dict[str, Any]:
     singles = [noise for view, noise in zip(release.views, deviations, strict=True) if len(view) <= alone]
     return {
         "kind": "table",
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
-        "rho": claim.rho,
-        "neighbors": claim.neighbors,
-        "unit": claim.unit,
-        "records_per_person": claim.records_per_person,
+        **promised(claim),
         "mechanism": claim.mechanism,
-        "meaning": claim.sentence(),
         "columns": list(release.columns),
         "schema": release.schema.to_dict(),
         "target": release.target,

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.laws import LAWS
+
+
+def promised(claim: PrivacyClaim) -> dict[str, Any]:
+    """What a claim says, as JSON values, the same on every card."""
+    return {
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "rho": claim.rho,
+        "mu": claim.mu,
+        "neighbors": claim.neighbors,
+        "unit": claim.unit,
+        "records_per_person": claim.records_per_person,
+        "meaning": claim.sentence(),
+    }
 
 
 def promise(epsilon: float, delta: float) -> str:
