@@ -127,7 +127,7 @@ def test_curves_are_drawn(curves: Any) -> None:
 
 def test_the_cross_tables_cost_what_their_knots_cost_too(curves: Any) -> None:
     """Their knots tell of the histograms: who has that one release knows of both."""
-    model = learn.PrivateAdditiveRegressor(epsilon=2.0, **BOUNDS).fit(*curves)
+    model = learn.PrivateAdditiveRegressor(epsilon=2.0, pair=False, **BOUNDS).fit(*curves)
     alone = learn.PrivateAdditiveRegressor.from_release(model.release_)
     assert alone.privacy_.epsilon == model.privacy_.epsilon == model.release_.privacy.epsilon == pytest.approx(2.0)
     assert model.columns_.privacy.epsilon == pytest.approx(2.0 / 16)
