@@ -20,6 +20,7 @@ from scumble.learn.frames import Coding, short_schema
 from scumble.learn.models import from_bytes
 from scumble.learn.saving import contents
 from scumble.privacy.laws.discrete_laplace import DiscreteLaplace
+from scumble.releasing import selection
 
 SCHEMA = Schema(
     pay=Number(0, 1000, scale="log", whole=True, missing=True),
@@ -81,6 +82,7 @@ def by_hand(frame: pd.DataFrame, *, indicators: bool) -> tuple[np.ndarray, np.nd
 @pytest.fixture
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, scale, size, backend="exact": np.zeros(size, np.int64))
+    monkeypatch.setattr(selection, "discrete_laplace", lambda scale, size: np.zeros(size, np.int64))
 
 
 def made(kind: Any, **given: Any) -> Any:
