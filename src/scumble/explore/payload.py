@@ -92,7 +92,7 @@ class Content:
         from scumble.bundle import plain
 
         classes = [plain(label) for label in model.classes_]
-        slope, shift = model._fit_of_scores()
+        curve = model._curve_of_scores()
         ferns = model._ferns
         bundles = [
             {
@@ -106,8 +106,7 @@ class Content:
             "rule": model.rule,
             "classes": classes,
             "priors": model._shares().tolist(),
-            "slope": slope,
-            "shift": shift,
+            "curve": curve._asdict(),
             "bounds": None if model.bounds_ is None else [side.tolist() for side in model.bounds_],
             "totals": ferns.counts.tolist() if ferns else None,
             "bundles": bundles,

@@ -291,8 +291,7 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         X = self._read(X, clip=True)
         if len(self.classes_) == 2:
             scores = self._scores(X)
-            margin = scores[:, 1] - scores[:, 0]
-            return margin if self.rule == TABLE_RULE else self._curve(margin)
+            return self._curve_of_scores()(scores[:, 1] - scores[:, 0])
         return self._scores(X)
 
     def predict_proba(self, X: object) -> np.ndarray:
@@ -307,6 +306,13 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         """The most probable class of each record."""
         z = self.decision_function(X)
         return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
+
+    def _curve_of_scores(self) -> calibration.Curve:
+        if self.rule == TABLE_RULE:
+            return calibration.Curve()
+        if "_curve" not in vars(self):  # read from a file
+            self._ready()
+        return self._curve
 
     def _scores(self, X: np.ndarray) -> np.ndarray:
         if self.rule == TABLE_RULE:  # X has the places of the levels

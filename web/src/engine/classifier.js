@@ -8,8 +8,8 @@ const places = new Int32Array(TILE);
 export class Classifier {
   // `bundles`: each the readers of the classes in the order of `classes`, and their counts; under the rule "ferns" also
   // the hasher and, class by class, what each bucket of each row says (ferns.js).
-  constructor({ rule, classes, priors, slope, shift, bounds, bundles }) {
-    Object.assign(this, { rule, classes, priors, slope, shift, bounds, bundles });
+  constructor({ rule, classes, priors, curve, bounds, bundles }) {
+    Object.assign(this, { rule, classes, priors, curve, bounds, bundles });
   }
 
   // (n × classes) probabilities, class after class within a record.
@@ -20,7 +20,7 @@ export class Classifier {
     for (let i = 0; i < table.n; i++) {
       const z = out.subarray(k * i, k * i + k);
       if (k === 2) {
-        z[1] = this.slope * (z[1] - z[0] - this.shift);
+        z[1] = logOdds(this.curve, z[1] - z[0]);
         z[0] = 0;
       }
       const most = Math.max(...z);
@@ -73,4 +73,11 @@ export class Classifier {
     if (this.rule === "map") for (let i = 0; i < out.length; i++) out[i] += Math.log(this.priors[i % k]);
     return out;
   }
+}
+
+// scumble.learn.calibration: a line, or one that bends before it reaches 0.
+function logOdds({ centre, height, slope, side }, score) {
+  const z = height + slope * (score - centre);
+  if (side === 0 || side * z <= -1) return z;
+  return -side / (side * z + 2);
 }
