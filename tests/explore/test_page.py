@@ -238,8 +238,13 @@ def test_classes_are_those_of_python(
         for k in (1, 0)
     }
     bundle = Bundle({k: sketch.release(epsilon=1.0) for k, sketch in parts.items()})
+    unsure = PrivateKDEClassifier(epsilon=0.1, bounds=(0, 10), classes=[0, 1]).fit(
+        X[::4], (rng.uniform(size=1000) < 0.3).astype(int)
+    )
+    assert unsure._curve_of_scores().side == 1
     for name, shown, by in (
         ("model", model, model),
+        ("unsure", unsure, unsure),
         ("grids", bundle, PrivateKDEClassifier.from_release(bundle, rule="map")),
     ):
         export(Exhibit(shown, name), tmp_path / f"{name}.html")
