@@ -1,7 +1,7 @@
 """The first records by NumPy: until compiled loops have earned the time that they take to load, or to be compiled.
 
 Loading numba and loops that were compiled before takes a second, compiling some takes three, and compiling all of them
-ten. NumPy counts a thousand records in as many rows in a tenth of a second, by the oracle's own functions
+twenty. NumPy counts a thousand records in as many rows in a tenth of a second, by the oracle's own functions
 (`reference.buckets`), a tile at a time: the same integers. So a process begins with NumPy, and goes on with compiled
 loops when it has spent on NumPy about what they cost: then it has waited at most twice as long as it had to, whatever
 comes.
@@ -26,8 +26,8 @@ LOADING = 1 << 26
 """Work of NumPy, a third of a second, that takes no longer than loading compiled loops."""
 COMPILING = 1 << 28
 """Work of NumPy, a second or two, that takes no longer than compiling the loops of `exact`."""
-QUICK = 1 << 30
-"""Work of the loops of `exact`, a second or two, before a process waits for those of `quick` to be compiled."""
+QUICK = 1 << 35
+"""Work of a thread in the loops of `exact`, some ten seconds, that takes no longer than compiling those of `quick`."""
 TILE = 1 << 16
 """Codes at a time: those of some records in all rows, in a cache."""
 
