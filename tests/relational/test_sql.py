@@ -355,6 +355,8 @@ def test_what_is_no_release_is_refused(people: scumble.TableRelease) -> None:
         scumble.sql("select count(*) from people")
     with pytest.raises(scumble.ParameterError, match="got DataFrame"):
         scumble.sql("select count(*) from people", people=PEOPLE)  # type: ignore[arg-type]
+    with pytest.raises(scumble.ParameterError, match="write people=release"):
+        scumble.sql("select count(*) from people", people)  # type: ignore[arg-type]
     with pytest.raises(scumble.ParameterError, match="confidence"):
         scumble.sql("select count(*) from people", people=people, confidence=2.0)
     with pytest.raises(scumble.ParameterError, match="as text"):

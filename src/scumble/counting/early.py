@@ -11,7 +11,7 @@ Work is counted, not timed: every run does the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from scumble.counting import reference
 from scumble.counting.families import FAMILIES, PYTHON
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
+from scumble.machine.patience import Patience
 
 CALL, HASH = 1 << 16, 8
 """The work of a call and of a hash, in products of a value and a parameter, some 5 ns each by NumPy."""
@@ -30,31 +31,6 @@ QUICK = 1 << 35
 """Work of a thread in the loops of `exact`, some ten seconds, that takes no longer than compiling those of `quick`."""
 TILE = 1 << 16
 """Codes at a time: those of some records in all rows, in a cache."""
-
-Ready = Callable[[], bool]
-
-
-class Patience:
-    """How much work has been done the slower way; both ways give the same integers.
-
-    Parameters
-    ----------
-    limits : tuple of int
-        Up to the first, the slower way; from the last on, the quicker one; in between the quicker one if it is ready.
-    """
-
-    def __init__(self, *limits: int) -> None:
-        self.limits = limits
-        self.spent = 0
-
-    def lasts(self, work: int, ready: Ready) -> bool:
-        """Whether to do this work the slower way, too."""
-        after = self.spent + work
-        if after >= self.limits[-1] or (after >= self.limits[0] and ready()):
-            return False
-        self.spent = after
-        return True
-
 
 numpy_first = Patience(LOADING, COMPILING)
 exact_first = Patience(0, QUICK)
