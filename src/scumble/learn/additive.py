@@ -85,6 +85,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
     """
 
     _learnt = ("knots_", "shapes_", "intercept_", "target_bounds_", "columns_")
+    _made_again = ("_errors",)
     _always_needs_bounds = True
     _moments = HatMoments
     knots_: list[np.ndarray]
@@ -198,6 +199,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
         found = additive_model(self.release_)
+        self.__dict__.pop("_errors", None)
         self.knots_ = list(spec.places)
         self.shapes_ = [half * found.shapes[part] for part in spec.parts]
         self.intercept_ = float(bottom + half * (1.0 + found.mean))
@@ -207,13 +209,14 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
 
     @property
     def shape_errors_(self) -> list[np.ndarray]:
-        """The standard error that the noise makes in `shapes_`; found when it is asked for."""
+        """The standard error that the noise makes in `shapes_`; found when it is first asked for."""
         check_is_fitted(self)
         spec = self.release_.spec
         assert isinstance(spec, HatMoments)
-        bottom, top = self.target_bounds_
-        errors = (top - bottom) / 2.0 * additive_errors(self.release_)
-        return [errors[part] for part in spec.parts]
+        if "_errors" not in vars(self):  # whoever shows a model asks several times
+            bottom, top = self.target_bounds_
+            self._errors = (top - bottom) / 2.0 * additive_errors(self.release_)
+        return [self._errors[part] for part in spec.parts]
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""

@@ -69,7 +69,7 @@ except ImportError as problem:  # pragma: no cover
 
 from scumble.learn.columns import FACTS
 from scumble.learn.levels import Levels, table_of
-from scumble.learn.looking import LooksLike
+from scumble.learn.looking import CURATORS, LooksLike
 from scumble.learn.reading import target, target_numbers
 from scumble.learn.sketching import MakesSketches, default_kernel
 
@@ -136,7 +136,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
     """What is made from the releases when it is first needed, and is not pickled."""
 
     clipped_: int
-    """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
+    """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
     before_charge: Callable[[int], object] | None = None
     """Told the most bytes that the model's file can have, before a budget is spent: to prove that it can be written."""
     release_: Release
@@ -322,7 +322,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in ("clipped_", "_fits", "before_charge", *self._made_again)
+            if name not in (*CURATORS, "_fits", "before_charge", *self._made_again)
         }
 
     # ---- each fit is a release ----

@@ -22,6 +22,10 @@ PACES = (0.5, 0.5, 0.5, 0.35, 0.35, 0.35, 0.25, 0.25, 0.25, 0.15, 0.15, 0.15, 0.
 SEGMENT = 24  # points on the way between two modes
 
 
+class NoSchema(ParameterError, AttributeError):
+    """Records are asked of a model of plain numbers. To whatever lists a model's attributes, it has none."""
+
+
 class PrivateModes(PrivateEstimator):
     """The modes of the private density: places from which it falls in all directions.
 
@@ -187,7 +191,7 @@ class PrivateModes(PrivateEstimator):
         check_is_fitted(self)
         coded = self._coding()
         if coded is None:
-            raise ParameterError("This model has no schema. Hint: `modes_` are the points.")
+            raise NoSchema("This model has no schema. Hint: `modes_` are the points.")
         return coded.table(self.modes_, "pandas")
 
     def _sums(self, points: np.ndarray) -> np.ndarray:
