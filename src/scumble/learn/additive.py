@@ -161,9 +161,9 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
         require_ready(self, largest)
         counters = cells.spec.counters[0] + largest.counters[0]
+        cells.update(knots.places(X, self.bounds_))
         paid = self._pay(claims(budgets), account, counters=counters)
         placing, learning = budgets
-        cells.update(knots.places(X, self.bounds_))
         self.columns_ = publish_table(cells.secret, cells.spec, placing, paid)
         assert isinstance(largest.knots, int)
         most = most or min(largest.knots, self._enough(spec, learning, knots.records(self.columns_)))

@@ -41,6 +41,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import load
@@ -183,6 +184,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
 
         A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
         """
+        self._check_common()
         self._warn_of_repeats()
         X, self.clipped_ = self._enter(X)
         if y is None:
@@ -190,12 +192,23 @@ class PrivateEstimator(MakesSketches, LooksLike):
         y = target(y, len(X))
         return X, target_numbers(y) if numeric else y
 
+    def _check_common(self) -> None:
+        """Refuse nonsense before anything is charged, also of what this estimator does not use."""
+        self.price(), self._seed(), self._public()
+        for name in ("rows", "buckets"):
+            if getattr(self, name) is not None:
+                checks.whole(name, getattr(self, name))
+
+    def _require_of(self, kernel: Kernel) -> None:
+        """Refuse a kernel from whose release nothing could be learnt: before it is paid for, and in a release."""
+
     def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
         """One release of the records, for the whole budget."""
-        budget = self.price()
-        sketch = self._sketch(self._kernel(), X, budget)
+        budget, kernel = self.price(), self._kernel()
+        self._require_of(kernel)
+        sketch = self._sketch(kernel, X, budget).update(X)  # what it refuses costs nothing
         paid = self._pay([sketch.price(budget)], account, counters=sketch.rows * sketch.buckets)
-        return release_disjoint([sketch.update(X)], budget, paid, refined=self._refines())[0]
+        return release_disjoint([sketch], budget, paid, refined=self._refines())[0]
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""

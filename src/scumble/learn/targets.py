@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from scumble.bundle import plain
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.tables.cells import Column, categories, is_arrow
 from scumble.tables.hashing import stable_hash
@@ -29,7 +30,7 @@ def require_target(model: Any, y: object) -> None:
 def public_classes(model: Any, y: Column | None) -> np.ndarray:
     """The class list that was given, or that of the data if the caller declared it public; sorted."""
     if model.classes is not None:
-        return np.unique(np.asarray(model.classes))
+        return _listed(model.classes)
     if y is not None and "classes" in model._public():
         return _classes_of(y)
     raise PrivacyError(
@@ -37,6 +38,18 @@ def public_classes(model: Any, y: Column | None) -> np.ndarray:
         "Hint: name them all, --classes a,b (classes=['a', 'b']); in Python, if those of the data are public already, "
         "say public=('classes',)."
     )
+
+
+def _listed(classes: Any) -> np.ndarray:
+    try:
+        found = np.asarray(classes)
+        if found.ndim == 1:
+            for one in found:
+                plain(one)
+            return np.unique(found)
+    except (TypeError, ValueError):  # NumPy's words would quote them
+        pass
+    raise parameter("classes", "a list of labels, all texts or all finite numbers or bools", classes)
 
 
 def _classes_of(y: Column) -> np.ndarray:
