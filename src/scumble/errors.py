@@ -76,6 +76,10 @@ class NewerFileError(FileError):
     """The file has a format version that this scumble does not know."""
 
 
+LONG = 20
+"""Characters of a fraction that nobody reads any more."""
+
+
 def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:
     """The one message form: what, what it must be, what it was, what to do."""
     message = f"`{name}` must be {must}, got {_shown(got)}."
@@ -84,7 +88,7 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
 
 def _shown(got: object) -> str:
     """A number, a text, a path or a type as it is. All else may be records in the wrong place: its type, its length."""
-    if isinstance(got, Fraction):
+    if isinstance(got, Fraction) and len(str(got)) > LONG:
         return about(got)
     if got is None or isinstance(got, (str, bytes, Number, os.PathLike, type)):
         return repr(got)
@@ -99,4 +103,4 @@ def about(value: Fraction) -> str:
     ('1/3', '1.43e+399')
     """
     text = str(value)
-    return text if len(text) <= 20 else f"{Decimal(value.numerator) / Decimal(value.denominator):.3g}"
+    return text if len(text) <= LONG else f"{Decimal(value.numerator) / Decimal(value.denominator):.3g}"

@@ -13,10 +13,10 @@ from scumble.checks import whole
 from scumble.kernels import Kernel
 from scumble.learn import knots
 from scumble.learn.additive_moments import additive_errors, additive_model
-from scumble.learn.base import PrivateEstimator, RegressorMixin, check_is_fitted
+from scumble.learn.base import PrivateEstimator, check_is_fitted
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, require_ready, spans
 from scumble.learn.columnwise import column_sketch
-from scumble.learn.targets import public_target_bounds, require_target
+from scumble.learn.targets import Regresses, public_target_bounds, require_target
 from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots, most_knots
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch, publish
@@ -31,7 +31,7 @@ from scumble.tabular.publishing import publish as publish_table
 from scumble.tabular.release import TableRelease
 
 
-class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimator):
+class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     """Regression by a sum of curves, one per column, that can be looked at.
 
     **Idea.** Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for

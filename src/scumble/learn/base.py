@@ -57,12 +57,8 @@ from scumble.tabular.release import TableRelease
 try:
     from sklearn.base import (
         BaseEstimator,
-        ClassifierMixin,
-        ClusterMixin,
         DensityMixin,
         OutlierMixin,
-        RegressorMixin,
-        TransformerMixin,
     )
     from sklearn.utils.validation import check_is_fitted
 except ImportError as problem:  # pragma: no cover
@@ -77,14 +73,10 @@ from scumble.learn.sketching import MakesSketches, default_kernel
 __all__ = [
     "FACTS",
     "BaseEstimator",
-    "ClassifierMixin",
-    "ClusterMixin",
     "DensityMixin",
     "OutlierMixin",
     "PrivateEstimator",
-    "RegressorMixin",
     "RepeatedReleaseWarning",
-    "TransformerMixin",
     "check_is_fitted",
     "default_kernel",
 ]

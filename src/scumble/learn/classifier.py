@@ -14,11 +14,11 @@ from scumble.bundle import Bundle, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.learn import calibration, fern_plan
-from scumble.learn.base import ClassifierMixin, PrivateEstimator
+from scumble.learn.base import PrivateEstimator
 from scumble.learn.class_releases import MOST_BUCKETS, ReleasesClasses, bundle_of, priors_of
 from scumble.learn.ferns import Ferns
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.learn.targets import Classifies, labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -34,7 +34,7 @@ COUNT_SHARE = Fraction(2, 25)
 """Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
 
 
-class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
+class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     """Classes told apart by one private sketch per class, the paper's section 4.
 
     A record is in one class, so it affects only that class's release: every class gets the whole budget

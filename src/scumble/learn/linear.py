@@ -11,13 +11,13 @@ import numpy as np
 from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
-from scumble.learn.base import ClassifierMixin, PrivateEstimator, require_kernel
+from scumble.learn.base import PrivateEstimator, require_kernel
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
 from scumble.learn.class_moments import ANCHOR, UNIT_ANCHOR, class_model, class_scores
 from scumble.learn.columns import Bounds
 from scumble.learn.erm import minimize
 from scumble.learn.moments import first_moment, require_signs
-from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.learn.targets import Classifies, labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.moments.fixed import longer
 from scumble.moments.products import ClassMoments, UnitMoments, anchored
 from scumble.moments.release import MomentRelease
@@ -32,7 +32,7 @@ GAUSSIAN_ROWS, LAPLACE_ROWS = 2000, 200
 MOST_LENGTH = 1e300
 
 
-class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimator):
+class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
     """A linear classifier in closed form, for any number of classes: made for wide records, such as embeddings.
 
     **Idea.** Columns are scaled to [−1, 1] by their public bounds, a constant is set beside them, and each record's
