@@ -136,13 +136,13 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         """One release for each bandwidth, each for an equal share of the budget."""
         kernels = [with_bandwidth(self._kernel(), b) for b in _distinct(self.bandwidths)]
         for kernel in kernels:
-            self._require_integral(kernel)
+            self._require_of(kernel)
         budget = self.price().split(len(kernels))[0]
-        sketches = [self._sketch(kernel, X, budget) for kernel in kernels]
+        sketches = [self._sketch(kernel, X, budget).update(X) for kernel in kernels]
         counters = sum(sketch.rows * sketch.buckets for sketch in sketches)
         paid = self._pay([sketch.price(budget) for sketch in sketches], account, counters=counters)
         refined = self._refines()
-        return [release_disjoint([sketch.update(X)], budget, paid, refined=refined)[0] for sketch in sketches]
+        return [release_disjoint([sketch], budget, paid, refined=refined)[0] for sketch in sketches]
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> Self:
@@ -160,11 +160,11 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     def _learn(self) -> None:
         self._refined: dict[str, Answers] = {}
-        self._require_integral(self.release_.kernel)
+        self._require_of(self.release_.kernel)
         if "releases_" in vars(self):
             self.bandwidths_ = [float(release.kernel.bandwidth) for release in self.releases_]
 
-    def _require_integral(self, kernel: Kernel) -> None:
+    def _require_of(self, kernel: Kernel) -> None:
         if self.normalize:
             integral(kernel, self._width, self._names())
 
