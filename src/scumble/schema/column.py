@@ -230,6 +230,10 @@ class Column(ABC):
         """All levels that have anything of a set of values, as wholes. No range cuts through a word."""
         return part
 
+    def touches(self, part: Part) -> np.ndarray:
+        """Which levels have anything of a set of values, be it a single one."""
+        return np.asarray(self.weights(self.touched(part))[0] > 0)
+
     # ---- parameters ----
 
     def __repr__(self) -> str:
