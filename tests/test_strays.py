@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,18 @@ def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
     job = Build(frame, schema=schema)
     job.count()
     assert job.strays() == []  # pandas says "missing" by NaN
+
+
+def test_words_in_a_databases_column_of_numbers(folder: Path) -> None:
+    with sqlite3.connect(folder / "p.db") as connection:
+        connection.execute("CREATE TABLE p (age)")
+        rows = [5, 6.5, "two", None, "NA", " ", b"\xff", "7", float("inf")]
+        connection.executemany("INSERT INTO p VALUES (?)", [[cell] for cell in rows])
+    connection.close()
+    job = Build(f"sqlite:///{folder / 'p.db'}", schema=scumble.Schema(age=AGE), table="p")
+    assert job.count().sketches[0].secret.counts.tolist()[-1] == 7, "SQLite's own types say what is a number"
+    (told,) = job.strays()
+    assert told.startswith("4 cells of 'age', most of what it holds, could not be read") and "row 3 of" in told
 
 
 def test_with_persons_no_line_is_named(folder: Path) -> None:
