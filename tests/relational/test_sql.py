@@ -230,7 +230,7 @@ REFUSED = {
     "select median(seen) + 1 from people": "nothing is computed of dates",
     "select count(*) from people where age > score": "not with another",
     "select count(*) from people where age + 1 > 3": "by itself",
-    "select count(*) from people where age = null": "IS NULL",
+    "select count(*) from people where age = null": "write age IS NULL",
     "select count(*) from people where town in ('Ulm', null)": "IS NULL",
     "select count(*) from people where town = 'Berlin'": "is not in its vocabulary",
     "select count(*) from people where town > 'A'": "has no order",
@@ -311,6 +311,12 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
     assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
     assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
     assert hints["day"].startswith("day < '201") and hints["seen"] == "date_trunc('month', seen)"
+    for question, hint in (
+        ('select count(*) from t where "Card Number" = null', r'Hint: write "Card Number" IS NULL'),
+        ('select "case" from t', r'Hint: avg\("case"\), or GROUP BY "case"'),
+    ):
+        with pytest.raises(scumble.ParameterError, match=hint):
+            scumble.sql(question, t=release)
 
 
 HOSTILE = {

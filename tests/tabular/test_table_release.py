@@ -153,6 +153,25 @@ def test_counts_allow_for_where_in_a_cut_cell_values_lie(tied: TableRelease, whe
     assert tied.histogram("weight", [0, 51.5, 100])["high"].min() > 3900
 
 
+def test_a_range_of_one_value_may_hold_its_whole_cell(tied: TableRelease) -> None:
+    """Nobody knows where in a cell its records lie: the interval ends where that of the whole cell ends, noise and all.
+
+    Evenly, a single value has no share of it.
+    """
+    for where, most in (("weight <= 0", "weight < 25"), ("weight >= 100", "weight >= 75")):
+        one, whole = tied.count(where), tied.count(most)
+        assert one.value == pytest.approx(0, abs=1e-6) and one.low == 0 and one.high == whole.high
+        assert tied.share(where).high == whole.high / float(tied.count())
+        both = tied.count(f"{where} and points == 1")
+        assert both.low == 0 and both.high == tied.count(f"{most} and points == 1").high
+        rest, sure = tied.count(f"not ({where})"), tied.count(f"not ({most})")
+        assert rest.low == min(sure.low, rest.low) <= 4000
+        total = tied.sum("points", where)
+        assert total.high >= tied.sum("points", most).high - 1e-6
+        with pytest.raises(scumble.ParameterError, match="drawn evenly within the cells of 'weight'"):
+            tied.sample(3, 0, where=where)
+
+
 def test_nobody_meets_a_condition_twice(tied: TableRelease) -> None:
     """The cell that is cut is in both parts of an `or`; nobody knows more than that all may meet it."""
     found, points = (ask("weight <= 51 or points == 1") for ask in (tied.count, lambda w: tied.sum("points", w)))

@@ -12,7 +12,7 @@ from scumble.relational.having import Truth, truth_of
 from scumble.relational.keys import Key, key_of
 from scumble.relational.literals import number
 from scumble.relational.scope import Scope
-from scumble.relational.syntax import bare, exp, refused, shown, words
+from scumble.relational.syntax import bare, exp, identifier, refused, shown, words
 from scumble.relational.where import EVERYTHING, tree_of
 from scumble.schema.grammar import Tree
 
@@ -120,9 +120,10 @@ class _Reader:
                 return place
             if not self.keys and isinstance(node, exp.Column):
                 name = self._scope.column(node)
+                written = identifier(name)
                 raise ParameterError(
-                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: avg({name}), "
-                    f"or GROUP BY {name}; `release.sample` draws synthetic records."
+                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: avg({written}), "
+                    f"or GROUP BY {written}; `release.sample` draws synthetic records."
                 )
             if not isinstance(node, exp.Column):
                 raise refused(f"{shown(node)}: what is selected must be grouped by, or be computed of aggregates")

@@ -196,4 +196,4 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
 
 
 def _near(batch: pa.RecordBatch) -> str:
-    return f", in a batch of {batch.num_rows:,} rows"
+    return f", in a batch of {batch.num_rows:,} row{'s' * (batch.num_rows != 1)}"

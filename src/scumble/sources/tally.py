@@ -144,7 +144,7 @@ class Tally:
                 bad = batch.filter(pa.array(found.dropped)) if isinstance(found, Levels) else batch
                 self.causes.look_at(bad, sketch.spec)
         else:
-            self._update_classes(batch, self._hashes)
+            batch = self._update_classes(batch, self._hashes)
         spec = self.sketches[0].spec
         if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
             self.strays.add(beyond_grid(batch, spec), batch.num_rows, position)
@@ -169,7 +169,8 @@ class Tally:
         self.over += int((~kept).sum())
         return batch.remove_column(where).filter(pa.array(kept))
 
-    def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> None:
+    def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> pa.RecordBatch:
+        """Count each record in the sketch of its class; gives those that have one."""
         assert self.label is not None
         where = batch.schema.names.index(self.label)
         found = Table.of(batch).categories([where])[:, 0]
@@ -183,8 +184,10 @@ class Tally:
         before = self.dropped_rows
         for sketch, number in zip(self.sketches, hashes, strict=True):
             sketch.update(rest.filter(pa.array(found == number)))
+        rest = rest if known.all() else rest.filter(pa.array(known))
         if self.dropped_rows > before:
-            self.causes.look_at(rest.filter(pa.array(known)), self.sketches[0].spec)
+            self.causes.look_at(rest, self.sketches[0].spec)
+        return rest
 
 
 def class_numbers(classes: Sequence[Label]) -> np.ndarray:
