@@ -12,6 +12,7 @@ PIPES = "Windows has no named pipes in folders"
 LIMITS = "Windows has no limit on the size of a process's files"
 PROC = "Windows has no /proc"
 INTERRUPTS = "Windows interrupts whole groups of processes, not one"
+SCRIPTS = "Windows runs no scripts as programs, and locks no mark"
 SERVER = "the tests' PostgreSQL listens on a Unix socket"
 
 NOT_ON_WINDOWS = {
@@ -35,6 +36,7 @@ NOT_ON_WINDOWS = {
     "explore/test_server.py::test_two_thousand_requests_of_fifty_connections": PROC,
     "explore/test_server.py::test_the_verb_opens_a_browser": INTERRUPTS,
     "cluster/test_spark.py": FORKS,
+    "test_installer.py": SCRIPTS,
 }
 
 
