@@ -38,6 +38,19 @@ sys.exit(f"error: nothing at {os.environ['UV_DEFAULT_INDEX']}/one/" if "FAIL" in
 """In uv's place: it says what it was told, and installs nothing."""
 
 
+INHERITED = """
+import os, sys
+mark = os.stat(sys.argv[1])
+def is_mark(number):
+    try:
+        return os.path.samestat(os.fstat(number), mark)
+    except OSError:
+        return False
+sys.exit(not any(map(is_mark, range(64))))
+"""
+"""Whether a process has the mark open."""
+
+
 def wheel(folder: Path, name: str, files: dict[str, str]) -> str:
     """Make one, with a line for a lock file."""
     path, info = folder / f"{name}-1-py3-none-any.whl", f"{name}-1.dist-info"
@@ -143,6 +156,7 @@ def test_who_outlives_the_installer_still_holds_the_mark(tmp_path: Path) -> None
     """As when only the installer is killed: nobody empties the folder while packages still come into it."""
     wait = [sys.executable, "-c", "input()"]
     with pytest.raises(KeyboardInterrupt), unfinished.whole(tmp_path):
+        assert install.failure([sys.executable, "-c", INHERITED, str(tmp_path / unfinished.MARK)], os.environ) is None
         child = subprocess.Popen(wait, stdin=subprocess.PIPE, close_fds=False)
         raise KeyboardInterrupt
     with pytest.raises(SystemExit, match="being installed"), unfinished.whole(tmp_path):
