@@ -50,13 +50,36 @@ def hashed(lock: Path) -> list[str]:
 
 
 def failure(command: list[str], environment: Mapping[str, str]) -> str | None:
-    """Run it: what it said last, if it failed. It inherits the mark, and holds it should it outlive this process."""
-    caught = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
+    """Run it: what it said last, if it failed.
+
+    It ends with this process, and so does all that it has started, such as builds. Where this process cannot see to
+    that, being killed, they hold on to the mark, a file that they inherit. It cannot ask for a password: nobody would
+    see.
+    """
     try:
-        ran = subprocess.run(command, env=environment, close_fds=False, check=False, **caught)
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            close_fds=False,
+            process_group=0,
+        )
     except OSError as error:
         return str(error)
-    return None if ran.returncode == 0 else "\n".join(ran.stdout.strip().splitlines()[-LAST:]) or "It said nothing."
+    with process:
+        try:
+            said = process.communicate()[0]
+        except BaseException:
+            if os.name == "nt":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return None if process.returncode == 0 else "\n".join(said.strip().splitlines()[-LAST:]) or "It said nothing."
 
 
 def any_pip(folder: Path) -> list[str]:
