@@ -36,6 +36,7 @@ def whole(folder: Path) -> Iterator[None]:
             if mark.read():
                 print(f"What was begun in {folder} did not end: it is made anew.", flush=True)
                 empty(folder)
+                mark.truncate(0)
             mark.write("Packages are being installed here, or were when somebody interrupted it.\n")
             mark.flush()
             before = packages(folder)
