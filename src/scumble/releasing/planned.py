@@ -1,10 +1,11 @@
-"""Rows that are chosen after counting: two noisy facts first, then as many rows as serve best.
+"""Rows that are chosen after counting: a few noisy facts first, then as many rows as serve best.
 
 How many rows to publish depends on how many records there are and how densely they lie, and nobody knows either before
 the data is seen. So a planned secret counts the most rows that could pay. At its release a few percent of the budget
 buy two noisy numbers, N and the *typical norm*; from these alone, `choose` decides how many of the first rows to
-publish (or which cells of a grid to add up); and only those get noise, with the rest of the budget. Where that is
-Gaussian, N is published once more beside them, with less noise (:func:`scumble.privacy.facts.calibrated`).
+publish (or which cells of a grid to add up, or to count once more in rows); and only those get noise, with the rest of
+the budget. Where that is Gaussian, N is published once more beside them, with less noise
+(:func:`scumble.privacy.facts.calibrated`).
 
 **The typical norm.** C_r being row r's counters, ‖C_r‖² counts the pairs of records that meet in row r; so ‖C_r‖²/N² is
 about the density at a record (:mod:`scumble.planning.later` undoes the chance meetings). What is published is
@@ -20,6 +21,12 @@ may. ∎ So T is hidden as one row of one counter is: by a calibration for one r
 *Folded grids.* The cells of a grid are small beside the kernel. Its rows for this purpose are made of the cells: a
 fixed public map sends each cell to a bucket, as a hash function of the kernel sends the cell's centre. A record still
 adds one to one counter of each such row, and the proof is the same.
+
+**The grain** of a grid is the typical norm of its cells themselves, one row. By the same proof one record changes it by
+0 or 1, in the direction of T. So T and grain are hidden as two rows of one counter each: by a calibration for two rows.
+
+**Rows of cells.** A grid may be published as rows: the same kind of map sends each cell's records to one bucket of each
+row (:mod:`scumble.planning.rehashing`). A record adds one to one counter of each row, so the rows cost what rows cost.
 
 **What it costs** is in ``gate.proof.md``, *Facts first*: facts and rows are two releases, the second chosen by what the
 first has published, so ε, δ and ρ add up, and the rows cost the most that any choice could. The claim says that much,
