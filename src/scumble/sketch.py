@@ -147,7 +147,7 @@ class Sketch(Holder, Answers):
         spec = Spec(kernel, int(dimensions), names, seed=int(seed), **chosen, kinds=kinds)
         self._start(spec, invalid, engine, threads, planned)
 
-    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: bool) -> None:
+    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: int) -> None:
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
         self._hold(Secret(spec, drops=invalid == "drop", planned=planned))
@@ -160,9 +160,12 @@ class Sketch(Holder, Answers):
         invalid: str = "error",
         engine: str = "auto",
         threads: int | None = None,
-        planned: bool = False,
+        planned: int = 0,
     ) -> Sketch:
-        """An empty sketch with exactly these parameters; if `planned`, its release decides how much is published."""
+        """An empty sketch with exactly these parameters; if `planned`, its release decides how much is published.
+
+        If that is 2, it may also publish a grid as rows.
+        """
         sketch = object.__new__(Sketch)
         sketch._start(spec, invalid, engine, threads, planned)
         return sketch
@@ -186,13 +189,16 @@ class Sketch(Holder, Answers):
     design = property(lambda self: self._spec.design, doc="How the rows are drawn, or grid.")
 
     @property
-    def planned(self) -> bool:
-        """Whether the release decides how many of the rows, or how coarse a grid, to publish."""
+    def planned(self) -> int:
+        """Whether the release decides how many of the rows, or how coarse a grid, to publish.
+
+        0: no. 2: it may also publish a grid's records in rows.
+        """
         return self.secret.planned
 
     def price(self, budget: Budget) -> PrivacyClaim:
         """What a release for this budget will claim: known before any noise."""
-        return Menu(self._spec, budget).price if self.planned else budget.claim(self._spec.rows)
+        return Menu(self._spec, budget, self.planned).price if self.planned else budget.claim(self._spec.rows)
 
     # ---- filling ----
 
@@ -290,7 +296,7 @@ class Sketch(Holder, Answers):
         if not self.planned:
             yield
             return
-        spec, choice = Menu(self._spec, budget).beforehand()
+        spec, choice = Menu(self._spec, budget, self.planned).beforehand()
         with self.secret.narrowed(spec, choice.rows, choice.groups):
             yield
             self._spec = spec
@@ -422,12 +428,13 @@ def release_disjoint(
     Where rows were left open, all are published with the same; `refined` says that answers will be refined.
     """
     secrets, options = [sketch.secret for sketch in sketches], {"backend": backend, "keep": keep}
-    if len({sketch.planned for sketch in sketches}) > 1:
+    if len({bool(sketch.planned) for sketch in sketches}) > 1:
         raise MergeError("Cannot release as disjoint: some of the sketches leave their rows open, others do not.")
-    if not sketches[0].planned:
+    least = min(sketch.planned for sketch in sketches)
+    if not least:
         plain = gate.publish(secrets, budget, payer, **options)  # type: ignore[arg-type]
         return [sketch._published(made) for sketch, made in zip(sketches, plain, strict=True)]
-    menu = Menu(sketches[0].spec, budget, refined=refined)
+    menu = Menu(sketches[0].spec, budget, least, refined=refined)
     planned = publish_planned(
         secrets,
         budget,
@@ -435,6 +442,7 @@ def release_disjoint(
         rows=menu.rows,
         choose=menu.choose,
         fold=menu.fold(),
+        grained=menu.grained,
         **options,  # type: ignore[arg-type]
     )
     return [sketch._published(one.made, menu.chosen) for sketch, one in zip(sketches, planned, strict=True)]

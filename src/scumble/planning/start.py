@@ -2,8 +2,9 @@
 
 Rows that are left open are counted up to a bound that depends on public parameters alone, so parts made anywhere merge;
 a grid is counted as finely as could pay. How much of it is published is decided at the release
-(:mod:`scumble.planning.later`), from noisy facts. Whether it is a grid or rows cannot wait: it is decided here, for
-100,000 records, ε = 1 and records that fill half of the bounds.
+(:mod:`scumble.planning.later`), from noisy facts. Whether a grid or rows are counted cannot wait: it is decided here,
+for 100,000 records, ε = 1 and records that fill half of the bounds. But a grid of three axes may still be published as
+rows, where a δ is allowed; so with three axes a δ plays no part here.
 
 The bound: 2²³ counters, 64 MiB, and 8,192 rows; half as much where the budget is known to be pure, for its noise drowns
 what further rows would gain.
@@ -12,6 +13,7 @@ what further rows would gain.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import floor, inf, prod
 from typing import Any
 
@@ -32,6 +34,7 @@ from scumble.planning.plans import (
     require_dimensions,
     rows_to_plan,
 )
+from scumble.planning.plausible import AXES
 from scumble.privacy.budget import Budget
 from scumble.schema.kinds import ON_WHOLE_NUMBERS
 from scumble.spec import CHEAP
@@ -39,6 +42,9 @@ from scumble.spec import CHEAP
 MOST_ROWS, MOST_COUNTERS = 2**13, 2**23
 FINE = {"n": 10**8, "counter_sd": 1.0}
 """Of the grid that is counted: as many records as hardly anybody has, and little noise."""
+
+SIZE, DESIGN = 1, 2
+"""What a release may decide: how much of the rows or how coarse a grid; and whether a grid is published as rows."""
 
 Fields = dict[str, Any]
 
@@ -57,8 +63,8 @@ def choose(
     n: int | None = None,
     later: bool = True,
     refined: bool = False,
-) -> tuple[Fields, bool]:
-    """The fields of a sketch's spec that its caller left open, and whether its release decides how much is published.
+) -> tuple[Fields, int]:
+    """The fields of a sketch's spec that its caller left open, and what its release decides: nothing, SIZE or DESIGN.
 
     `buckets` as a tuple are the cells of a grid along each axis. Without `later`, everything is decided now, for `n`
     records and this budget. `refined` says that answers will be refined (`scumble.learn.refine`). Columns whose
@@ -68,26 +74,30 @@ def choose(
     _require_whole(bounds, columns, whole)
     rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
-        return _given_grid(kernel, dimensions, columns, buckets, design, bounds), False
+        return _given_grid(kernel, dimensions, columns, buckets, design, bounds), 0
     pure = budget is not None and budget.pure
     later = later and rows is None
     ungridded = bounds is None or design != "auto" or grid.supports(kernel, dimensions, columns)
     if later and design != "grid" and ungridded:
         require_design(design)
-        return _rows(kernel, dimensions, buckets, design, pure), True
+        return open_rows(kernel, dimensions, buckets, design, pure=pure), SIZE
     budget = Budget(1.0) if budget is None else budget
     facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
     facts["refined"] = refined
+    undecided = design == "auto" and later and buckets is None and len(kernel.which(dimensions, columns)) == AXES
+    if undecided and not refined:
+        budget = replace(budget, delta=0.0, rho=None)
     plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
     if plan.design != "grid" and later:
-        return _rows(kernel, dimensions, buckets, plan.design, pure), True
+        return open_rows(kernel, dimensions, buckets, plan.design, pure=pure), SIZE
     fields = {"bounds": plan.bounds, "design": plan.design, "rows": plan.rows}
     if plan.shape is None or plan.bounds is None:
-        return {**fields, "shape": None, "buckets": plan.buckets}, False
+        return {**fields, "shape": None, "buckets": plan.buckets}, 0
     later = later and buckets is None
     shape = finest(kernel, dimensions, columns, plan.bounds) if later else plan.shape
     shape = _on_whole_numbers(shape, plan.bounds, kernel.which(dimensions, columns), columns, whole)
-    return {**fields, "shape": shape, "buckets": prod(shape)}, later
+    decided = (DESIGN if undecided else SIZE) if later else 0
+    return {**fields, "shape": shape, "buckets": prod(shape)}, decided
 
 
 def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequence[str]) -> None:
@@ -111,7 +121,7 @@ def _on_whole_numbers(
     return tuple(int(min(both)) for both in zip(shape, most, strict=True))
 
 
-def _rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, pure: bool) -> Fields:
+def open_rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, *, pure: bool) -> Fields:
     """As many rows as could pay."""
     require_dimensions(dimensions)
     design = good_rows(kernel, dimensions) if design == "auto" else design

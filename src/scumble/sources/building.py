@@ -93,7 +93,7 @@ class Build:
             require_numbers(self.declared.kinds, roles)
             self.roles = {**roles_by(self.declared.kinds, roles), **dict.fromkeys(others, "category")}
             spec: Spec | TableSpec
-            planned = False
+            planned = 0
             if schema is not None:
                 spec = self.views.spec()
             else:
@@ -120,11 +120,11 @@ class Build:
             self.source.close()
             raise
 
-    def _price(self, spec: Spec | TableSpec, planned: bool) -> PrivacyClaim:
+    def _price(self, spec: Spec | TableSpec, planned: int) -> PrivacyClaim:
         """What the release will claim."""
         if isinstance(spec, TableSpec):
             return price(spec, self.budget)
-        return Menu(spec, self.budget).price if planned else self.budget.claim(spec.rows)
+        return Menu(spec, self.budget, planned).price if planned else self.budget.claim(spec.rows)
 
     def _require_apart(self, source: object, ledger: object, reading: dict[str, Any]) -> None:
         """The checkpoint is written: it must be none of the files that are read."""

@@ -136,9 +136,9 @@ def beforehand(job: Build) -> list[str]:
 
 def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
     """What would be published of so many records of typical density, and its noise."""
-    if not job.tally.sketches[0].planned:
+    if not (planned := job.tally.sketches[0].planned):
         return spec, job.budget.calibrate(spec.rows).counter_variance
-    menu = Menu(spec, job.budget)
+    menu = Menu(spec, job.budget, planned)
     chosen = menu.expected(n, spec.layout.typical_density)
     return chosen, menu.noise_variance(chosen.rows)
 
@@ -185,6 +185,8 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
 
 def _narrowed(counts: np.ndarray, choice: Choice) -> np.ndarray:
     """What would be published of the counters."""
+    if choice.rehashed is not None:
+        return choice.rehashed(counts[0])
     if choice.groups is None:
         return counts[: choice.rows]
     return np.bincount(choice.groups, counts[0]).astype(np.int64)[None, :]
@@ -195,8 +197,8 @@ def _bytes(spec: Spec, classes: int) -> int:
 
 
 def _later(job: Build, counted: Spec, n: int) -> str:
-    denser = Menu(counted, job.budget).denser(n, counted.layout.typical_density)
-    return decided_later(denser, "cells" if counted.shape else "rows")
+    menu = Menu(counted, job.budget, job.tally.sketches[0].planned)
+    return decided_later(menu.denser(n, counted.layout.typical_density), len(counted.shape or ()))
 
 
 def _by_class(classes: int) -> str:

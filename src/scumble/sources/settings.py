@@ -57,7 +57,7 @@ class Size:
         *,
         kinds: Mapping[str, str] | None = None,
         later: bool = False,
-    ) -> tuple[Spec, bool]:
+    ) -> tuple[Spec, int]:
         """All public parameters of the sketch of these columns, and whether its release decides how much is published.
 
         With `later` it does, where the size is left open. `kinds` says what declared columns hold.
