@@ -57,7 +57,8 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     :mod:`scumble.learn.fern_plan`.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
-    probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
+    probabilities and moves the threshold to where it is right (two classes, rule "ferns"). Where it cannot be sure of
+    any threshold, the larger class is always the answer, and scores and probabilities still rank: see
     :mod:`scumble.learn.calibration`.
 
     The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Only
@@ -262,10 +263,11 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
 
     def _calibrate(self, parts: Sequence[np.ndarray], budget: Budget, paid: Prepaid) -> None:
-        scores = [calibration.squashed(self._margin(part)) for part in parts]
+        assert self._ferns is not None
+        scores = [np.diff(self._ferns.scores(part, own))[:, 0] for own, part in enumerate(parts)]
         spec = self._one_row(calibration.KERNEL, calibration.CELLS)
-        self.calibration_ = self._bundle(spec, scores, budget, paid)
-        self._platt = calibration.fitted(self.calibration_)
+        self.calibration_ = self._bundle(spec, [calibration.squashed(one) for one in scores], budget, paid)
+        self._curve = self._fitted_curve()
 
     def _learn(self) -> None:
         self._ready()
@@ -274,8 +276,14 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     def _ready(self) -> None:
         """What can be recomputed from the releases at any time, and is not saved."""
         self._ferns = Ferns(self.releases_, self._counts(), self._shares()) if self.rule == "ferns" else None
-        calibrated = getattr(self, "calibration_", None)
-        self._platt = (1.0, 0.0) if calibrated is None else calibration.fitted(calibrated)
+        self._curve = self._fitted_curve()
+
+    def _fitted_curve(self) -> calibration.Curve:
+        """Log-odds of scores; scores as they are without a calibration."""
+        histograms = getattr(self, "calibration_", None)
+        if histograms is None:
+            return calibration.Curve()
+        return calibration.fitted(histograms, self._shares(), self._counts(), self._count_deviation())
 
     def _shares(self) -> np.ndarray:
         return priors_of(self.priors, self._counts())
@@ -286,8 +294,9 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         """Two classes: (n,) log-odds of the second one. More: (n, classes) scores, comparable within a row."""
         X = self._read(X, clip=True)
         if len(self.classes_) == 2:
-            slope, shift = self._fit_of_scores()
-            return slope * (self._margin(X) - shift)
+            scores = self._scores(X)
+            margin = scores[:, 1] - scores[:, 0]
+            return margin if self.rule == TABLE_RULE else self._curve(margin)
         return self._scores(X)
 
     def predict_proba(self, X: object) -> np.ndarray:
@@ -303,21 +312,10 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
         z = self.decision_function(X)
         return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
 
-    def _fit_of_scores(self) -> tuple[float, float]:
-        if self.rule == TABLE_RULE:
-            return 1.0, 0.0
-        if "_platt" not in vars(self):
-            self._ready()
-        return self._platt
-
-    def _margin(self, X: np.ndarray) -> np.ndarray:
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0]
-
     def _scores(self, X: np.ndarray) -> np.ndarray:
         if self.rule == TABLE_RULE:  # X has the places of the levels
             return np.asarray(self.weights_.T[X].sum(axis=1) + self.intercepts_)
-        if "_platt" not in vars(self):  # read from a file
+        if "_curve" not in vars(self):  # read from a file
             self._ready()
         if self._ferns is not None:
             return self._ferns.scores(X)
