@@ -102,6 +102,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         knots: int | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -116,6 +118,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
