@@ -65,7 +65,7 @@ def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
     The upper one, a day, a month or a year, is all of it: to its last day, and of times to its last second.
 
     >>> ends_by("date", ("2024-01", "2024-02")), ends_by("time", ("1970-01-01", "1970-01-01"))
-    ((19723, 19782), (0.0, 0.9999884259259259))
+    ((19723, 19782), (0.0, 0.999988425925926))
     """
     return tuple(_end(one, kind, last=place == 1) for place, one in enumerate(ends))
 

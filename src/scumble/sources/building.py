@@ -171,7 +171,7 @@ class Build:
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         if self.running.invalid == "error":
-            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source, self.tally.rows)
+            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source)
         return self.tally
 
     def left_out(self) -> list[str]:

@@ -56,11 +56,11 @@ class Strays:
 
     def __init__(self) -> None:
         self._columns: dict[str, _OfColumn] = {}
-        self._rows = 0
+        self.resumed = False
+        """Whether there were rows before that nobody can tell of any more."""
 
-    def add(self, found: Mapping[str, OfBatch], rows: int, position: Position | None) -> None:
+    def add(self, found: Mapping[str, OfBatch], rows: int = 0, position: Position | None = None) -> None:
         """Those of a batch of so many `rows`, which ended at that position (None: its rows are not the source's)."""
-        self._rows += rows
         for name, batch in found.items():
             mine = self._columns.setdefault(name, _OfColumn())
             if batch.unread and not mine.unread and position is not None:
@@ -75,35 +75,36 @@ class Strays:
         found = [self._columns.get(name, _OfColumn()) for name in columns]
         return np.array([(one.read, one.unread, one.beyond, one.other) for one in found], np.int64).ravel()
 
-    def add_numbers(self, columns: Sequence[str], numbers: np.ndarray, rows: int) -> None:
-        """Those that `numbers` gave, of so many rows."""
+    def add_numbers(self, columns: Sequence[str], numbers: np.ndarray) -> None:
+        """Those that `numbers` gave."""
         of_columns = zip(columns, numbers.reshape(len(columns), -1).tolist(), strict=True)
         found = {name: OfBatch(read, unread, -1, beyond, other) for name, (read, unread, beyond, other) in of_columns}
-        self.add(found, rows, None)
+        self.add(found)
 
     def words(self, spec: Spec | TableSpec, source: Source) -> Iterator[str]:
         """A line for each column that has such cells."""
+        since = ", since the build was resumed" if self.resumed else ""
         for name, mine in self._columns.items():
             if mine.unread and isinstance(spec, TableSpec):
                 yield (
                     f"{_cells(mine.unread)} of {name!r}{_share(mine.unread, mine.read + mine.unread)} could not be "
-                    f"read and counted as missing: {spec.schema[name].refuses}{_first(mine, source)}"
+                    f"read and counted as missing{since}: {spec.schema[name].refuses}{_first(mine, source)}"
                 )
             if mine.beyond:
                 yield (
                     f"{_cells(mine.beyond)} of {name!r}{_share(mine.beyond, mine.read)} lay outside its bounds, "
-                    f"{_bounds(spec, name)}, and counted at the nearest"
+                    f"{_bounds(spec, name)}, and counted at the nearest{since}"
                 )
             if mine.other:
                 yield (
                     f"{_cells(mine.other)} of {name!r}{_share(mine.other, mine.read)} held none of its words, and "
-                    f"counted as '{OTHER}'"
+                    f"counted as '{OTHER}'{since}"
                 )
 
-    def require_readable(self, spec: Spec | TableSpec, source: Source, rows: int) -> None:
-        """Refuse a column of which nothing could be read, in so many `rows`, all of them seen here."""
+    def require_readable(self, spec: Spec | TableSpec, source: Source) -> None:
+        """Refuse a column of which nothing could be read, if all rows were seen here."""
         for name, mine in self._columns.items():
-            if not isinstance(spec, TableSpec) or mine.read or rows != self._rows:
+            if not isinstance(spec, TableSpec) or mine.read or self.resumed:
                 continue
             if mine.unread >= SURELY_WRONG:
                 raise DataError(

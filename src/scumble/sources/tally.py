@@ -90,6 +90,7 @@ class Tally:
         for mine, found in zip(self.sketches, sketches, strict=True):
             mine.spec.require_equal(found.spec)
         self.sketches, self.rows, self.unknown, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
+        self.strays.resumed = True
 
     def begin(self) -> None:
         """Before the first record: draw the noise, if it comes first and is not in already."""

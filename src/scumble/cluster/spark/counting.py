@@ -75,7 +75,7 @@ def _take(sums: wire.Sums, tally: Tally) -> None:
     about = sums.counters.get((wire.ABOUT, 0))
     rows, dropped = (0, 0) if about is None else about[:2]
     if about is not None:
-        tally.strays.add_numbers(columns, about[2:], int(rows))
+        tally.strays.add_numbers(columns, about[2:])
     for part, mine in enumerate(tally.sketches):
         counted = mine.empty()
         sums.into(part, counted.contents()[1]["counts"])

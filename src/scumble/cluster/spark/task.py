@@ -120,10 +120,10 @@ class _Counting:
         if isinstance(sketch, TableSketch):
             found = sketch.levels(table)
             sketch.add(found)
-            self._strays.add(found.strays, table.num_rows, None)
+            self._strays.add(found.strays)
         else:
             sketch.update(table)
-            self._strays.add(beyond_grid(table, sketch.spec), table.num_rows, None)
+            self._strays.add(beyond_grid(table, sketch.spec))
 
     def _sketch(self, part: int) -> AnySketch:
         if part not in self._open:
