@@ -130,7 +130,7 @@ def by_uv(folder: Path, calls: list[list[str]]) -> str | None:
             "Hint: `pip config debug` says where; PIP_CONFIG_FILE, set to the name of an empty file, overrides files."
         )
     if strange := unknown(found):
-        return f"What pip's settings say of {', '.join(strange)} is not known to mean anything to uv."
+        return f"What pip's settings say of {', '.join(strange)} cannot be passed on to it."
     place = folder / "uv"  # not among the environment's packages: they have no use for it
     why = bring_uv(place, pip)
     if why is not None:

@@ -28,16 +28,20 @@ sys.path.pop(0)
 
 SECRET = "http://me:secret@127.0.0.1:9/simple"
 UV = """#!python
-import json, os, subprocess, sys
+import json, os, pathlib, subprocess, sys
 ours = {key: value for key, value in os.environ.items() if key.startswith("UV_")}
 with open(os.environ["SEEN"], "a") as seen:
     seen.write(json.dumps([sys.argv[1:], ours]) + "\\n")
 if "WORK" in os.environ:
     late = "import os, time; time.sleep(60); open(os.environ['SEEN'], 'a').write('built')"
     subprocess.run([sys.executable, "-c", late], close_fds=False)
-sys.exit(f"error: nothing at {os.environ['UV_DEFAULT_INDEX']}/one/" if "FAIL" in os.environ else 0)
+if "FAIL" in os.environ:
+    (half,) = pathlib.Path(".venv/lib").glob("python*/site-packages")
+    (half / "one-1.dist-info").mkdir()
+    (half / "one-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\\nName: one\\nVersion: 1\\n")
+    sys.exit(f"error: nothing at {os.environ['UV_DEFAULT_INDEX']}/one/")
 """
-"""In uv's place: it says what it was told, and installs nothing."""
+"""In uv's place: it says what it was told, and installs nothing, or half a package."""
 
 
 INHERITED = """
@@ -127,19 +131,10 @@ def test_uv_hears_what_pip_was_told_and_nothing_else(place: Place) -> None:
     assert "secret" not in " ".join(options)
 
 
-def test_where_uv_fails_pip_says_why_and_does_it(place: Place) -> None:
-    """With the uv that was brought the first time. What uv said is repeated, but for passwords."""
-    brought = (place.environment / "uv" / "bin" / "uv").stat()
-    said = place.run(FAIL="1")
-    assert "error: nothing at <index-url>/one/" in said and "pip does it" in said
-    assert "secret" not in said and "me:" not in said
-    assert (place.environment / "uv" / "bin" / "uv").stat() == brought
-    subprocess.run([place.environment / "bin" / "python", "-c", "import one; assert one.here"], check=True)
-
-
 def test_what_is_at_work_is_left_alone_and_ends_when_told_to(place: Place) -> None:
     """A second one does not begin anew what the first is making. The first ends with what it has started, marked."""
     place.seen.unlink()
+    brought = (place.environment / "uv" / "bin" / "uv").stat()
     slow = place.called | {"env": place.called["env"] | {"WORK": "1"}}
     with subprocess.Popen(place.command, **slow, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as first:
         while not (place.seen.exists() and place.seen.read_text().endswith("\n")):
@@ -153,7 +148,17 @@ def test_what_is_at_work_is_left_alone_and_ends_when_told_to(place: Place) -> No
         assert mark.read()
         fcntl = pytest.importorskip("fcntl")
         fcntl.flock(mark, fcntl.LOCK_EX)  # once nobody has it any more
+    (place.environment / unfinished.MARK).unlink()
     assert "built" not in place.seen.read_text()
+    assert (place.environment / "uv" / "bin" / "uv").stat() == brought  # the same as the first time
+
+
+def test_where_uv_fails_pip_says_why_and_does_it(place: Place) -> None:
+    """What uv said is repeated, but for passwords; what it left half-made does not pass for a package."""
+    said = place.run(FAIL="1")
+    assert "error: nothing at <index-url>/one/" in said and "pip does it" in said
+    assert "secret" not in said and "me:" not in said
+    subprocess.run([place.environment / "bin" / "python", "-c", "import one; assert one.here"], check=True)
 
 
 def test_who_outlives_the_installer_still_holds_the_mark(tmp_path: Path) -> None:
