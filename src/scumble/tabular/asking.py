@@ -33,7 +33,7 @@ from scumble.tabular.questions import (
     sums_between,
     values_of,
 )
-from scumble.tabular.rows import Format
+from scumble.tabular.rows import Format, pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -80,8 +80,8 @@ class Asking:
         total = max(self._answers.total.value, 1.0)
 
         def share(asked: Question) -> Estimate:
-            found, sides = self._answers.count(asked.even), self._cut(asked)
-            below, above = (side / total for side in sides)
+            found = self._answers.count(asked.even)
+            below, above = (side / total for side in self._cut(asked, found.variance, confidence))
             return interval(
                 found.value / total, found.variance / total**2, confidence, 0.0, 1.0, below=below, above=above
             )
@@ -255,20 +255,29 @@ class Asking:
     # ---- how ----
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
-        found, (below, above) = self._answers.count(asked.even), self._cut(asked)
+        found = self._answers.count(asked.even)
+        below, above = self._cut(asked, found.variance, confidence)
         return interval(found.value, found.variance, confidence, 0.0, below=below, above=above)
 
     def _valued(self, column: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
         return place, values_of(self.schema[column], column)
 
-    def _cut(self, asked: Question) -> tuple[float, float]:
-        """By how many records a count may be lower, and higher, for where in the cells that it cuts values lie."""
+    def _cut(self, asked: Question, variance: float, confidence: float) -> tuple[float, float]:
+        """By how many records a count may be lower, and higher, for where in the cells that it cuts values lie.
+
+        A part of a cell is known no better than the cell: where the count of all that may be meant errs by more than
+        the count itself, of that `variance`, the interval reaches farther.
+        """
         if not asked.cuts:
             return 0.0, 0.0
         model, records = self._answers.model, self._answers.total.value
         few, found, many = (records * model.share(side) for side in (asked.sure, asked.even, asked.maybe))
-        return max(found - few, 0.0), max(min(many, records) - found, 0.0)
+        farther = [
+            deviations(confidence) * max(math.sqrt(self._answers.count(side).variance) - math.sqrt(variance), 0.0)
+            for side in (asked.sure, asked.maybe)
+        ]
+        return max(found - few, 0.0) + farther[0], max(min(many, records) - found, 0.0) + farther[1]
 
     def _bounds(self, asked: Question, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """At the levels of a column that have a value: shares of the records that meet a condition, those that surely
@@ -342,9 +351,8 @@ def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[st
 
 
 def _frame(rows: list[dict[str, Any]]) -> DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows)
+    found: DataFrame = pandas().DataFrame(rows)
+    return found
 
 
 def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:
