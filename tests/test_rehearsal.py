@@ -93,6 +93,13 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     assert "No pair of columns stands out" in poor.advice[0] and poor.places[0].error > found.places[0].error
 
 
+def test_a_misspelt_option_is_no_option_that_was_left_out() -> None:
+    """Else a budget would be another, or bounds would be none."""
+    for word, meant in {"bound": "bounds", "epsilom": "epsilon", "date": "dates", "ledgr": "ledger"}.items():
+        with pytest.raises(TypeError, match=f"no option '{word}'. Did you mean '{meant}'"):
+            scumble.build({"age": [1.0, 2.0]}, scumble.EuclideanKernel(1.0), **{word: ["age"]})
+
+
 def test_a_source_that_can_be_read_once_keeps_its_tables() -> None:
     table = pa.table({"x": [1.0, 2.0]})
     tables = iter([table, table])

@@ -8,6 +8,7 @@ Each class also derives from the built-in error that a caller would expect, so
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from numbers import Number
 from typing import Any
 
@@ -82,6 +83,8 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
 
 def _shown(got: object) -> str:
     """A number, a text, a path or a type as it is. All else may be records in the wrong place: its type, its length."""
+    if isinstance(got, Fraction):  # as exact budgets are
+        return str(got)
     if got is None or isinstance(got, (str, bytes, Number, os.PathLike, type)):
         return repr(got)
     long = isinstance(got, (list, tuple, set, frozenset, dict))
