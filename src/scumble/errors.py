@@ -88,8 +88,8 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
 
 def _shown(got: object) -> str:
     """A number, a text, a path or a type as it is. All else may be records in the wrong place: its type, its length."""
-    if isinstance(got, Fraction) and len(str(got)) > LONG:
-        return about(got)
+    if isinstance(got, Fraction):  # as exact budgets are
+        return about(got) if len(str(got)) > LONG else str(got)
     if got is None or isinstance(got, (str, bytes, Number, os.PathLike, type)):
         return repr(got)
     long = isinstance(got, (list, tuple, set, frozenset, dict))

@@ -168,12 +168,15 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
+DROP_THEM = "Hint: correct them, or pass invalid='drop'."
+
+
 def invalid_message(
     bad: np.ndarray,
     names: Sequence[str] | None,
     first_row: int = 0,
     *,
-    hint: str = "Hint: correct them, or pass invalid='drop'.",
+    hint: str = DROP_THEM,
 ) -> str:
     """Says where bad cells are, for the curator: which columns, how many cells, never what they hold.
 

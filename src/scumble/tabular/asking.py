@@ -34,7 +34,7 @@ from scumble.tabular.questions import (
     sums_between,
     values_of,
 )
-from scumble.tabular.rows import Format
+from scumble.tabular.rows import Format, pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -340,9 +340,8 @@ def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[st
 
 
 def _frame(rows: list[dict[str, Any]]) -> DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows)
+    found: DataFrame = pandas().DataFrame(rows)
+    return found
 
 
 def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:
