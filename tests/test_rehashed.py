@@ -12,6 +12,7 @@ import pytest
 import scumble
 from scumble import files
 from scumble.audit.replay import Session
+from scumble.grid.finest import rounding
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plausible import CLUMPINGS, DENSITIES, plausible
 from scumble.planning.rehashing import Rehashed
@@ -164,3 +165,24 @@ def test_two_norms_cost_what_two_rows_cost(budget: Budget) -> None:
         assert parts.facts.epsilon + parts.rows.epsilon == Fraction(budget.epsilon)  # type: ignore[operator]
     else:
         assert whole.rho is not None and whole.rho <= float(budget.rho) * (1 + 1e-12)
+
+
+def test_intervals_allow_for_records_to_one_side_of_their_cells(records: np.ndarray) -> None:
+    """Rows of cells have bounds, and know by how much a coherent half of a cell could be off; other rows do not."""
+    rows = as_rows(opened().spec)
+    counts = scumble.Sketch.from_spec(rows).update(records).secret.counts
+    parts, _ = rows.layout.read(records[:9], invalid="error")
+    made, plain = (
+        one.layout.reader(counts, 1.0, (300.0, 0.0)).estimate(parts) for one in (rows, replace(rows, bounds=None))
+    )
+    off = rows.layout.rounding  # type: ignore[attr-defined]
+    assert 0.001 < off < 0.1
+    np.testing.assert_array_equal(made.value, plain.value)
+    np.testing.assert_allclose(made.hashing_variance - plain.hashing_variance, (off * plain.value.clip(0.0)) ** 2)
+
+
+def test_cells_of_whole_numbers_round_nothing() -> None:
+    kernel = scumble.EuclideanKernel(8.0, power=2)
+    ends = np.zeros(3), np.full(3, 40.0)
+    assert rounding(kernel, *ends, width=3, names=None) == 0.0
+    assert rounding(kernel, ends[0] + 0.01, ends[1], width=3, names=None) > 0.0
