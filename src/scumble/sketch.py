@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from scumble import checks, files
 from scumble.counting import ENGINES
-from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
-from scumble.kernels import Kernel
+from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.kernels import Kernel, Records
 from scumble.planning import Bounds
 from scumble.planning.later import Menu
 from scumble.planning.start import choose
@@ -35,6 +35,20 @@ from scumble.tables.roles import in_order
 
 if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
+
+
+class Readings(NamedTuple):
+    """Records, ready to be counted; as secret as they are."""
+
+    of: Spec
+    """Whose readings they are."""
+    records: list[Records]
+    """One set for each factor of the kernel."""
+    dropped: int
+    """How many rows were."""
+
+    def __repr__(self) -> str:
+        return "Readings(secret)"
 
 
 class Sketch(Holder, Answers):
@@ -195,11 +209,20 @@ class Sketch(Holder, Answers):
         """
         with self.secret.lock:  # another thread may be half-way
             self.secret.require_open("update")
-        parts, dropped = self._spec.layout.read(self._spec.declared(X), invalid=self._invalid)
+        return self.add(self.read(X))
+
+    def read(self, X: object) -> Readings:
+        """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
+        return Readings(self._spec, *self._spec.layout.read(self._spec.declared(X), invalid=self._invalid))
+
+    def add(self, found: Readings) -> Sketch:
+        """Count what `read` of this very sketch has found."""
+        if found.of is not self._spec:
+            raise PrivacyError("These are the records of another sketch. Hint: `update` this one with them.")
         with self.secret.changing("update") as counts:
-            self._spec.layout.count(parts, counts, engine_name=self._engine, threads=self._threads)
-            self.secret.counted(len(parts[0]))
-            self.dropped += dropped
+            self._spec.layout.count(found.records, counts, engine_name=self._engine, threads=self._threads)
+            self.secret.counted(len(found.records[0]))
+            self.dropped += found.dropped
         return self
 
     # ---- releasing ----

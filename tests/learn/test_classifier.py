@@ -10,6 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import scumble
 from scumble.bundle import Bundle
+from scumble.counting import engine
 from scumble.kernels import ColumnKernel
 from scumble.learn import PrivateKDEClassifier, RepeatedReleaseWarning, load
 
@@ -174,3 +175,41 @@ def test_a_score_does_not_depend_on_who_else_is_asked_about(rng) -> None:
     alone = np.concatenate([model._scores(X[i : i + 1]) for i in range(200)])
     np.testing.assert_array_equal(together[:200], alone)
     np.testing.assert_array_equal(together[-3:], model._scores(X[-3:]))  # one of them had a tile of its own
+
+
+def test_a_record_that_was_learnt_from_is_scored_without_itself(blobs) -> None:
+    """Every counter that it is in holds one record less, and no fewer than none."""
+    X, y = blobs
+    ferns = fitted(X, y)._ferns
+    assert ferns is not None
+    (seen,), (alpha,), (weight,), (layout,) = ferns.seen, ferns.alphas, ferns.weights, ferns.layouts
+    rows, buckets = seen.shape[1:]
+    for own in (0, 1):
+        asked = X[y == own][:20]
+        parts, _ = layout.read(asked, invalid="error")
+        places = engine("auto").lookup(layout.hasher, parts, np.tile(np.arange(buckets, dtype=float), (rows, 1)))
+        expected = np.tile(np.log(ferns.priors), (20, 1))
+        for row, bucket in enumerate(places):
+            here = seen[:, row, bucket.astype(int)].copy()
+            here[own] = np.maximum(here[own] - 1.0, 0.0)
+            shares = ferns.shares[:, None]
+            evidence = np.log((here + alpha * shares) / (here.sum(axis=0) + alpha) / shares)
+            expected += (weight[0, row, 0] * evidence).T
+        np.testing.assert_allclose(ferns.scores(asked, own), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 30.0])
+def test_where_nothing_can_be_told_the_larger_class_is_the_answer(rng, epsilon: float) -> None:
+    """With much noise, and with little: ferns that know their records by heart must not be taken at their word."""
+    X, y = rng.uniform(0.0, 1.0, (1500, 8)), (rng.uniform(size=1500) < 0.4).astype(int)
+    model = fitted(X, y, epsilon=epsilon)
+    asked = rng.uniform(0.0, 1.0, (2000, 8))
+    assert model.predict(asked).mean() < 0.02
+    assert len(np.unique(model.decision_function(asked))) > 1000  # they are ranked all the same
+
+
+def test_given_priors_hold_after_the_calibration(blobs) -> None:
+    """Half and half instead of two to one: the mean probability follows."""
+    X, y = blobs
+    even = fitted(X, y, priors=[0.5, 0.5]).predict_proba(X)[:, 1]
+    assert abs(0.5 * (even[y == 0].mean() + even[y == 1].mean()) - 0.5) < 0.05

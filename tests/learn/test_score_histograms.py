@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -32,30 +30,63 @@ def histogram(counts: np.ndarray, epsilon: float) -> Release:
     )
 
 
-@cache
-def centres() -> dict[int, float]:
-    """The middle of each cell, found by asking the sketch where 480 places fall."""
-    found: dict[int, list[float]] = {}
-    for place in (np.arange(480) + 0.5) / 480:
-        probe = scumble.Sketch(calibration.KERNEL, 1, rows=1, buckets=32, design="iid", seed=1)
-        found.setdefault(int(np.argmax(probe.update([[place]])._counts[0])), []).append(place)
-    return {cell: (places[0] + places[-1]) / 2 for cell, places in found.items()}
+def slow_curve(
+    zero: np.ndarray,
+    one: np.ndarray,
+    variance: float,
+    priors: tuple[float, float],
+    counts: tuple[float, float],
+    se: float,
+) -> calibration.Curve:
+    """Every line and every bent line, one after the other; the cells' middles are 24 to the unit."""
+    offset = float(histogram(zero, 1.0).spec.layout.hasher.parameters[0][0, 0][2])
+    places = [min(max((cell + 0.5 - offset) / 24, 1 / 48), 47 / 48) for cell in range(25)]
+    scores = np.array([2.0 * math.log(place / (1 - place)) for place in places])
+    totals = [max(count, 2.0 * se) for count in counts]
+    weights = [prior * sum(counts) / count for prior, count in zip(priors, counts, strict=True)]
+    held = [w * masses(c[:25].astype(float), variance, n) for w, c, n in zip(weights, (zero, one), totals, strict=True)]
+    centre = math.log(priors[1] / priors[0])
+    height = math.log(weights[1] * totals[1] / (weights[0] * totals[0]))
+    noise, usual = math.sqrt(2 * 25 * variance), 0.7 * sum(totals) / (sum(totals) + 3 * math.sqrt(50 * variance))
+    side, best = (1 if height <= 0 else -1), (math.inf, 0.0, 0.0, 0)
+    shifts = np.linspace(-6.0, 6.0, 49)
+    for slope in np.exp(np.linspace(-4.0, 1.0, 21)):
+        z = height + shifts[:, None] + slope * (scores - centre)
+        bent = np.where(side * z <= -1, z, -side / np.where(side * z <= -1, 1, side * z + 2))
+        penalty = 0.5 * noise * (0.3 * math.log(slope / usual) ** 2 + 0.05 * shifts**2)
+        line, curve = (np.logaddexp(0.0, -v) @ held[1] + np.logaddexp(0.0, v) @ held[0] + penalty for v in (z, bent))
+        for k, (there, shift) in enumerate(zip(side * z > 0, shifts, strict=True)):
+            share = there.mean()
+            gain = side * (held[1][there].sum() - held[0][there].sum())
+            spread = (weights[0] ** 2 + weights[1] ** 2) * (25 * variance * share * (1 - share) + (share * se) ** 2)
+            spread += sum(w * one[there].sum() for w, one in zip(weights, held, strict=True))
+            if there.any() and gain >= math.sqrt(spread):
+                best = min(best, (float(line[k]), slope, shift, 0))
+            best = min(best, (float(curve[k]), slope, shift, side))
+    return calibration.Curve(centre, height + best[2], float(best[1]), best[3])
 
 
-def slow_fit(zero: Release, one: Release) -> tuple[float, float]:
-    """Every slope and shift, every cell, one after the other."""
-    noise = math.sqrt(2 * 32 * zero.counter_variance)
-    larger = max(zero.counts.sum(), one.counts.sum())
-    cells, places = np.array(list(centres())), np.array(list(centres().values()))
-    zeros, ones = zero.counts[0, cells], one.counts[0, cells]
-    best = (math.inf, 0.0, 0.0)
-    for slope, shift in product(np.exp(np.linspace(-1.5, 1.5, 13)), np.linspace(-8.0, 8.0, 81)):
-        z = slope * (2.0 * np.log(places / (1 - places)) - shift)
-        loss = ones @ np.logaddexp(0.0, -z) + zeros @ np.logaddexp(0.0, z)
-        loss += 0.5 * noise * (3.0 * math.log(slope) ** 2 + 0.5 * shift**2)
-        if ones[z > 0.0].sum() + zeros[z <= 0.0].sum() >= larger:
-            best = min(best, (float(loss), float(slope), float(shift)))
-    return best[1:]
+def shares(counts: tuple[float, float]) -> tuple[float, float]:
+    return counts[0] / sum(counts), counts[1] / sum(counts)
+
+
+def fitted(
+    zero: np.ndarray,
+    one: np.ndarray,
+    epsilon: float,
+    *,
+    counts: tuple[float, float],
+    priors: tuple[float, float] | None = None,
+    se: float = 5.0,
+) -> calibration.Curve:
+    """The curve of such histograms."""
+    made = Bundle({0: histogram(zero, epsilon), 1: histogram(one, epsilon)})
+    return calibration.fitted(made, np.array(priors or shares(counts)), np.array(counts), se)
+
+
+def counted(scores: np.ndarray) -> np.ndarray:
+    sketch = scumble.Sketch(calibration.KERNEL, 1, rows=1, buckets=32, design="iid", seed=1)
+    return sketch.update(calibration.squashed(scores))._counts[0]
 
 
 def test_scores_are_squashed_to_one_column_between_0_and_1() -> None:
@@ -67,82 +98,84 @@ def test_scores_are_squashed_to_one_column_between_0_and_1() -> None:
 
 
 @pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (0.4, 1.0), (2.5, -0.7)])
-@pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_slope_and_shift_are_the_most_likely_ones(slope: float, shift: float, epsilon: float) -> None:
+def test_log_odds_are_found_where_the_noise_is_small(slope: float, shift: float) -> None:
     rng = np.random.default_rng(4)
-    scores = rng.normal(0.0, 3.0, 4000)
-    labels = rng.random(4000) < 1 / (1 + np.exp(-slope * (scores - shift)))
-    made = []
-    for label in (False, True):
-        sketch = scumble.Sketch(calibration.KERNEL, 1, rows=1, buckets=32, design="iid", seed=1)
-        made.append(histogram(sketch.update(calibration.squashed(scores[labels == label]))._counts[0], epsilon))
-    found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
-    wanted = slow_fit(*made)
-    # The twin knows the cells' centres to 1/960 only: the next slope or shift of the list may win by a hair.
-    assert abs(math.log(found[0] / wanted[0])) < 0.26 and abs(found[1] - wanted[1]) < 0.21
+    scores = rng.normal(0.0, 3.0, 40_000)
+    labels = rng.random(40_000) < 1 / (1 + np.exp(-slope * (scores - shift)))
+    told = {"counts": (float((~labels).sum()), float(labels.sum()))}
+    found = fitted(counted(scores[~labels]), counted(scores[labels]), 3.0, **told)
+    asked = np.linspace(shift - 2.0, shift + 2.0, 9)
+    # A line of the list within half a step of the slopes (an eighth), of the shifts, and of the cells.
+    np.testing.assert_allclose(found(asked), slope * (asked - shift), atol=0.3 * slope + 0.15)
+    assert found.side == 0
 
 
-def exact_fit(zero: np.ndarray, one: np.ndarray, variance: float) -> tuple[float, float]:
-    """The same with the cells' own middles: 24 to the unit, those at the ends no further out than half a cell."""
-    offset = float(histogram(zero, 1.0).spec.layout.hasher.parameters[0][0, 0][2])
-    places = [min(max((cell + 0.5 - offset) / 24, 1 / 48), 47 / 48) for cell in range(32)]
-    noise = math.sqrt(2 * 32 * variance)
-    scores = np.array([2.0 * math.log(place / (1 - place)) for place in places])
-    best = (math.inf, 0.0, 0.0)
-    for slope, shift in product(np.exp(np.linspace(-1.5, 1.5, 13)), np.linspace(-8.0, 8.0, 81)):
-        z = slope * (scores - shift)
-        loss = np.logaddexp(0.0, -z) @ one + np.logaddexp(0.0, z) @ zero
-        loss += 0.5 * noise * (3.0 * math.log(slope) ** 2 + 0.5 * shift**2)
-        if one[scores > shift].sum() + zero[scores <= shift].sum() >= max(zero.sum(), one.sum()):
-            best = min(best, (float(loss), float(slope), float(shift)))
-    return best[1:]
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
-def test_slope_and_shift_are_the_very_best_of_the_list(epsilon: float) -> None:
-    """Histograms of all sizes, so the price of going away from (1, 0) decides now more, now less."""
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_curve_is_the_very_best_of_the_list(epsilon: float, swapped: bool) -> None:
+    """Histograms of all sizes: noise decides now more, now less, and either class is the larger one."""
     rng = np.random.default_rng(8)
-    cells = np.arange(25)
-    for size in (30, 100, 300, 1000):
-        for middle in (4, 12, 20):
-            weights = np.exp(-((cells - middle) ** 2) / 20.0)
-            zero, one = (
-                np.bincount(rng.choice(25, size, p=w / w.sum()), minlength=32)
-                for w in (weights * np.exp(-cells / 9.0), weights)
+    cells, sides = np.arange(25), set()
+    variance = histogram(np.zeros(32, np.int64), epsilon).counter_variance
+    for size, middle in ((100, 12), (2000, 4), (10_000, 18)):
+        weights = np.exp(-((cells - middle) ** 2) / 20.0)
+        low, high = (
+            np.bincount(rng.choice(25, n, p=w / w.sum()), minlength=32)
+            for n, w in (
+                ((1 + 2 * swapped) * size, weights * np.exp(-cells / 3.0)),
+                ((3 - 2 * swapped) * size, weights),
             )
-            made = [histogram(counts, epsilon) for counts in (zero, one)]
-            found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
-            assert found == pytest.approx(exact_fit(zero, one, made[0].counter_variance), abs=1e-12)
+        )
+        counts = float(low.sum()), float(high.sum())
+        for more in ({"se": 5.0}, {"priors": (0.4, 0.6), "se": 40.0}, {"counts": (counts[0] + 30.0, counts[1])}):
+            told = {"counts": counts, "se": 5.0, **more}
+            told["priors"] = told.get("priors") or shares(told["counts"])
+            found = fitted(low, high, epsilon, **told)
+            assert found == pytest.approx(slow_curve(low, high, variance, **told), abs=1e-9)
+            sides.add(found.side)
+    assert sides >= {0, 1 if swapped else -1}
 
 
-@pytest.mark.parametrize("end", [0, 24])
-def test_the_cells_at_the_ends_lie_half_a_cell_inside(end: int) -> None:
-    """Both classes there, one three times the other: the slope and shift depend on where that is."""
-    for zero, one in ((9000, 3000), (3000, 9000), (2000, 40)):
-        counts = np.zeros((2, 32), np.int64)
-        counts[:, end] = zero, one
-        counts[:, 12] = 500
-        made = [histogram(row, 3.0) for row in counts]
-        found = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
-        assert found == pytest.approx(exact_fit(*counts, made[0].counter_variance), abs=1e-12)
+def test_the_larger_class_is_the_answer_where_a_better_one_is_not_sure() -> None:
+    """120 of 200 records in one cell are of the smaller class: sure with little noise, not with much."""
+    zero, one = np.zeros(32, np.int64), np.zeros(32, np.int64)
+    zero[[8, 16]], one[[8, 16]] = (2000, 80), (200, 120)
+    sure, unsure = (fitted(zero, one, epsilon, counts=(2080.0, 320.0)) for epsilon in (3.0, 0.05))
+    assert (sure.side, unsure.side) == (0, 1)
+    asked = np.linspace(-8.0, 8.0, 100)
+    assert sure(asked).max() > 0.0 > unsure(asked).max()
+    swapped = fitted(one, zero, 0.05, counts=(320.0, 2080.0))(asked)
+    assert swapped.min() > 0.0
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_shifts_go_far(side: int) -> None:
-    """All of one class: further than the noise holds back."""
-    counts = np.zeros((2, 32), np.int64)
-    counts[side, 12] = 10**6
-    made = [histogram(row, 3.0) for row in counts]
-    assert calibration.fitted(Bundle({0: made[0], 1: made[1]}))[1] * (1 if side == 0 else -1) > 2.5
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_bent_line_ranks_as_a_straight_one_and_keeps_small_probabilities(side: int) -> None:
+    line, bent = (calibration.Curve(0.5, -0.2, 1.3, turn) for turn in (0, side))
+    asked = np.linspace(-20.0, 20.0, 401)
+    z, found = line(asked), bent(asked)
+    assert (np.diff(found) > 0.0).all() and (side * found < 0.0).all()
+    far = side * z <= -1.0
+    np.testing.assert_array_equal(found[far], z[far])
+    np.testing.assert_allclose(found[~far], -side / (side * z[~far] + 2.0), rtol=1e-14)
 
 
 def test_the_histogram_has_24_cells_from_0_to_1() -> None:
     assert calibration.KERNEL.settings() == {"bandwidth": 1 / 24, "origin": 0.0}
 
 
-def test_noise_alone_leaves_the_scores_as_they_are() -> None:
-    empty = histogram(np.zeros(32, np.int64), 0.1)
-    assert calibration.fitted(Bundle({0: empty, 1: histogram(np.zeros(32, np.int64), 0.1)})) == (1.0, 0.0)
+def test_of_noise_alone_little_more_than_the_shares_is_believed() -> None:
+    empty = np.zeros(32, np.int64)
+    found = fitted(empty, empty, 0.1, counts=(900.0, 100.0))
+    log_odds = found(np.linspace(-8.0, 8.0, 9))
+    assert found.slope < 0.2 and (log_odds < 0.0).all() and abs(log_odds[4] - math.log(1 / 9)) < 0.5
+
+
+def test_a_class_that_may_be_there_keeps_a_chance() -> None:
+    """A count of nothing, known to 200 records: two standard errors are taken."""
+    empty = np.zeros(32, np.int64)
+    many = counted(np.random.default_rng(3).normal(-2.0, 1.0, 5000))
+    found = fitted(many, empty, 1.0, counts=(5000.0, 1.0), se=200.0)
+    assert found(np.array([-2.0]))[0] > math.log(100 / 5000)
 
 
 # ---- thresholds ----
@@ -293,9 +326,6 @@ def test_no_records_are_counted_as_one() -> None:
 def test_a_rare_class_is_not_given_more_than_its_due() -> None:
     """Scores that tell nothing, and 2 % of one class: all records go to the other."""
     rng = np.random.default_rng(7)
-    made = []
-    for n in (4900, 100):
-        sketch = scumble.Sketch(calibration.KERNEL, 1, rows=1, buckets=32, design="iid", seed=1)
-        made.append(histogram(sketch.update(calibration.squashed(rng.normal(1.0, 2.0, n)))._counts[0], 0.3))
-    slope, shift = calibration.fitted(Bundle({0: made[0], 1: made[1]}))
-    assert slope > 0.0 and shift > 5.0
+    zero, one = (counted(rng.normal(1.0, 2.0, n)) for n in (4900, 100))
+    found = fitted(zero, one, 0.3, counts=(4900.0, 100.0))
+    assert (found(np.linspace(-20.0, 20.0, 99)) < 0.0).all()

@@ -13,10 +13,10 @@ from scumble.checks import whole
 from scumble.kernels import Kernel
 from scumble.learn import knots
 from scumble.learn.additive_moments import additive_errors, additive_model
-from scumble.learn.base import PrivateEstimator, RegressorMixin, check_is_fitted
+from scumble.learn.base import PrivateEstimator, check_is_fitted
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, require_ready, spans
 from scumble.learn.columnwise import column_sketch
-from scumble.learn.targets import public_target_bounds, require_target
+from scumble.learn.targets import Regresses, public_target_bounds, require_target
 from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots, most_knots
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch, publish
@@ -31,7 +31,7 @@ from scumble.tabular.publishing import publish as publish_table
 from scumble.tabular.release import TableRelease
 
 
-class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimator):
+class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     """Regression by a sum of curves, one per column, that can be looked at.
 
     **Idea.** Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for
@@ -85,6 +85,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
     """
 
     _learnt = ("knots_", "shapes_", "intercept_", "target_bounds_", "columns_")
+    _made_again = ("_errors",)
     _always_needs_bounds = True
     _moments = HatMoments
     knots_: list[np.ndarray]
@@ -101,6 +102,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         knots: int | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -115,6 +118,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -160,9 +165,9 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
         require_ready(self, largest)
         counters = cells.spec.counters[0] + largest.counters[0]
+        cells.update(knots.places(X, self.bounds_))
         paid = self._pay(claims(budgets), account, counters=counters)
         placing, learning = budgets
-        cells.update(knots.places(X, self.bounds_))
         self.columns_ = publish_table(cells.secret, cells.spec, placing, paid)
         assert isinstance(largest.knots, int)
         most = most or min(largest.knots, self._enough(spec, learning, knots.records(self.columns_)))
@@ -198,6 +203,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
         found = additive_model(self.release_)
+        self.__dict__.pop("_errors", None)
         self.knots_ = list(spec.places)
         self.shapes_ = [half * found.shapes[part] for part in spec.parts]
         self.intercept_ = float(bottom + half * (1.0 + found.mean))
@@ -207,13 +213,14 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
 
     @property
     def shape_errors_(self) -> list[np.ndarray]:
-        """The standard error that the noise makes in `shapes_`; found when it is asked for."""
+        """The standard error that the noise makes in `shapes_`; found when it is first asked for."""
         check_is_fitted(self)
         spec = self.release_.spec
         assert isinstance(spec, HatMoments)
-        bottom, top = self.target_bounds_
-        errors = (top - bottom) / 2.0 * additive_errors(self.release_)
-        return [errors[part] for part in spec.parts]
+        if "_errors" not in vars(self):  # whoever shows a model asks several times
+            bottom, top = self.target_bounds_
+            self._errors = (top - bottom) / 2.0 * additive_errors(self.release_)
+        return [self._errors[part] for part in spec.parts]
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""

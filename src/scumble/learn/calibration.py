@@ -1,34 +1,68 @@
-"""From scores to probabilities, for a small share of the budget: a private Platt scaling.
+"""From scores to probabilities, for a small share of the budget: a private Platt scaling, and when to trust it.
 
 Sums of opinions of dependent rows rank well but are badly calibrated. One more sketch corrects this: the scores of the
-training records, of each class, in one row of about 24 counters. Each record adds one to one counter, so its
-noise is tiny beside what the calibration needs to see. Then
-
-    P(class 1 | score s) = σ(a (s − t)),
-
-with a and t by maximum likelihood on the noisy histogram (Platt 1999). The likelihood is linear in the counts, so
-noise of mean zero leaves it unbiased; a penalty of the noise's own size holds a and t at 1 and 0 where the histogram
-cannot tell. Shifts with which fewer records would be right than if all were put into the larger class are left out. The
-scores come from a release and are public functions of a record: the histogram costs its own budget,
+training records, of each class, in one row of about 24 counters. A score is made of the released counters *less the
+record itself*, or those that were learnt from would seem better told apart than others are. It is still a function of
+that record and of what has been released, and each record adds one to one counter: the histogram costs its own budget,
 no more.
+
+A score s is the log-odds l of the classes' shares, plus evidence. The probability of class 1 has the log-odds
+
+    z = l + b + a (s − l),
+
+with a and b by maximum likelihood (Platt 1999) on the masses that the noisy histogram makes plausible. A penalty of the
+noise's own size holds them where the histogram cannot tell: b at 0, and a at 0.7, as opinions overlap, or at less the
+more the noise drowns, down to nothing but the shares.
+
+**The larger class** is the answer unless the histogram is sure of a better one. Calling records that score above some
+threshold the smaller class gains those of them that are in it and costs the others. Lines that cross zero where the
+gain is below its own standard deviation, of noise and of sampling, are left out. What is always left are lines that
+bend before they reach zero:
+
+    z′ = z  where z ≤ −1,  else −1 / (z + 2):       below 0, with the ranking and small probabilities as they were.
+
+Of all of these the most likely is taken.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from scumble.bundle import Bundle
 from scumble.kernels import ColumnKernel
+from scumble.reading.masses import masses
 
 KERNEL = ColumnKernel(1.0 / 24.0, origin=0.0)
 CELLS = KERNEL.radix or 0
 SPREAD = 2.0
 """Scores are squashed by σ(s / SPREAD) to the histogram's [0, 1]."""
-SLOPES = np.exp(np.linspace(-1.5, 1.5, 13))
-SHIFTS = np.linspace(-8.0, 8.0, 81)
-"""As far as scores can be told apart by the histogram: the outermost put all records into one class."""
-CAUTION = 3.0, 0.5
-"""How strongly the noise holds the slope at 1 and the shift at 0. A rare class needs a large shift."""
+SLOPES = np.exp(np.linspace(-4.0, 1.0, 21))
+SHIFTS = np.linspace(-6.0, 6.0, 49)
+USUAL, DROWNED = 0.7, 3.0
+"""The slope in the absence of noise, and how fast it falls with the noise's share."""
+CAUTION = 0.3, 0.05
+"""How strongly the noise holds the slope and the shift."""
+SURE = 1.0
+"""Standard deviations by which a threshold must do better than the larger class alone."""
+LEAST = 2.0
+"""Standard errors of a count: no class is taken to be smaller, or by chance its probability is next to nothing."""
+
+
+class Curve(NamedTuple):
+    """Log-odds out of scores."""
+
+    centre: float = 0.0
+    height: float = 0.0
+    slope: float = 1.0
+    side: int = 0
+    """0: a line. 1: it bends below 0, class 0 is always the answer. −1: it bends above 0."""
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """(n,) scores → (n,) log-odds of class 1."""
+        z = self.height + self.slope * (scores - self.centre)
+        return self.side * _bent(self.side * z) if self.side else z
 
 
 def squashed(scores: np.ndarray) -> np.ndarray:
@@ -36,20 +70,50 @@ def squashed(scores: np.ndarray) -> np.ndarray:
     return 1.0 / (1.0 + np.exp(-np.clip(scores / SPREAD, -30.0, 30.0)))[:, None]
 
 
-def fitted(histograms: Bundle) -> tuple[float, float]:
-    """Slope a and shift t out of the two classes' noisy histograms, class 0 first."""
-    zero, one = (release.counts[0].astype(float) for release in histograms.values())
+def fitted(histograms: Bundle, priors: np.ndarray, counts: np.ndarray, count_deviation: float) -> Curve:
+    """The most likely curve that is sure, out of the two classes' noisy histograms, class 0 first.
+
+    Parameters
+    ----------
+    histograms : Bundle
+        Of the squashed scores.
+    priors : numpy.ndarray
+        The shares that are in the scores.
+    counts, count_deviation : numpy.ndarray, float
+        How many records each class has, as far as known, and the standard error of that.
+    """
     release = next(iter(histograms.values()))
+    variance, cells = release.counter_variance, min(CELLS, release.buckets)
     _, steps, offset, _, _ = release.spec.layout.hasher.parameters[0][0, 0]
-    places = np.clip((np.arange(release.buckets) + 0.5 - offset) / steps, 0.5 / steps, 1.0 - 0.5 / steps)
-    scores = SPREAD * np.log(places / (1.0 - places))
-    z = SLOPES[:, None, None] * (scores[None, None, :] - SHIFTS[None, :, None])
-    loss = np.logaddexp(0.0, -z) @ one + np.logaddexp(0.0, z) @ zero
-    noise = np.sqrt(2.0 * release.buckets * release.counter_variance)
+    places = np.clip((np.arange(cells) + 0.5 - offset) / steps, 0.5 / steps, 1.0 - 0.5 / steps)
+    totals = np.maximum(counts, LEAST * count_deviation)
+    weights = priors * counts.sum() / counts  # not 1 where priors were given
+    zero, one = (
+        weight * masses(one.counts[0, :cells].astype(float), variance, total)
+        for weight, one, total in zip(weights, histograms.values(), totals, strict=True)
+    )
+    centre, height = (float(np.log(two[1] / two[0])) for two in (priors, weights * totals))
+    line = SLOPES[:, None, None] * (SPREAD * np.log(places / (1.0 - places)) - centre)
+    z = height + SHIFTS[:, None] + line  # (slopes, shifts, cells)
+    noise, total = np.sqrt(2.0 * cells * variance), float(totals.sum())
     of_slope, of_shift = CAUTION
-    loss += 0.5 * noise * (of_slope * np.log(SLOPES)[:, None] ** 2 + of_shift * SHIFTS[None, :] ** 2)
-    # Never below the majority class, as far as the histogram shows.
-    right = (scores[None, :] > SHIFTS[:, None]) @ one + (scores[None, :] <= SHIFTS[:, None]) @ zero
-    loss[:, right < max(zero.sum(), one.sum())] = np.inf
-    best = np.unravel_index(np.argmin(loss), loss.shape)
-    return float(SLOPES[best[0]]), float(SHIFTS[best[1]])
+    held = np.log(SLOPES * (total + DROWNED * noise) / (USUAL * total))
+    penalty = 0.5 * noise * (of_slope * held[:, None] ** 2 + of_shift * SHIFTS**2)
+    side = 1 if height <= 0.0 else -1
+    straight, bent = (
+        np.logaddexp(0.0, -one_z) @ one + np.logaddexp(0.0, one_z) @ zero + penalty
+        for one_z in (z, side * _bent(side * z))
+    )
+    crossed = side * z > 0.0
+    share = crossed.sum(axis=2) / cells
+    noisy = np.sum(weights**2) * (variance * cells * share * (1.0 - share) + (share * count_deviation) ** 2)
+    drawn = crossed @ (weights[0] * zero + weights[1] * one)  # other records would be others
+    straight[(share == 0.0) | (crossed @ (side * (one - zero)) < SURE * np.sqrt(noisy + drawn))] = np.inf
+    chosen, turn = (straight, 0) if straight.min() <= bent.min() else (bent, side)
+    slope, shift = np.unravel_index(np.argmin(chosen), chosen.shape)
+    return Curve(centre, height + float(SHIFTS[shift]), float(SLOPES[slope]), turn)
+
+
+def _bent(z: np.ndarray) -> np.ndarray:
+    """z up to −1, then a hyperbola that stays below 0."""
+    return np.where(z <= -1.0, z, -1.0 / (np.maximum(z, -1.0) + 2.0))

@@ -134,9 +134,16 @@ class ReleasesClasses(PrivateEstimator):
 
     def _counts(self) -> np.ndarray:
         """The classes' estimated counts, from all bundles by inverse variance."""
-        weights = np.array([1.0 / max(next(iter(b.values())).count_standard_error, 1e-9) ** 2 for b in self.releases_])
+        weights = self._precisions()
         counts = np.array([[bundle[plain(c)].count for c in self.classes_] for bundle in self.releases_])
         return np.maximum(weights @ counts / weights.sum(), 1.0)
+
+    def _count_deviation(self) -> float:
+        """The standard error of each of them."""
+        return float(self._precisions().sum() ** -0.5)
+
+    def _precisions(self) -> np.ndarray:
+        return np.array([1.0 / max(next(iter(b.values())).count_standard_error, 1e-9) ** 2 for b in self.releases_])
 
     def _selection_claims(self) -> list[PrivacyClaim]:
         """What the choice of a kernel or of columns costs, if there was or will be one."""

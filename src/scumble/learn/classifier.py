@@ -9,15 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from scumble import checks
 from scumble.bundle import Bundle, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.learn import calibration, fern_plan
-from scumble.learn.base import ClassifierMixin, PrivateEstimator
+from scumble.learn.base import PrivateEstimator
 from scumble.learn.class_releases import MOST_BUCKETS, ReleasesClasses, bundle_of, priors_of
 from scumble.learn.ferns import Ferns
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.learn.targets import Classifies, labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -33,7 +34,7 @@ COUNT_SHARE = Fraction(2, 25)
 """Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
 
 
-class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
+class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     """Classes told apart by one private sketch per class, the paper's section 4.
 
     A record is in one class, so it affects only that class's release: every class gets the whole budget
@@ -56,7 +57,8 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
     :mod:`scumble.learn.fern_plan`.
 
     A share of the budget, `calibration_share`, pays for a histogram of the scores, which turns them into
-    probabilities and moves the threshold to where it is right (two classes, rule "ferns"): see
+    probabilities and moves the threshold to where it is right (two classes, rule "ferns"). Where it cannot be sure of
+    any threshold, the larger class is always the answer, and scores and probabilities still rank: see
     :mod:`scumble.learn.calibration`.
 
     The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`. Only
@@ -202,6 +204,8 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         left = (1 - share - choosing - planning) / used
         budgets = [whole.share(left, Fraction(1, used), count_share=c) for c in counting]
         drafts = [self._draft(kernel, used, X, budgets[k], k) for k, kernel in enumerate(kernels[:used])]
+        for draft in drafts:
+            draft.spec.layout.read(X, invalid="error")  # what it refuses costs nothing
         claims = [budget.claim(draft.rows) for draft, budget in zip(drafts, budgets, strict=True)]
         claims += self._selection_claims() + [one.claim(1) for one in (calibrating, counted) if one.epsilon]
         # The kernel that will be chosen or planned may want more buckets than the first.
@@ -230,8 +234,8 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         if as_fraction("epsilon", self.epsilon) <= 0:
             raise parameter("epsilon", "positive", self.epsilon)
         for name in ("calibration_share", "selection_share"):
-            if not 0.0 <= (getattr(self, name) or 0.0) <= 0.5:
-                raise parameter(name, "between 0 and 0.5", getattr(self, name))
+            if name != "selection_share" or self.selection_share is not None:
+                checks.number(name, getattr(self, name), "between 0 and 0.5", lambda share: 0.0 <= share <= 0.5)
         planning = fern_plan.PLANNING_SHARE if self._plans() else 0
         if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - planning:
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
@@ -252,16 +256,18 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
                 f"`classes` must be at least two classes, got {len(self.classes_)} class. "
                 "Hint: name all classes that could occur, including those absent from this table."
             )
+        priors_of(self.priors, np.ones(len(self.classes_)))
         return labelled(self, X, y)
 
     def _calibrated(self) -> bool:
         return self.rule == "ferns" and len(self.classes_) == 2 and self.calibration_share > 0.0
 
     def _calibrate(self, parts: Sequence[np.ndarray], budget: Budget, paid: Prepaid) -> None:
-        scores = [calibration.squashed(self._margin(part)) for part in parts]
+        assert self._ferns is not None
+        scores = [np.diff(self._ferns.scores(part, own))[:, 0] for own, part in enumerate(parts)]
         spec = self._one_row(calibration.KERNEL, calibration.CELLS)
-        self.calibration_ = self._bundle(spec, scores, budget, paid)
-        self._platt = calibration.fitted(self.calibration_)
+        self.calibration_ = self._bundle(spec, [calibration.squashed(one) for one in scores], budget, paid)
+        self._curve = self._fitted_curve()
 
     def _learn(self) -> None:
         self._ready()
@@ -270,8 +276,14 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
     def _ready(self) -> None:
         """What can be recomputed from the releases at any time, and is not saved."""
         self._ferns = Ferns(self.releases_, self._counts(), self._shares()) if self.rule == "ferns" else None
-        calibrated = getattr(self, "calibration_", None)
-        self._platt = (1.0, 0.0) if calibrated is None else calibration.fitted(calibrated)
+        self._curve = self._fitted_curve()
+
+    def _fitted_curve(self) -> calibration.Curve:
+        """Log-odds of scores; scores as they are without a calibration."""
+        histograms = getattr(self, "calibration_", None)
+        if histograms is None:
+            return calibration.Curve()
+        return calibration.fitted(histograms, self._shares(), self._counts(), self._count_deviation())
 
     def _shares(self) -> np.ndarray:
         return priors_of(self.priors, self._counts())
@@ -282,8 +294,9 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         """Two classes: (n,) log-odds of the second one. More: (n, classes) scores, comparable within a row."""
         X = self._read(X, clip=True)
         if len(self.classes_) == 2:
-            slope, shift = self._fit_of_scores()
-            return slope * (self._margin(X) - shift)
+            scores = self._scores(X)
+            margin = scores[:, 1] - scores[:, 0]
+            return margin if self.rule == TABLE_RULE else self._curve(margin)
         return self._scores(X)
 
     def predict_proba(self, X: object) -> np.ndarray:
@@ -299,21 +312,10 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         z = self.decision_function(X)
         return self.classes_[(z > 0.0).astype(int) if z.ndim == 1 else z.argmax(axis=1)]
 
-    def _fit_of_scores(self) -> tuple[float, float]:
-        if self.rule == TABLE_RULE:
-            return 1.0, 0.0
-        if "_platt" not in vars(self):
-            self._ready()
-        return self._platt
-
-    def _margin(self, X: np.ndarray) -> np.ndarray:
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0]
-
     def _scores(self, X: np.ndarray) -> np.ndarray:
         if self.rule == TABLE_RULE:  # X has the places of the levels
             return np.asarray(self.weights_.T[X].sum(axis=1) + self.intercepts_)
-        if "_platt" not in vars(self):  # read from a file
+        if "_curve" not in vars(self):  # read from a file
             self._ready()
         if self._ferns is not None:
             return self._ferns.scores(X)

@@ -38,27 +38,45 @@ class Ferns:
         for bundle in bundles:
             _require_hashes(bundle.spec.layout)
         self.counts, self.shares, self.priors = counts, counts / counts.sum(), priors
-        evidence, information = zip(*(self._experts(bundle) for bundle in bundles), strict=True)
-        weights = [np.maximum(one, 0.0) ** SHARPNESS for one in information]
-        length = np.sqrt(sum(float(np.sum(weight**2)) for weight in weights)) or 1.0
         self.layouts = [bundle.spec.layout for bundle in bundles]
+        self.seen = [self._seen(bundle) for bundle in bundles]
+        self.alphas = [2.0 + np.sqrt(max(one.counter_variance for one in bundle.values())) for bundle in bundles]
+        opinions = [self._evidence(seen, alpha) for seen, alpha in zip(self.seen, self.alphas, strict=True)]
+        known = [np.sum(seen.sum(axis=0) * one[1], axis=1) for seen, one in zip(self.seen, opinions, strict=True)]
+        weights = [np.maximum(one, 0.0) ** SHARPNESS for one in known]
+        length = np.sqrt(sum(float(np.sum(weight**2)) for weight in weights)) or 1.0
+        self.weights = [(weight / length)[None, :, None] for weight in weights]
         # (classes, rows, buckets) for each bundle: what a query adds up.
-        self.tables = [e * (w / length)[None, :, None] for e, w in zip(evidence, weights, strict=True)]
+        self.tables = [one[0] * weight for one, weight in zip(opinions, self.weights, strict=True)]
 
-    def _experts(self, bundle: Bundle) -> tuple[np.ndarray, np.ndarray]:
-        """Evidence of every bucket of every row, (classes, rows, buckets), and each row's information."""
-        seen = np.stack([_cleaned(release, n) for release, n in zip(bundle.values(), self.counts, strict=True)])
-        deviation = np.sqrt(max(release.counter_variance for release in bundle.values()))
-        alpha, shares = 2.0 + deviation, self.shares[:, None, None]
+    def _seen(self, bundle: Bundle) -> np.ndarray:
+        return np.stack([_cleaned(release, n) for release, n in zip(bundle.values(), self.counts, strict=True)])
+
+    def _evidence(self, seen: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Evidence of every bucket of every row, (classes, rows, buckets), and its mean over classes."""
+        shares = self.shares[:, None, None]
         posterior = (seen + alpha * shares) / (seen.sum(axis=0) + alpha)
         evidence = np.log(posterior / shares)
-        return evidence, np.sum(seen.sum(axis=0) * np.sum(posterior * evidence, axis=0), axis=1)
+        return evidence, np.sum(posterior * evidence, axis=0)
 
-    def scores(self, X: np.ndarray) -> np.ndarray:
-        """(n, classes): log prior plus the rows' evidence. Comparable between classes, not yet probabilities."""
+    def _tables_without(self, own: int) -> list[np.ndarray]:
+        """What a training record of class `own` adds up: each counter that it is in holds one record less."""
+        less = np.zeros((len(self.counts), 1, 1))
+        less[own] = 1.0
+        return [
+            self._evidence(np.maximum(seen - less, 0.0), alpha)[0] * weight
+            for seen, alpha, weight in zip(self.seen, self.alphas, self.weights, strict=True)
+        ]
+
+    def scores(self, X: np.ndarray, own: int | None = None) -> np.ndarray:
+        """(n, classes): log prior plus the rows' evidence. Comparable between classes, not yet probabilities.
+
+        Of records that were learnt from, all in class `own`: as if they had not been.
+        """
         out = np.tile(np.log(self.priors), (len(X), 1))
         lookup = engine("auto").lookup
-        for layout, tables in zip(self.layouts, self.tables, strict=True):
+        every = self.tables if own is None else self._tables_without(own)
+        for layout, tables in zip(self.layouts, every, strict=True):
             parts, _ = layout.read(X, invalid="error")
             for first in range(0, len(X), TILE):
                 place = slice(first, min(first + TILE, len(X)))

@@ -70,39 +70,6 @@ def choose(
     """
     whole = [name for name, kind in (kinds or {}).items() if kind in ON_WHOLE_NUMBERS]
     _require_whole(bounds, columns, whole)
-    size: dict[str, Any] = {"rows": rows, "buckets": buckets, "design": design, "bounds": bounds}
-    fields, planned = _chosen(kernel, dimensions, columns, **size, budget=budget, n=n, later=later, refined=refined)
-    if whole and fields["shape"] is not None and not isinstance(buckets, tuple):
-        assert columns is not None
-        (low, high), read = fields["bounds"], kernel.which(dimensions, columns)
-        most = [high[i] - low[i] + 1 if columns[i] in whole else inf for i in read]
-        fields["shape"] = tuple(int(min(*both)) for both in zip(fields["shape"], most, strict=True))
-        fields["buckets"] = prod(fields["shape"])
-    return fields, planned
-
-
-def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequence[str]) -> None:
-    if bounds is None or columns is None or not whole:
-        return
-    for name, *ends in zip(columns, *public_sides(bounds, len(columns)), strict=True):
-        if name in whole and any(end != floor(end) for end in ends):
-            raise parameter("bounds", f"whole numbers for {name!r}, which holds such", tuple(map(float, ends)))
-
-
-def _chosen(
-    kernel: Kernel,
-    dimensions: int,
-    columns: Sequence[str] | None,
-    *,
-    rows: int | None,
-    buckets: int | tuple[int, ...] | None,
-    design: str,
-    bounds: Bounds,
-    budget: Budget | None,
-    n: int | None,
-    later: bool,
-    refined: bool,
-) -> tuple[Fields, int]:
     rows = rows_to_plan(design, rows)
     if isinstance(buckets, tuple):
         return _given_grid(kernel, dimensions, columns, buckets, design, bounds), 0
@@ -121,12 +88,35 @@ def _chosen(
     plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
     if plan.design != "grid" and later:
         return open_rows(kernel, dimensions, buckets, plan.design, pure=pure), SIZE
-    fields = {"bounds": plan.bounds, "shape": plan.shape, "design": plan.design}
-    if not later or buckets is not None:
-        return {**fields, "rows": plan.rows, "buckets": plan.buckets}, 0
-    assert plan.bounds is not None
-    shape = finest(kernel, dimensions, columns, plan.bounds)
-    return {**fields, "rows": 1, "buckets": prod(shape), "shape": shape}, DESIGN if undecided else SIZE
+    fields = {"bounds": plan.bounds, "design": plan.design, "rows": plan.rows}
+    if plan.shape is None or plan.bounds is None:
+        return {**fields, "shape": None, "buckets": plan.buckets}, 0
+    later = later and buckets is None
+    shape = finest(kernel, dimensions, columns, plan.bounds) if later else plan.shape
+    shape = _on_whole_numbers(shape, plan.bounds, kernel.which(dimensions, columns), columns, whole)
+    decided = (DESIGN if undecided else SIZE) if later else 0
+    return {**fields, "shape": shape, "buckets": prod(shape)}, decided
+
+
+def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequence[str]) -> None:
+    if bounds is None or columns is None or not whole:
+        return
+    for name, *ends in zip(columns, *public_sides(bounds, len(columns)), strict=True):
+        if name in whole and any(end != floor(end) for end in ends):
+            raise parameter("bounds", f"whole numbers for {name!r}, which holds such", tuple(map(float, ends)))
+
+
+def _on_whole_numbers(
+    shape: tuple[int, ...],
+    bounds: tuple[tuple[float, ...], tuple[float, ...]],
+    which: Sequence[int],
+    columns: Sequence[str] | None,
+    whole: Sequence[str],
+) -> tuple[int, ...]:
+    """The shape with no more cells along a column than it has whole numbers."""
+    low, high = bounds
+    most = [high[j] - low[j] + 1 if columns is not None and columns[j] in whole else inf for j in which]
+    return tuple(int(min(both)) for both in zip(shape, most, strict=True))
 
 
 def open_rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, *, pure: bool) -> Fields:

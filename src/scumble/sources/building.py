@@ -27,7 +27,7 @@ from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
-from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
+from scumble.sources.settings import Groups, Running, Size, Views, require_known, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
@@ -83,6 +83,7 @@ class Build:
             )
         self._require_apart(source, book.get("ledger"), options)
         people = self.groups.people(self.budget.records_per_person)
+        require_known(options)
         self.source: Source = open_source(source, **options)
         try:
             others = self.groups.columns
@@ -171,7 +172,7 @@ class Build:
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         if self.running.invalid == "error":
-            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source, self.tally.rows)
+            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source)
         return self.tally
 
     def left_out(self) -> list[str]:

@@ -21,7 +21,7 @@ from scumble.planning.plans import COUNTER_BYTES
 from scumble.show.wording import decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import NO_PAIRS, between_years, few_cells, few_pairs
+from scumble.sources.tableadvice import NO_PAIRS, PAIRS_LATER, between_years, few_cells, few_pairs
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
@@ -221,7 +221,8 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     pairs, levels = len(found.pairs), found.plan.levels
     widest = max(sizes, key=sizes.__getitem__)
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
-    decides += f"; pairs tell at most {levels:,} of a column apart." if pairs else ", and no pair is published."
+    apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
+    decides += f"; pairs {apart}." if pairs else ", and no pair is published."
     told = [NO_PAIRS] if spec.pairs and not pairs else few_cells(sizes, levels)
     if 0 < pairs < len(spec.pairs) / 2:
         told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n)))
@@ -232,4 +233,5 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         places=tuple(places),
         decides=decides,
         advice=(*told, *between_years(spec.schema)),
+        later=PAIRS_LATER if pairs else "",
     )
