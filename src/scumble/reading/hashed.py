@@ -225,4 +225,5 @@ class HashedReader(Reader):
             "shift": keep(np.asarray(self.shift, np.float64)),
             "gain": self.gain,
             "noiseVariance": self.noise_variance,
+            **({"rounding": self.rounding} if self.rounding else {}),
         }
