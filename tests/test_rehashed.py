@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,14 @@ import pytest
 import scumble
 from scumble import files
 from scumble.audit.replay import Session
+from scumble.grid.finest import rounding
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plausible import CLUMPINGS, DENSITIES, plausible
 from scumble.planning.rehashing import Rehashed
 from scumble.planning.start import DESIGN, SIZE
-from scumble.privacy import seam
+from scumble.privacy import disjoint, overlapping, seam
 from scumble.privacy.budget import Budget
-from scumble.privacy.facts import Facts, divided
+from scumble.privacy.facts import Facts, divided, price
 from scumble.releasing.planned import publish_planned
 from scumble.spec import Spec
 
@@ -56,7 +58,7 @@ def test_three_facts_and_then_rows(records: np.ndarray, tmp_path: Path) -> None:
     menu = Menu(sketch.spec, BUDGET, sketch.planned)
     rows = as_rows(sketch.spec)
     exact = Rehashed(sketch.spec, rows)(sketch.secret.counts[0])
-    price, session = sketch.price(BUDGET), Session()
+    claim, session = sketch.price(BUDGET), Session()
     with seam.watching(session):
         (found,) = publish_planned(
             [sketch.secret],
@@ -69,8 +71,8 @@ def test_three_facts_and_then_rows(records: np.ndarray, tmp_path: Path) -> None:
     assert [shape for _, shape in session.draws] == [(2, 1), (1,), (8, 32)]
     deviation = found.made.counter_variance**0.5
     assert 0 < np.abs(found.made.counts - exact).max() < 60 * deviation
-    assert found.made.privacy == price == menu.price
-    assert price.epsilon <= 1.0 and price.delta <= 1e-6 and not sketch.secret.counts.size
+    assert found.made.privacy == claim == menu.price
+    assert claim.epsilon <= 1.0 and claim.delta <= 1e-6 and not sketch.secret.counts.size
     release = scumble.Release(rows, **found.made._asdict())
     release.save(tmp_path / "rows.scumble")
     again = scumble.load(tmp_path / "rows.scumble")
@@ -132,15 +134,55 @@ def test_a_grain_tells_how_clumped_records_are() -> None:
     assert 0.8 < told[0] < 1.25 and told[1] < told[2] < told[3]
 
 
+def test_a_claim_says_how_many_facts_came_first(records: np.ndarray) -> None:
+    """Gaussian rows have a count of their own beside the facts'; releases that only overlap are told apart."""
+    assert "after three noisy facts" in str(opened().price(BUDGET))
+    assert "after three noisy facts" in str(opened().price(Budget(1.0)))
+    assert "after two noisy facts" in str(scumble.Sketch(KERNEL, 3, buckets=64).price(BUDGET))
+    assert not overlapping([Budget(1.0).claim(1), BUDGET.claim(64)]).by_facts
+    assert not overlapping([Budget(1.0).claim(1), disjoint([BUDGET.claim(64)] * 2)]).by_facts
+
+
+def test_a_grid_and_rows_do_not_merge_and_say_what_to_do(records: np.ndarray) -> None:
+    made = []
+    for chosen in (as_rows(opened().spec), opened().spec):
+        sketch = opened().update(records)
+        menu = Menu(sketch.spec, BUDGET, DESIGN)
+        how = {"choose": lambda _, spec=chosen, menu=menu: menu.choice_of(spec), "grained": True}
+        (found,) = publish_planned([sketch.secret], BUDGET, rows=menu.rows, fold=menu.fold(), **how)
+        made.append(scumble.Release(chosen, **found.made._asdict()))
+    with pytest.raises(scumble.MergeError, match=r"whether it is a grid.*buckets=\(4, 5, 6\)"):
+        scumble.merge(made, disjoint=True)
+
+
 @pytest.mark.parametrize("budget", [Budget(1.0), BUDGET, Budget.of(rho=0.1), Budget(0.5, neighbors="replace")], ids=str)
 def test_two_norms_cost_what_two_rows_cost(budget: Budget) -> None:
     """A record moves each norm by one at most: facts and rows stay within the budget."""
-    menu = Menu(opened().spec, budget, DESIGN)
-    parts = divided(budget, 2)
-    facts, rest = parts.facts.claim(2), [parts.rows.claim(rows) for rows in menu.rows]
-    assert menu.norms == 2
+    parts, whole = divided(budget, 2), price(budget, [1, 8], 2)
+    assert whole.parts[0] == parts.facts.claim(2) and Menu(opened().spec, budget, DESIGN).norms == 2
     if budget.rho is None:
-        assert menu.price.epsilon <= budget.epsilon and menu.price.delta <= float(budget.delta)
-        assert facts.epsilon + max(one.epsilon for one in rest) <= float(budget.epsilon) * (1 + 1e-9)
+        assert Fraction(whole.epsilon) <= Fraction(budget.epsilon) and whole.delta <= float(budget.delta)
+        assert parts.facts.epsilon + parts.rows.epsilon == Fraction(budget.epsilon)  # type: ignore[operator]
     else:
-        assert menu.price.rho is not None and menu.price.rho <= float(budget.rho)
+        assert whole.rho is not None and whole.rho <= float(budget.rho) * (1 + 1e-12)
+
+
+def test_intervals_allow_for_records_to_one_side_of_their_cells(records: np.ndarray) -> None:
+    """Rows of cells have bounds, and know by how much a coherent half of a cell could be off; other rows do not."""
+    rows = as_rows(opened().spec)
+    counts = scumble.Sketch.from_spec(rows).update(records).secret.counts
+    parts, _ = rows.layout.read(records[:9], invalid="error")
+    made, plain = (
+        one.layout.reader(counts, 1.0, (300.0, 0.0)).estimate(parts) for one in (rows, replace(rows, bounds=None))
+    )
+    off = rows.layout.rounding  # type: ignore[attr-defined]
+    assert 0.001 < off < 0.1
+    np.testing.assert_array_equal(made.value, plain.value)
+    np.testing.assert_allclose(made.hashing_variance - plain.hashing_variance, (off * plain.value.clip(0.0)) ** 2)
+
+
+def test_cells_of_whole_numbers_round_nothing() -> None:
+    kernel = scumble.EuclideanKernel(8.0, power=2)
+    ends = np.zeros(3), np.full(3, 40.0)
+    assert rounding(kernel, *ends, width=3, names=None) == 0.0
+    assert rounding(kernel, ends[0] + 0.01, ends[1], width=3, names=None) > 0.0

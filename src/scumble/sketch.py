@@ -67,7 +67,7 @@ class Sketch(Holder, Answers):
         The columns' names, in order; named tables are then read by name.
     rows, buckets : int, sequence of int or None
         The size. Where `rows` are left out (and the cells of a grid), the most that could pay are counted, up to 2²³
-        counters, and the release decides from two noisy facts how much of it to publish, up to 16 MB where that makes
+        counters, and the release decides from a few noisy facts how much of it to publish, up to 16 MB where that makes
         an error of 0.5 %: neither the number of records nor the budget need be known now. For a grid, `buckets` may be
         the cells along each axis.
     seed : int

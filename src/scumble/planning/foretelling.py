@@ -1,7 +1,7 @@
 """What will come out: the plan that people ask for, made by what will decide.
 
 A build that leaves its size open counts the most that could pay (:mod:`scumble.planning.start`), and its release
-chooses from two noisy facts what to publish (:mod:`scumble.planning.later`). `plan` asks the same two, with the facts
+chooses from noisy facts what to publish (:mod:`scumble.planning.later`). `plan` asks the same two, with the facts
 that so many records of such a density would have. So it tells what `build` will do; how far that is off depends on how
 far the density is.
 """

@@ -22,6 +22,7 @@ import numpy as np
 from scumble import grid
 from scumble.checks import sides as public_sides
 from scumble.errors import parameter
+from scumble.grid.finest import finest_shape
 from scumble.kernels import Kernel
 from scumble.planning.plans import (
     DEFAULT_RECORDS,
@@ -40,9 +41,6 @@ from scumble.schema.kinds import ON_WHOLE_NUMBERS
 from scumble.spec import CHEAP
 
 MOST_ROWS, MOST_COUNTERS = 2**13, 2**23
-FINE = {"n": 10**8, "counter_sd": 1.0}
-"""Of the grid that is counted: as many records as hardly anybody has, and little noise."""
-
 SIZE, DESIGN = 1, 2
 """What a release may decide: how much of the rows or how coarse a grid; and whether a grid is published as rows."""
 
@@ -144,17 +142,7 @@ def finest(
     """The cells of a grid along each axis, as small as could pay."""
     which = kernel.which(dimensions, columns)
     low, high = (np.array([side[i] for i in which]) for side in bounds)
-    shape, _ = grid.choose_shape(kernel, low, high, width=dimensions, names=columns, **FINE)  # type: ignore[arg-type]
-    return tuple(
-        cells if first.is_integer() and last.is_integer() else _divisible(cells)
-        for cells, first, last in zip(shape, low.tolist(), high.tolist(), strict=True)
-    )
-
-
-def _divisible(cells: int) -> int:
-    """So many or fewer, in a number that can be divided in many ways: cells are added up in groups."""
-    by = 12 if cells >= 48 else 6 if cells >= 12 else 1
-    return cells - cells % by
+    return finest_shape(kernel, low, high, width=dimensions, names=columns)
 
 
 def _given_grid(

@@ -264,7 +264,7 @@ def build(
         The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None
         The size. Where `rows` are left out, the most that could pay are counted (up to 8,192), and the release decides
-        from two noisy facts how many to publish. Fix them to count faster. With classes, or noise first, they are
+        from a few noisy facts how many to publish. Fix them to count faster. With classes, or noise first, they are
         planned beforehand, for `n` and the budget.
     n : int or None
         Roughly how many records there are, if that is public: it improves the plan.
