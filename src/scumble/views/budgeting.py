@@ -22,7 +22,7 @@ FINE levels an axis, tell more than all of them would coarsely: as many are chos
 column. If that is all of them, nothing needs to be chosen; if it is next to none, single columns have everything.
 No view may have more than the claim was made for (`privacy.purse`), which in a wide table is less than a few pairs
 would take: then more pairs are chosen, less finely, until the budget is spent. (31 to 40 columns, four tables, three or
-four releases each, ε = 1: with what was left over before, the error of pairs fell by 3 to 9 %.)
+four releases each, ε = 1: with what was left over before, the error of pairs fell by 2 to 9 %.)
 Gaussian noise grows with the square root of the number only: there all pairs are best until m* is 3, and below no pair
 is. The constants were chosen on Adult, COMPAS, bank marketing, credit default, diamonds, SmokeBan and synthetic tables.
 """
