@@ -46,6 +46,7 @@ What they share::
     class_moments.py    planes between classes from moments
     additive_moments.py curves from moments of hat functions
     knots.py            where the knots of curves are
+    pairs.py            a pair of columns beside the curves
 """
 
 from __future__ import annotations

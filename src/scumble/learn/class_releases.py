@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import inf, prod
 from typing import Any
@@ -23,8 +22,9 @@ from scumble.learn.base import PrivateEstimator
 from scumble.learn.kernel_choice import choose_kernel
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.exact import as_fraction, float_up
+from scumble.privacy.exact import as_fraction
 from scumble.release import Release
+from scumble.releasing.selection import claim_of_choice
 from scumble.releasing.spending import Prepaid
 from scumble.sketch import Sketch, release_disjoint
 from scumble.spec import Spec
@@ -149,11 +149,7 @@ class ReleasesClasses(PrivateEstimator):
         """What the choice of a kernel or of columns costs, if there was or will be one."""
         if self.selection_epsilon_ is None:
             return []
-        # Noise of scale 1/ε on scores that one record moves by one: ε as of one row. Its ρ is not shown for
-        # the choice of a best score; what is pure is ε²/2-concentrated in any case (Bun & Steinke 2016).
-        epsilon = Fraction(self.selection_epsilon_)
-        choice = Budget(epsilon, 0, self.neighbors, self.records_per_person, count_share=0)
-        return [replace(choice.claim(1), rho=float_up(epsilon**2 / 2))]
+        return [claim_of_choice(Fraction(self.selection_epsilon_), self.neighbors, self.records_per_person)]
 
 
 def bundle_of(release: Any) -> Bundle:

@@ -63,6 +63,7 @@ VALUES: dict[str, Any] = {
     "columns_share": [0.0, 0.5],
     "priors": [[0.25, 0.75]],
     "knots": [3],
+    "pair": [True, False],
     "length": [4.0],
 }
 """Values beside the default to be tried; `kernel`, `public`, `rule` and `method` are found out."""
