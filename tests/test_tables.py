@@ -801,6 +801,8 @@ DRESSED = {
     "1 2": None,
     "1.2.3": None,
     "$1e3": None,
+    "+-5": None,
+    "++5": None,
     "١٢": None,
     "5\n": 5.0,
 }
