@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scumble.machine.patience import Patience
 from scumble.views import rehearsal as rehearsals
 from scumble.views.budgeting import Law
 from scumble.views.estimates import Estimate, combined, inside
@@ -51,8 +52,10 @@ def evidence(rows: np.ndarray, deviation: float, seed: int, law: Law = "gaussian
     return Evidence(COLUMNS, GROUPS, tuple(views))
 
 
-def test_synthetic_records_are_counted_as_true_ones_are() -> None:
-    """The oracle, `evidence`, counts record by record."""
+@pytest.mark.parametrize("first", [0, 10**9])
+def test_synthetic_records_are_counted_as_true_ones_are(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oracle, `evidence`, counts record by record; NumPy and the compiled loop count alike."""
+    monkeypatch.setattr(rehearsals, "numpy_first", Patience(first, first))
     rows = table()
     seen = evidence(rows, 0.0, 0)
     model = Mixture(np.ones(1), tuple(np.full((1, column.levels), 1 / column.levels) for column in COLUMNS))

@@ -20,7 +20,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from scumble.machine.compiling import njit
+from scumble.machine.compiling import can_compile, njit
+from scumble.machine.patience import Patience
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.evidence import Evidence, View, shape_within
@@ -44,6 +45,8 @@ SURE = 2.5
 """Standard deviations of noise above which a cell is surely not empty."""
 MOST_ROWS = 100_000
 """Beyond, the world itself is the table: its records are so many that their chance is small beside other errors."""
+numpy_first = Patience(1 << 26, 1 << 27)
+"""Records of pairs that NumPy counts before a compiled loop is loaded, and before it is compiled."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +213,9 @@ def _counted(view: View, rows: Integers, groups: Sequence[Codes] | Mapping[int, 
     if len(view.columns) == 1:
         return np.bincount(rows[:, view.columns[0]], minlength=view.counts.size).astype(float)
     one, two = view.columns
+    if not can_compile() or numpy_first.lasts(len(rows), lambda: bool(_tally.ready)):
+        flat = groups[one].astype(np.int64) * view.counts.shape[1] + groups[two]
+        return np.bincount(flat, minlength=view.counts.size).reshape(view.counts.shape).astype(float)
     counts = np.zeros(view.counts.shape, np.int64)
     _tally(groups[one], groups[two], counts)
     return counts.astype(float)
