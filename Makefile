@@ -8,12 +8,14 @@ STAMP  := $(VENV)/.installed
 
 .PHONY: setup demo docs postgresql spark chromium page test check fuzz mutants bench paper paper-quick lock sbom dist clean
 
-# Exact versions, checked by hash; what comes as source is built with tools that are locked as well.
+# Exact versions, checked by hash; what comes as source is built with tools that are locked as well. An environment is
+# brought up to date when one of these is newer, and begun anew where an interruption has left its mark.
 INSTALL := $(PYTHON) requirements/install.py
+INSTALLER := $(addprefix requirements/,install.py pip_settings.py unfinished.py installer.txt)
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml requirements/build.txt requirements/test.txt
+$(STAMP): pyproject.toml requirements/build.txt requirements/test.txt $(INSTALLER) $(wildcard $(VENV)/.installing)
 	@$(INSTALL) $(VENV) build test --editable
 	@touch $@
 
@@ -21,13 +23,15 @@ $(STAMP): pyproject.toml requirements/build.txt requirements/test.txt
 demo: $(firstword $(wildcard $(STAMP)) $(VENV)/.demo)
 	@$(BIN)/scumble demo
 
-$(VENV)/.demo: pyproject.toml requirements/build.txt requirements/demo.txt
+$(VENV)/.demo: pyproject.toml requirements/build.txt requirements/demo.txt $(INSTALLER) $(wildcard $(VENV)/.installing)
 	@$(INSTALL) $(VENV) build demo --editable
 	@touch $@
 
-$(TOOLS)/.installed: requirements/tools.txt
+$(TOOLS)/.installed: requirements/tools.txt $(INSTALLER) $(wildcard $(TOOLS)/.installing)
 	@$(INSTALL) $(TOOLS) tools
 	@touch $@
+
+$(VENV)/.installing $(TOOLS)/.installing: ;
 
 # The site, in site/: open site/index.html. Its theme's notices are not about this project.
 docs: setup

@@ -8,9 +8,10 @@ rows that lack some left out; of long tables, 20,000 records. 200 more are held 
 (narrow). Up to three columns get bounds, those of the data.
 
 *Planned* is what ``Sketch(kernel, d)`` counts and its release chooses from noisy facts, with the budget that they
-leave. *Hindsight* is the least error of any number of rows from 8 to 8,192, and of any grid, with the whole budget
-and the quietest law, chosen with the truth at hand. Hashing errors are those of real sketches; the mean
-over noise is exact (each answer's noise is nearly normal).
+leave. *Hindsight* is the least error of any number of rows from 8 to 8,192, and of any grid that the counted one can be
+added up to, with the whole budget and the quietest law, chosen with the truth at hand. Hashing errors are those of real
+sketches, and where a grid is published as rows, of rows of its cells; the mean over noise is exact (each answer's noise
+is nearly normal).
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ from scipy.special import ndtr
 
 import scumble
 from scumble.counting import engine
-from scumble.grid.coarser import groups
+from scumble.grid.coarser import coarser, groups
 from scumble.planning.later import Menu
+from scumble.planning.rehashing import Rehashed
+from scumble.planning.start import DESIGN, SIZE
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import calibrate
-from scumble.privacy.facts import Facts, calibrated, divided
+from scumble.privacy.facts import Facts, divided
 from scumble.releasing.planned import typical_norm
 from scumble.spec import Spec
 
@@ -82,6 +85,14 @@ def whole(rows: int, epsilon: float, delta: float) -> float:
     return calibrate(rows, epsilon=epsilon, delta=delta).counter_variance
 
 
+def answers(spec: Spec, counts: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """(rows, queries): for every R, R times what the first R rows answer."""
+    parts, _ = spec.layout.read(Q, invalid="error")
+    values = engine("cpu").lookup(spec.layout.hasher, parts, counts) - counts[0].sum() / counts.shape[1]
+    found: np.ndarray = np.cumsum(values / (1 - 1 / counts.shape[1]), axis=0)
+    return found
+
+
 class Rows:
     """Answers of the first R rows, without noise, for every R."""
 
@@ -89,11 +100,8 @@ class Rows:
         self.open = scumble.Sketch(kernel, X.shape[1], seed=seed, design="auto")
         self.spec = self.open.spec
         many = scumble.Sketch.from_spec(replace(self.spec, rows=MOST_ROWS)).update(X)
-        layout, counts = many.spec.layout, many.secret.counts
-        parts, _ = layout.read(Q, invalid="error")
-        values = engine("cpu").lookup(layout.hasher, parts, counts) - len(X) / counts.shape[1]
-        self.sums = np.cumsum(values / (1 - 1 / counts.shape[1]), axis=0)
-        self.norm = typical_norm(counts[: self.spec.rows])
+        self.sums, self.grain, self.left = answers(many.spec, many.secret.counts, Q), None, SIZE
+        self.norm = typical_norm(many.secret.counts[: self.spec.rows])
         self.sizes: list[Any] = [2**k for k in range(3, 14)]
 
     def error(self, size: int, truth: np.ndarray, variance: float) -> float:
@@ -107,7 +115,7 @@ class Rows:
 
 
 class Grids:
-    """Answers of grids that a fine one is added up to, without noise."""
+    """Answers of grids that a fine one is added up to, and of rows of its cells, without noise."""
 
     def __init__(self, kernel: Any, X: np.ndarray, Q: np.ndarray, seed: int) -> None:
         low, high = X.min(axis=0), X.max(axis=0)
@@ -115,13 +123,20 @@ class Grids:
         self.spec, self.Q, self.n, self.low, self.high = self.open.spec, Q, len(X), low, high
         self.open.update(X)
         counts = self.open.secret.counts
-        self.norm = typical_norm(counts, Menu(self.spec, Budget(1.0)).fold())
+        self.left = DESIGN if X.shape[1] == 3 else SIZE
+        menu = Menu(self.spec, Budget(1.0, 1e-6), self.left)
+        fold, self.rows = menu.fold(), replace(self.spec, design="sobol", shape=None, rows=MOST_ROWS, buckets=1024)
+        assert fold is not None
+        self.norm, self.grain = typical_norm(fold(counts[0])), typical_norm(counts) if menu.grained else None
+        self.sums: np.ndarray | None = None
         self.counts, self.known = counts, dict[Any, Any]()
-        fine = self.spec.shape or ()
-        steps = np.unique(np.round(np.geomspace(6, max(fine), 14)).astype(int))
-        self.sizes = [tuple(max(1, round(cells * step / max(fine))) for cells in fine) for step in steps]
+        self.sizes: list[Any] = list(coarser(low, high, self.spec.shape or ()))
 
-    def error(self, size: tuple[int, ...], truth: np.ndarray, variance: float) -> float:
+    def error(self, size: int | tuple[int, ...], truth: np.ndarray, variance: float) -> float:
+        if isinstance(size, int):
+            if self.sums is None:
+                self.sums = answers(self.rows, Rehashed(self.spec, self.rows)(self.counts[0]), self.Q)
+            return mean_error(self.sums[size - 1] / size, truth, variance / size)
         if size not in self.known:
             spec = replace(self.spec, shape=size, buckets=int(np.prod(size)))
             coarse = np.zeros((1, spec.buckets), np.int64)
@@ -132,20 +147,20 @@ class Grids:
         value, noise = self.known[size]
         return mean_error(value, truth, noise * variance)
 
-    def size_of(self, spec: Spec) -> tuple[int, ...]:
-        assert spec.shape is not None
-        return spec.shape
+    def size_of(self, spec: Spec) -> int | tuple[int, ...]:
+        return spec.rows if spec.shape is None else spec.shape
 
     def rows_of(self, size: tuple[int, ...]) -> int:
         return 1
 
 
-def noisy(budget: Budget, n: int, norm: int, rng: np.random.Generator) -> Facts:
+def noisy(menu: Menu, n: int, norm: int, grain: int | None, rng: np.random.Generator) -> Facts:
     """Facts as a release publishes them."""
-    asking = divided(budget).facts.calibrate(1)
+    asking = divided(menu.budget, menu.norms).facts.calibrate(menu.norms)
     of_count, of_norm = asking.count_variance or 0.0, asking.counter_variance
-    draw = rng.laplace(0.0, np.sqrt(np.array([of_count, of_norm]) / 2))
-    return Facts(round(n + draw[0]), of_count, round(norm + draw[1]), of_norm)
+    draw = rng.laplace(0.0, np.sqrt(np.array([of_count, of_norm, of_norm]) / 2))
+    told = None if grain is None else round(grain + draw[2])
+    return Facts(round(n + draw[0]), of_count, round(norm + draw[1]), of_norm, told)
 
 
 def judge(name: str, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
@@ -172,15 +187,15 @@ def judge(name: str, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
                 for size in world[0].sizes
             )
             budget = Budget(epsilon, delta)
-            rest, seen, told, taken = divided(budget).rows, [], [], []
+            seen, told, taken = [], [], []
             for one in mine:
-                menu = Menu(one.spec, budget)
+                menu = Menu(one.spec, budget, one.left)
                 for _ in range(DRAWS):
-                    spec, expected = menu.best([noisy(budget, n, one.norm, rng)])
-                    seen.append(one.error(one.size_of(spec), truth, calibrated(rest, spec.rows).counter_variance))  # type: ignore[arg-type]
+                    spec, expected = menu.best([noisy(menu, n, one.norm, one.grain, rng)])
+                    seen.append(one.error(one.size_of(spec), truth, menu.noise_variance(spec.rows)))  # type: ignore[arg-type]
                     told.append(expected)
                     taken.append(one.size_of(spec))
-            chosen = sorted(taken)[len(taken) // 2]
+            chosen = sorted(taken, key=str)[len(taken) // 2]
             line = {"table": name, "n": n, "d": d, "kernel": width, "epsilon": epsilon, "delta": delta}
             line |= {"planned": float(np.mean(seen)), "chosen": str(chosen), "hindsight": best[0], "best": str(best[1])}
             yield {**line, "ratio": line["planned"] / best[0], "foretold": float(np.exp(np.mean(np.log(told))))}

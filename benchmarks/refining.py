@@ -2,8 +2,8 @@
 
     python -m benchmarks.refining [--rows 256 1024] [--only nyc codrna]
 
-The paper's sets with its kernels (:mod:`benchmarks.density`), Sobol rows of 1,024 buckets, ε = 10⁶; the mean relative
-error of the density at 1,000 held-out queries, without and with :func:`scumble.learn.refine`.
+The paper's sets with its kernels (:mod:`benchmarks.paper.densities`), Sobol rows of 1,024 buckets, ε = 10⁶; the
+mean relative error of the density at 1,000 held-out queries, without and with :func:`scumble.learn.refine`.
 """
 
 from __future__ import annotations

@@ -3,117 +3,148 @@
     python requirements/install.py .venv build demo --editable
 
 uv does it, several times as fast as pip: it fetches and unpacks many packages at once, and leaves compiling to the
-first import. pip brings uv, by a lock file of its own (`installer`), and what pip's configuration says of indexes,
-certificates and proxies is told to uv. Where uv has no file for this machine, where it fails, or where that
-configuration holds something that is not known here, pip does all of it. What is installed is the same: the hashes see
-to that.
+first import. pip brings uv, by a lock file of its own (`installer`), and what pip's settings say of indexes,
+certificates and proxies is told to uv (`pip_settings.py`); settings of uv's own are left aside, as the environment's
+folder and the lock files say all there is to say. Where uv has no file for this machine, where it fails, or where pip's
+settings hold something that is not known here, pip does all of it. What is installed is the same: the hashes see to
+that.
 
 What comes as source is built with tools that are locked as well (`build`, which must come first), so nothing is fetched
-unseen.
+unseen. What was interrupted is begun anew (`unfinished.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib.util
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import venv
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
+
+from pip_settings import elsewhere, masked, settings, told, unknown
+from unfinished import empty, packages, whole
 
 HERE = Path(__file__).parent
-LOCK = "installer"
-TOLD = {
-    "index-url": "--default-index",
-    "extra-index-url": "--index",
-    "find-links": "--find-links",
-    "trusted-host": "--allow-insecure-host",
-    "cert": "--cert",
-    "no-binary": "--no-binary",
-    "only-binary": "--only-binary",
-    "no-index": "--no-index",
-    "no-cache-dir": "--no-cache",
-}
-"""What pip's settings are called in uv. Some are lists, with a space or a new line between their items."""
-SWITCHES = ("no-index", "no-cache-dir")
-HARMLESS = {
-    *("cache-dir", "compile", "default-timeout", "disable-pip-version-check", "no-color", "no-compile", "no-input"),
-    *("no-warn-script-location", "prefer-binary", "progress-bar", "quiet", "require-virtualenv", "retries"),
-    *("root-user-action", "timeout", "verbose"),
-}
-"""Settings that say nothing of where packages come from, or which."""
-ALL_INDEXES = ["--index-strategy", "unsafe-best-match"]
-"""All indexes are asked for the one version, as pip does it. With hashes, it does not matter which of them answers."""
-
-
-def settings(listed: str) -> dict[str, str]:
-    """What `pip config list` says, as it holds for installing: the environment before `install` before all commands."""
-    found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
-    for line in listed.splitlines():
-        name, _, value = line.partition("=")
-        section, _, key = name.rpartition(".")
-        if section in found:
-            found[section][key] = str(ast.literal_eval(value))
-    return found["global"] | found["install"] | found[":env:"]
-
-
-def told(pip: Mapping[str, str], environment: Mapping[str, str]) -> list[str] | None:
-    """uv's options for pip's settings, or None where they ask for something that is not known here."""
-    if set(pip) - set(TOLD) - HARMLESS - {"proxy"}:
-        return None
-    options = [*ALL_INDEXES]
-    certificates = environment.get("REQUESTS_CA_BUNDLE") or environment.get("CURL_CA_BUNDLE")
-    pip = ({"cert": certificates} if certificates else {}) | dict(pip)
-    if "cert" not in pip:
-        options.append("--system-certs")
-    for key, option in TOLD.items():
-        if key in SWITCHES:
-            options += [option] if pip.get(key, "").lower() in ("1", "true", "yes", "on") else []
-        else:
-            items = [pip[key]] if key == "cert" and pip.get(key) else pip.get(key, "").split()
-            options += [word for item in items for word in (option, item)]
-    return options
+LOCK = HERE / "installer.txt"
+LAST = 8
+"""Lines of what a program said before it failed: enough to know why."""
 
 
 def python_of(folder: Path) -> str:
     return str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 
 
-def done(command: list[str]) -> bool:
-    """Whether it went well. Who tries something else next need not hear why it did not."""
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+def make(folder: Path) -> None:
+    if not Path(python_of(folder)).exists():
+        venv.create(folder, symlinks=os.name != "nt", with_pip=False)
 
 
-def bring_pip(folder: Path) -> list[str]:
-    """Some pip: that of the Python which runs this, or else one of the environment's own."""
-    if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([python_of(folder), "-m", "ensurepip", "--default-pip"], check=True, stdout=subprocess.DEVNULL)
+def hashed(lock: Path) -> list[str]:
+    return ["--require-hashes", "--requirement", str(lock)]
+
+
+def failure(command: list[str], environment: Mapping[str, str]) -> str | None:
+    """Run it: what it said last, if it failed.
+
+    It ends with this process, and so does all that it has started, such as builds. Where this process cannot see to
+    that, being killed, they hold on to the mark, a file that they inherit. It cannot ask for a password: nobody would
+    see.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            close_fds=False,
+            process_group=0,
+        )
+    except OSError as error:
+        return str(error)
+    with process:
+        try:
+            said = process.communicate()[0]
+        except BaseException:
+            if os.name == "nt":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return None if process.returncode == 0 else "\n".join(said.strip().splitlines()[-LAST:]) or "It said nothing."
+
+
+def any_pip(folder: Path) -> list[str]:
+    """The pip of the Python that runs this, or else one of the environment's own."""
+    there = importlib.util.find_spec("pip") is not None
+    return [sys.executable, "-m", "pip", "--disable-pip-version-check"] if there else pip_inside(folder)
+
+
+def pip_inside(folder: Path) -> list[str]:
+    """A pip that works in the environment: by the file that `pip --python` starts, or, before pip 22.3, its own."""
+    spec = importlib.util.find_spec("pip")
+    runner = Path(spec.origin).with_name("__pip-runner__.py") if spec and spec.origin else None
+    if runner and runner.exists():
+        return [python_of(folder), str(runner), "--disable-pip-version-check"]
+    why = failure([python_of(folder), "-m", "ensurepip", "--default-pip"], os.environ)
+    if why is not None:
+        raise SystemExit(
+            f"pip must be 22.3 or newer, or Python must hold one of its own (ensurepip): {why}\n"
+            f"Hint: `{sys.executable} -m pip install --upgrade pip`; on Debian, install python3-pip or python3-venv."
+        )
     return [python_of(folder), "-m", "pip", "--disable-pip-version-check"]
 
 
-def bring_uv(folder: Path, pip: list[str]) -> list[str] | None:
-    """uv, with what pip's settings mean to it; None where it is not to be had, or they are not known here."""
-    asked = subprocess.Popen([*pip, "config", "list"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    place = folder / "uv"  # not among the environment's packages: they have no use for it
-    uv = place / "bin" / ("uv.exe" if os.name == "nt" else "uv")
-    alone = ["--target", str(place), "--upgrade", "--no-compile", "--only-binary", ":all:"]
-    there = uv.exists() or done([*pip, "install", *alone, *hashed(LOCK)])
-    listed = asked.communicate()[0]
-    if not there or asked.returncode != 0:
+def bring_uv(folder: Path, pip: list[str]) -> str | None:
+    """Have pip install the uv that is locked, unless it is there, or say why it could not."""
+    copy = folder / LOCK.name  # of the lock file that this uv came by, and written last
+    if copy.exists() and copy.read_bytes() == LOCK.read_bytes():
         return None
-    found = settings(listed)
-    options = told(found, os.environ)
-    if options is not None and "proxy" in found:
-        os.environ["ALL_PROXY"] = found["proxy"]
-    return None if options is None else [str(uv), "pip", "install", "--python", python_of(folder), *options]
+    shutil.rmtree(folder, ignore_errors=True)
+    alone = ["--target", str(folder), "--no-compile", "--only-binary", ":all:"]
+    outside = os.environ | {"PIP_REQUIRE_VIRTUALENV": "no"}  # which is not where it goes
+    why = failure([*pip, "install", *alone, *hashed(LOCK)], outside)
+    if why is None:
+        shutil.copyfile(LOCK, copy)
+    return why
 
 
-def hashed(name: str) -> list[str]:
-    return ["--require-hashes", "--requirement", str(HERE / f"{name}.txt")]
+def by_uv(folder: Path, calls: list[list[str]]) -> str | None:
+    """Install with uv, or say why it could not."""
+    pip = any_pip(folder)
+    asked = subprocess.run([*pip, "config", "list"], stdout=subprocess.PIPE, encoding="utf-8", check=False)
+    if asked.returncode != 0:
+        return "pip does not say what its settings are."
+    found = settings(asked.stdout)
+    if away := elsewhere(found):
+        raise SystemExit(
+            f"pip's settings must leave it to {folder} where packages go, but {', '.join(away)} is set.\n"
+            "Hint: `pip config debug` says where; PIP_CONFIG_FILE, set to the name of an empty file, overrides files."
+        )
+    if strange := unknown(found):
+        return f"What pip's settings say of {', '.join(strange)} cannot be passed on to it."
+    place = folder / "uv"  # not among the environment's packages: they have no use for it
+    why = bring_uv(place, pip)
+    if why is not None:
+        return masked(f"pip could not bring it:\n{why}", found)
+    options, ours = told(found, os.environ)
+    environment = {key: value for key, value in os.environ.items() if not key.upper().startswith("UV_")} | ours
+    uv = str(place / "bin" / ("uv.exe" if os.name == "nt" else "uv"))
+    for words in calls:
+        why = failure(
+            [uv, "--no-config", "pip", "install", "--python", python_of(folder), *options, *words], environment
+        )
+        if why is not None:
+            return masked(why, found)
+    return None
 
 
 def main() -> None:
@@ -123,19 +154,28 @@ def main() -> None:
     parser.add_argument("--editable", action="store_true", help="scumble itself too")
     given = parser.parse_args()
     print(f"Installing into {given.folder}: {', '.join(given.names)} ...", flush=True)
-    if not Path(python_of(given.folder)).exists():
-        venv.create(given.folder, symlinks=os.name != "nt", with_pip=False)
-    calls = [["--no-build-isolation", *hashed(name)] for name in given.names]
+    calls = [["--no-build-isolation", *hashed(HERE / f"{name}.txt")] for name in given.names]
     if given.editable:
         calls.append(["--no-build-isolation", "--no-deps", "--editable", str(HERE.parent)])
-    pip = bring_pip(given.folder)
-    uv = bring_uv(given.folder, pip)
-    if uv is not None and all(done([*uv, *words]) for words in calls):
-        return
-    print("pip does it, which takes longer than uv would ...", flush=True)
-    for words in calls:
-        subprocess.run([*pip, "--python", python_of(given.folder), "install", "--quiet", *words], check=True)
+    with whole(given.folder):
+        make(given.folder)
+        before = packages(given.folder)
+        why = by_uv(given.folder, calls)
+        if why is None:
+            return
+        print(f"uv did not do it:\n{indent(why, '  ')}\npip does it, which takes longer ...", flush=True)
+        if packages(given.folder) != before:  # to pip, a package that uv left half-made would look installed
+            empty(given.folder)
+            make(given.folder)
+        pip = pip_inside(given.folder)
+        for words in calls:
+            if subprocess.run([*pip, "install", "--quiet", *words], close_fds=False, check=False).returncode != 0:
+                raise SystemExit("pip could not install what the lock files name; see above.")
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what it has started ends with it
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("Interrupted. The next time, it begins anew.") from None

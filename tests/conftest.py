@@ -13,6 +13,7 @@ import scumble
 from entropy import noise_named, rate_of
 from scumble.counting import early
 from scumble.releasing import spending
+from scumble.tabular import counting
 from windows import NOT_ON_WINDOWS, reason
 
 # Some of these files could not even be imported there.
@@ -24,7 +25,7 @@ def pytest_report_header() -> list[str]:
 
 
 # The quick loops are tested from the first record on, whoever has compiled them before.
-early.numpy_first.limits = early.exact_first.limits = (0, 0)
+early.numpy_first.limits = early.exact_first.limits = counting.numpy_first.limits = (0, 0)
 
 # ---- noise: see entropy.py ----
 

@@ -113,7 +113,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "a column of names": (
         build("names.csv", "--columns", "age,name"),
         4,
-        r"what is 'name'\? Text: name it in --categories",
+        r"what is 'name'\? Text: name it in --categories.* Numbers are read as 1234.5, \$1,234.50 or 12 %",
     ),
     "days before months": (
         build("days.csv", "--columns", "seen", "--dates", "seen"),

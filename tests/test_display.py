@@ -108,11 +108,11 @@ DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers"}
 
 
 @EACH
-def test_every_estimator_draws_itself(kind: Any, town: np.ndarray) -> None:
+def test_every_estimator_draws_and_shows_itself(kind: Any, town: np.ndarray) -> None:
     model = small(kind, bounds=(0, 9), target_bounds=(0, 9), starts=20, rows=50 if "coef_" in kind._learnt else None)
     learns = "classes" if hasattr(model, "classes") else "target" if hasattr(model, "target_bounds") else "nothing"
     words = {"classes": "far | near", "target": "prediction"}.get(learns, DRAWN.get(kind.__name__, "density"))
-    frame = pd.DataFrame(town, columns=["east", "north"])
+    frame = pd.DataFrame(np.vstack([town, [[-1.0, 3.0]]]), columns=["east", "north"])  # one is outside the bounds
     model.fit(frame, target(kind, frame))
     whole = texts(model.plot())
     assert words in whole
@@ -120,6 +120,9 @@ def test_every_estimator_draws_itself(kind: Any, town: np.ndarray) -> None:
         assert "east | north" in whole
     cut = texts(model.plot(at={"north": 3.0}, units={"east": "km"}))
     assert "north = 3" in cut and "east (km)" in cut
+    # A notebook keeps the card, in which scikit-learn lists all attributes that it finds: but not the curator's own.
+    assert model.clipped_ > 0 and "privacy_" in dir(model)
+    assert "clipped_" not in dir(model) and "clipped_" not in model._repr_html_()
 
 
 def test_columns_without_names_are_numbered(town: np.ndarray) -> None:

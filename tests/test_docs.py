@@ -229,3 +229,23 @@ def test_the_readme_names_every_verb() -> None:
         assert f"`{verb}`" in text, verb
     for _, target in re.findall(r"\[([^]]*)\]\(([^)]+)\)", text):
         assert target.startswith("http") or (ROOT / target).exists(), target
+
+
+def ragged(text: str) -> list[str]:
+    """Rows of tables that have more or fewer cells than the head."""
+    found, head = [], 0
+    for line in re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line))) if line.lstrip().startswith("|") else 0
+        head = cells and (head or cells)
+        if cells != head:
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", ["README.md", *PAGES, "benchmarks/paper/REPORT.md"])
+def test_every_row_of_a_table_is_whole(page: str) -> None:
+    assert not ragged((ROOT / page).read_text())
+
+
+def test_a_row_with_a_cell_too_few_is_found() -> None:
+    assert ragged("| a | b |\n|---|---|\n| 1 |\n\n| c |\n|---|\n| 2 |\n") == ["| 1 |"]

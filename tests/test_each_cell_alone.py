@@ -359,3 +359,19 @@ def test_frames_that_differ_in_type_from_batch_to_batch() -> None:
     assert np.array_equal(whole, counted(pa.table({"x": ["5", "6", "5", "5", "6", "6", "5", "5", "6"]}), kernel))
     with pytest.raises(scumble.DataError, match="no column 'x' in one of the tables"):
         counted(iter([frames[0], pd.DataFrame({"y": [1]})]), kernel)
+
+
+def test_text_that_says_a_number_says_it_beside_other_cells_too() -> None:
+    """pandas has a type for a column of texts alone, and none for one that holds a number beside them."""
+    schema = scumble.Schema(x=scumble.Number(0, 9, whole=True, missing=True))
+
+    def levels(cells: list[Any]) -> list[int]:
+        job = Build(pd.DataFrame({"x": cells}), schema=schema)
+        return job.count().sketches[0].secret.counts.tolist()[:11]
+
+    texts = ["5", " 6.0 ", "$7", "NA", "five", "true"]
+    alone = levels(texts)
+    assert alone == [0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 2]
+    for odd, place in ((3, 3), (2.5, 2), (np.nan, 10), (b"4", 4)):
+        beside = levels([*texts, odd])
+        assert [new - old for new, old in zip(beside, alone, strict=True)] == [k == place for k in range(11)]

@@ -17,6 +17,7 @@ from scumble.counting import Hasher, cpu, early
 from scumble.design import DESIGNS, Design
 from scumble.kernels import Kernel, Records
 from scumble.kernels.column import ColumnKernel
+from scumble.machine.patience import Patience, Ready
 
 KERNELS: list[Kernel] = [
     scumble.EuclideanKernel(0.5, 2),
@@ -85,10 +86,10 @@ def test_what_a_record_does_never_depends_on_how_warm_a_process_is(kernel: Kerne
 def test_patience_ends_where_the_quicker_way_is_ready_or_would_have_been_by_now() -> None:
     asked: list[int] = []
 
-    def ready(answer: bool) -> early.Ready:
+    def ready(answer: bool) -> Ready:
         return lambda: bool(asked.append(1)) or answer
 
-    patience = early.Patience(100, 300)
+    patience = Patience(100, 300)
     assert patience.lasts(60, ready(True)) and not asked  # not even looked for
     assert not patience.lasts(60, ready(True)) and asked
     assert patience.lasts(60, ready(False)) and patience.spent == 120

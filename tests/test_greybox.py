@@ -135,6 +135,17 @@ def test_a_published_fact_is_caught():
     assert any("differs beyond its noise" in finding for finding in findings(path))
 
 
+def test_an_exact_number_among_what_a_model_shows_is_caught():
+    """How many records were outside the bounds is the curator's own: scikit-learn's card shows whatever `dir` has."""
+
+    def path(table, folder):
+        return PrivateKDE(bounds=(2, 10), rows=4, buckets=16).fit(numbers(table))
+
+    assert findings(path) == []
+    with mock.patch("scumble.learn.looking.CURATORS", ()):
+        assert any("differs beyond its noise" in finding for finding in findings(path))
+
+
 def test_a_warning_and_a_refusal_that_one_record_brings_about_are_caught():
     def path(table, folder):
         if len(table) == 9:

@@ -189,10 +189,25 @@ def test_the_command_line_builds_by_kind(tmp_path: Path, capsys: pytest.CaptureF
     assert main([*words, "--whole", "age", "--times", "seen", "--booleans", "smoker"]) == 0
     found = scumble.load(tmp_path / "o.scumble")
     assert found.kinds == {"age": "whole", "seen": "time", "smoker": "boolean"}
-    assert found.bounds == ((0.0, 19_723.0, 0.0), (100.0, 20_088.0, 1.0))
+    assert found.bounds == ((0.0, 19_723.0, 0.0), (100.0, 20_089.0 - 1 / 86_400, 1.0))  # to the end of the last day
     capsys.readouterr()
     assert main(["sample", str(tmp_path / "o.scumble"), "--n", "5", "--json"]) == 0
     assert {type(one["smoker"]) for one in json.loads(capsys.readouterr().out)} == {bool}
+
+
+def test_an_upper_bound_is_all_of_its_day_or_month() -> None:
+    """Whatever is seen in December lies within bounds that end with it."""
+    times = ["2024-12-31T00:00", "2024-12-31T23:59:59", "2025-01-01T00:00", "2023-12-31T23:59:59"]
+    frame = pa.table({"seen": times})
+    for kind in ("dates", "times"):
+        for low, high in (("2024-01-01", "2024-12-31"), ("2024-01", "2024-12"), ("2024", "2024")):
+            options: dict[str, Any] = {kind: ["seen"], "bounds": {"seen": (low, high)}, "design": "grid"}
+            job = Build(frame, scumble.EuclideanKernel(5.0), ["seen"], **options)
+            job.count()
+            (told,) = job.strays()
+            assert told.startswith("2 cells of 'seen' lay outside its bounds, 2024-01-01") and "2024-12-31" in told
+    moments = kinds.ends_by("time", ("2024-01-01T10:00", "2024-01-01T12:00"))
+    assert moments == (19_723 + 10 / 24, 19_723.5)  # a moment is itself
 
 
 # ---- files ----
@@ -316,7 +331,7 @@ def test_a_schema_and_a_checkpoint_of_another_kind_are_refused(tmp_path: Path) -
     options: dict[str, Any] = {
         "checkpoint": tmp_path / "c.secret",
         "checkpoint_seconds": 0.0,
-        "bounds": BOUNDS,
+        "bounds": {"age": (0, 100), "seen": (19_723, 20_088)},
         "buckets": (21, 21),
     }
 

@@ -355,10 +355,12 @@ def test_a_bundle_is_charged_once(book: Ledger, tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", [{"dataset": "people"}, {"part": "north"}, {"dataset": "people", "part": "north"}])
 def test_where_to_charge(book: Ledger, way: dict) -> None:
     """A dataset needs its ledger, and a ledger its dataset: a forgotten one is no release without charge."""
-    with pytest.raises(scumble.ParameterError, match=r"Hint: also pass ledger="):
+    with pytest.raises(scumble.ParameterError, match=r"Hint: name it, --ledger FILE \(ledger=\)"):
         sketch().release(epsilon=1, **way)
     for wrong in (None, 5, b"people"):
-        with pytest.raises(scumble.ParameterError, match="`dataset` must be the name of a dataset"):
+        with pytest.raises(
+            scumble.ParameterError, match=r"`dataset` must be the name of a dataset.* Hint: --dataset NAME"
+        ):
             sketch().release(epsilon=1, ledger=book, dataset=wrong)  # type: ignore[arg-type]
     assert Account.of(None, None, None) is None
 

@@ -258,6 +258,15 @@ def test_bad_records_and_specs_are_refused() -> None:
             MomentSketch(bad)
 
 
+@pytest.mark.parametrize("cell", ["12 Mill Lane", 10**400, 1 + 2j, None, [1.0]])
+def test_what_is_no_number_is_refused_and_not_quoted(cell: Any) -> None:
+    spec = LinearMoments(((0.0,), (1.0,)), None, True, 1.0, (0.0, 1.0))
+    for X, y in ([[[cell], [0.5]], [0.5, 0.5]], [[[0.5], [0.5]], [cell, 0.5]]):
+        with pytest.raises(DataError, match="not finite numbers") as told:
+            MomentSketch(spec).update(X, y)  # type: ignore[arg-type]
+        assert str(told.value).endswith("Hint: correct them.") and told.value.__context__ is None
+
+
 def test_moments_for_laplace_noise_have_no_price_in_rho() -> None:
     reach = Reach(10, True, "discrete-laplace")
     with pytest.raises(scumble.ParameterError, match="rho"):

@@ -251,7 +251,7 @@ def test_a_record_in_the_place_of_any_parameter(act: Callable[..., Any], name: s
         (None, "None"),
         (-1.5, "-1.5"),
         (np.float64(2), "np.float64(2.0)"),
-        (Fraction(1, 3), "Fraction(1, 3)"),
+        (Fraction(1, 3), "1/3"),
         ("word", "'word'"),
         (int, "<class 'int'>"),
         ([], "a list of 0"),

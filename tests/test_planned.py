@@ -20,7 +20,8 @@ from scumble import sketch as scumble_sketch
 from scumble.audit.replay import Session, compare, used
 from scumble.grid.coarser import coarser, groups
 from scumble.learn import PrivateKDE
-from scumble.planning.later import DENSITIES, HANDY, Choice, Fold, Menu, plausible, worth_it
+from scumble.planning.later import HANDY, Choice, Menu, worth_it
+from scumble.planning.plausible import DENSITIES, plausible
 from scumble.planning.start import MOST_COUNTERS, MOST_ROWS
 from scumble.privacy import seam
 from scumble.privacy.budget import Budget
@@ -64,12 +65,16 @@ def test_one_record_moves_the_typical_norm_by_nought_or_one(counts: list[list[in
 
 
 def test_a_folded_grid_moves_by_nought_or_one_too(rng: np.random.Generator) -> None:
-    fold = Fold(rng.integers(0, 6, 30), rng.integers(0, 4, (5, 6)), 4)
-    cells = rng.poisson(3.0, (1, 30))
+    spec = scumble.Sketch(KERNEL, 2, bounds=(0.0, 3.0), buckets=(5, 6), design="grid").spec
+    fold = Menu(spec, Budget(1.0)).fold()
+    assert fold is not None
+    cells = rng.poisson(3.0, 30)
     for cell in range(30):
         more = cells.copy()
-        more[0, cell] += 1
-        assert typical_norm(more, fold) - typical_norm(cells, fold) in (0, 1)
+        more[cell] += 1
+        assert ((fold(more) - fold(cells)).sum(axis=1) == 1).all() and (fold(more) >= fold(cells)).all()
+        assert typical_norm(fold(more)) - typical_norm(fold(cells)) in (0, 1)
+        assert typical_norm(more[None]) - typical_norm(cells[None]) in (0, 1)  # the grain
 
 
 def test_beyond_64_bits_norms_are_still_exact() -> None:
@@ -82,7 +87,8 @@ def test_a_folded_grid_tells_the_density_that_hashed_rows_tell(rng: np.random.Ge
     kernel = scumble.EuclideanKernel(0.5, power=2)
     grid = scumble.Sketch(kernel, 2, bounds=(-5.5, 5.5), design="grid", buckets=(120, 120)).update(X)
     fold = Menu(grid.spec, Budget(1.0)).fold()
-    folded = typical_norm(grid.secret.counts, fold)
+    assert fold is not None
+    folded = typical_norm(fold(grid.secret.counts[0]))
     hashed = typical_norm(scumble.Sketch(kernel, 2, rows=64, buckets=1024).update(X).secret.counts)
     density = kernel(X[:500], X).mean()
     assert abs((folded / 3000) ** 2 - 1 / 1024 - density) < 0.35 * density  # a mean of norms is below the norm's mean
@@ -146,7 +152,7 @@ def test_planned_rows_with_too_little_noise_are_caught(
 ) -> None:
     X = rng.normal(0.0, 2.0, (300, 2))
 
-    def cheaper(counts: np.ndarray, fold: Fold | None = None) -> int:
+    def cheaper(counts: np.ndarray) -> int:
         return 3 * int(counts[0].sum())  # moves by 3 with each record
 
     monkeypatch.setattr(planned, "typical_norm", cheaper)
@@ -267,9 +273,9 @@ def test_facts_tell_the_density() -> None:
     for density, n in ((0.2, 20_000), (0.01, 100_000), (0.001, 1_000_000)):
         norm = round(n * np.sqrt(density + (1 - density) / 1024 + 1 / n))
         weights = plausible(Facts(n, 1.0, norm, 5000.0), n, 1 / 1024)
-        assert abs(np.log(np.exp(weights @ np.log(DENSITIES)) / density)) < 0.2
+        assert abs(np.log(np.exp(weights[:, 0] @ np.log(DENSITIES)) / density)) < 0.2
     nothing = plausible(Facts(100, 1e9, 0, 1e18), 100.0, 1 / 1024)
-    assert 0.02 < np.exp(nothing @ np.log(DENSITIES)) < 0.1  # what is usual
+    assert 0.02 < np.exp(nothing[:, 0] @ np.log(DENSITIES)) < 0.1  # what is usual
 
 
 def test_more_records_and_more_budget_bring_more_rows() -> None:

@@ -12,6 +12,7 @@ from scumble.counting import Hasher, cpu, early, exact, guard, quick, reference,
 from scumble.design import Design
 from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
+from scumble.machine.patience import Patience
 from scumble.tables import Table
 
 N = 2 * quick.TILE + 300
@@ -254,6 +255,6 @@ def test_small_tables_do_not_wait_for_the_quick_loops(monkeypatch: pytest.Monkey
     for ready, patience, waits in ((False, 10**9, False), (True, 10**9, True), (False, 0, True)):
         calls.clear()
         monkeypatch.setattr(cpu.quick, "ready", lambda ready=ready: ready)
-        monkeypatch.setattr(early, "exact_first", early.Patience(0, patience))
+        monkeypatch.setattr(early, "exact_first", Patience(0, patience))
         sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, engine="cpu", **options).update(X)
         assert bool(calls) == waits and np.array_equal(sketch._counts, expected)

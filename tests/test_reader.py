@@ -23,6 +23,7 @@ from scumble.design import orthogonal
 from scumble.grid.tables import fast_length
 from scumble.machine import functions
 from scumble.machine.later import lacking
+from scumble.machine.patience import Patience
 from scumble.reading.student import reach
 
 ALONE = """
@@ -154,7 +155,7 @@ def test_densities_are_read_without_numba(tmp_path: Path) -> None:
 def test_where_numba_is_the_first_records_alone_wait_for_nothing(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     hasher = scumble.Sketch(scumble.EuclideanKernel(1.0), 2, rows=4, buckets=8).spec.layout.hasher
     assert isinstance(hasher, Hasher)
-    monkeypatch.setattr(early, "numpy_first", early.Patience(0, 0))
+    monkeypatch.setattr(early, "numpy_first", Patience(0, 0))
     for there in (True, False):
         monkeypatch.setattr(cpu, "can_compile", lambda there=there: there)
         assert cpu._early(hasher, 10) != there
@@ -166,3 +167,24 @@ def test_wide_blocks_are_the_same_without_numba(monkeypatch) -> None:  # type: i
     monkeypatch.setattr(orthogonal, "WIDE", 2)
     monkeypatch.setattr(orthogonal, "can_compile", lambda: False)
     assert np.array_equal(orthogonal.orthogonalised(gauss), expected)
+
+
+TABLE = """
+import sys
+sys.modules["numba"] = None
+import scumble
+release = scumble.load(sys.argv[1])
+print(release.count("age > 50 and town = 'Ulm'").value, len(release.sample(7, random_state=1)))
+"""
+
+
+def test_tables_are_read_without_numba(tmp_path: Path) -> None:
+    schema = scumble.Schema(age=scumble.Number(0, 100), town=scumble.Category(["Ulm", "Bonn"]))
+    frame = {"age": np.arange(200.0) % 100, "town": np.array(["Ulm", "Bonn", "Ulm", "Ulm"] * 50)}
+    release = scumble.TableSketch(schema).update(frame).release(epsilon=5.0)
+    release.save(tmp_path / "table.scumble")
+    done = subprocess.run(
+        [sys.executable, "-c", TABLE, str(tmp_path / "table.scumble")], capture_output=True, text=True, check=True
+    )
+    value, rows = done.stdout.split()
+    assert float(value) == release.count("age > 50 and town = 'Ulm'").value and rows == "7"

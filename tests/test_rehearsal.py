@@ -85,9 +85,19 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), income=scumble.Number(0, 200_000))
     found = scumble.build(folder / "sound.csv", schema=schema, rehearse=True)
     assert found.kind == "Counts of 2 columns and 1 of 1 pairs of them"
-    assert found.decides.startswith("'age' has the most levels, 100")
+    assert found.decides == "'age' has the most levels, 100; pairs tell them all apart."
+    assert "is decided after counting" in found.later and found.later in str(found)
+    few = scumble.build(folder / "sound.csv", schema=schema, n=3000, rehearse=True)
+    assert few.decides.endswith("of a column apart.") and "at most" in few.decides
     poor = scumble.build(folder / "sound.csv", schema=schema, n=30, epsilon=0.01, rehearse=True)
     assert "No pair of columns stands out" in poor.advice[0] and poor.places[0].error > found.places[0].error
+
+
+def test_a_misspelt_option_is_no_option_that_was_left_out() -> None:
+    """Else a budget would be another, or bounds would be none."""
+    for word, meant in {"bound": "bounds", "epsilom": "epsilon", "date": "dates", "ledgr": "ledger"}.items():
+        with pytest.raises(TypeError, match=f"no option '{word}'. Did you mean '{meant}'"):
+            scumble.build({"age": [1.0, 2.0]}, scumble.EuclideanKernel(1.0), **{word: ["age"]})
 
 
 def test_a_source_that_can_be_read_once_keeps_its_tables() -> None:

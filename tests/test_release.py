@@ -267,3 +267,13 @@ def test_releases_that_differ_or_repeat_do_not_merge(clusters: np.ndarray) -> No
         scumble.merge([a, scumble.Sketch(KERNEL, 3)])
     with pytest.raises(scumble.ParameterError, match="at least one"):
         scumble.merge([])
+
+
+def test_hints_can_be_followed() -> None:
+    """A question has no `invalid`, and a budget is told as it was given."""
+    sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), dimensions=1, rows=4, buckets=16).update([[1.0], [2.0]])
+    with pytest.raises(scumble.ParameterError, match=r"`epsilon` must be positive, got 0\."):
+        sketch.release(epsilon=0)
+    release = sketch.release(epsilon=1.0)
+    with pytest.raises(scumble.DataError, match=r"Hint: leave out points that lack a value\.$"):
+        release.kernel_sum([[np.nan]])

@@ -421,14 +421,14 @@ def test_every_stop_behaves_as_ctrl_c(
     desk: Path, number: int, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of the pass: a checkpoint, one line, an exit code that tells which signal it was."""
-    update = scumble.Sketch.update
+    add = scumble.Sketch.add
 
-    def hit(self: scumble.Sketch, batch: Any) -> scumble.Sketch:
-        if batch.num_rows:
+    def hit(self: scumble.Sketch, found: Any) -> scumble.Sketch:
+        if len(found.records[0]):
             signal.raise_signal(number)
-        return update(self, batch)
+        return add(self, found)
 
-    monkeypatch.setattr(scumble.Sketch, "update", hit)
+    monkeypatch.setattr(scumble.Sketch, "add", hit)
     words = ["build", "q.csv", *SIZE, "--epsilon", "1", "--checkpoint", "c.secret", "--out", "r.scumble"]
     before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     try:  # under nohup a hangup is ignored, and stays so

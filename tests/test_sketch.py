@@ -324,3 +324,14 @@ def test_defaults_need_no_tuning(clusters: np.ndarray) -> None:
     sketch = scumble.Sketch(KERNEL, dimensions=3).update(clusters)
     truth = KERNEL(clusters[:100], clusters).sum(axis=1)
     assert np.mean(np.abs(sketch.kernel_sum(clusters[:100]) / truth - 1.0)) < 0.05
+
+
+def test_what_another_sketch_has_read_is_not_counted_and_shows_no_record() -> None:
+    """Another's records may have another order of columns, or another scale."""
+    table = pd.DataFrame({"a": [0.5, 1.0], "b": [7.25, 8.5]})
+    one, other = small(columns=["a", "b"]), small(columns=["b", "a"])
+    read = other.read(table)
+    with pytest.raises(scumble.PrivacyError, match="records of another sketch"):
+        one.add(read)
+    assert "7.25" not in repr(read) + str(read)
+    assert np.array_equal(counters(one.add(one.read(table))), counters(small(columns=["a", "b"]).update(table)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from scumble.schema.column import Column
 from scumble.schema.column import Strays as OfBatch
 from scumble.show import cards
 from scumble.sources import Build
-from scumble.sources.strays import SURELY_WRONG, Strays
+from scumble.sources.strays import SURELY_WRONG
 
 SEEN = scumble.Date("2009-01-01", "2009-12-31", missing=True)
 AGE = scumble.Number(0, 99, whole=True, missing=True)
@@ -62,22 +63,38 @@ def build(*words: str) -> int:
         (scumble.Number(0, 99, outside="drop", missing=True), ["41", "999", "two"], (2, 1, 2, 0)),
         (scumble.Number(0, 99), ["41", "999", "two"], (2, 0, -1, 1)),
         (scumble.Boolean(missing=True), ["yes", "perhaps", None, "", "0"], (2, 1, 1, 0)),
-        (scumble.Category(["a"]), ["a", "b", None], (2, 0, -1, 0)),
+        (scumble.Category(["a"]), ["a", "b", None, "A"], (3, 0, -1, 0, 2)),
+        (scumble.Category(["a"], other=False), ["a", "b", None], (2, 0, -1, 0, 0)),
     ],
 )
-def test_what_is_counted_elsewhere(column: Column, held: list[Any], want: tuple[int, int, int, int]) -> None:
-    """Read, unreadable, the first of these, outside: alike in every container."""
+def test_what_is_counted_elsewhere(column: Column, held: list[Any], want: tuple[int, ...]) -> None:
+    """Read, unreadable, the first of these, outside, others: alike in every container."""
     for cells in (held, pa.array(held), pa.chunked_array([held[:2], held[2:]]), np.array(held, object)):
-        codes, strays = column.find(cells)
-        assert strays == OfBatch(*want)
-        assert codes.tolist() == column.encode(cells).codes.tolist()
+        found = column.find(cells)
+        assert found.strays() == OfBatch(*want)
+        assert found.codes.tolist() == column.encode(cells).codes.tolist()
 
 
 def test_empty_cells_of_typed_columns_are_no_strays() -> None:
     days = [datetime.date(2009, 5, 1), None, datetime.date(2020, 1, 1)]
     for cells in (pa.array(days), pa.array(days).dictionary_encode(), np.array(days, "datetime64[D]")):
-        assert SEEN.find(cells)[1] == OfBatch(2, 0, -1, 1)
-    assert AGE.find(np.array([1.0, np.nan, np.inf]))[1] == OfBatch(1, 1, 2, 0)
+        assert SEEN.find(cells).strays() == OfBatch(2, 0, -1, 1)
+    assert AGE.find(np.array([1.0, np.nan, np.inf])).strays() == OfBatch(1, 1, 2, 0)
+
+
+def test_records_that_are_left_out_have_no_strays() -> None:
+    schema = scumble.Schema(seen=SEEN, age=scumble.Number(0, 99, outside="drop"), town=scumble.Category(["Ulm"]))
+    rows = {
+        "seen": ["soon", "soon", "2019-01-01", "2009-01-01", "2019-01-01"],
+        "age": [120.0, 41.0, None, 30.0, 20.0],
+        "town": ["Bonn", "Ulm", "Bonn", "Köln", "Ulm"],
+    }
+    _, strays = schema.find(rows, invalid="drop")
+    assert strays == {"seen": OfBatch(2, 1, 1, 1), "age": OfBatch(3), "town": OfBatch(3, other=1)}
+    job = Build(pa.table(rows), schema=schema, invalid="drop")
+    job.count()
+    assert [line.split(" of ")[0] for line in job.strays()] == ["1 cell"] * 3
+    assert job.strays()[2] == "1 cell of 'town' held none of its words, and counted as '(other)'"
 
 
 def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spent(
@@ -100,16 +117,27 @@ def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spe
 
 
 def test_a_resumed_build_has_not_seen_all_rows_and_is_not_refused(folder: Path) -> None:
-    (folder / "people.csv").write_text("seen,age\n2009-01-01,4\n")
-    job = Build("people.csv", schema=scumble.Schema(seen=SEEN))
-    strays, spec = Strays(), job.tally.sketches[0].spec
-    strays.add({"seen": OfBatch(0, SURELY_WRONG - 1, 0, 0)}, 200, (0, 200))
-    strays.require_readable(spec, job.source, 200)
-    strays.add({"seen": OfBatch(0, 1, 0, 0)}, 1, (0, 201))
-    strays.require_readable(spec, job.source, 500)
+    """Nor does it tell of rows that it has not seen: the numbers are of those since."""
+    for name, first in (("a.csv", "2009-01-01"), ("b.csv", "soon")):
+        (folder / name).write_text("seen,age\n" + f"{first},4\n" * SURELY_WRONG)
+    options: dict[str, Any] = {"schema": scumble.Schema(seen=SEEN), "checkpoint": "c.secret", "checkpoint_seconds": 0.0}
+
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Build(["a.csv", "b.csv"], **options).count(stop)
+    job = Build(["a.csv", "b.csv"], **options)
+    job.count()
+    (told,) = job.strays()
+    assert told.startswith(
+        f"{SURELY_WRONG} cells of 'seen', all that it holds, could not be read and counted as missing, "
+    )
+    assert "since the build was resumed: not a date" in told
     with pytest.raises(DataError, match="Not one cell"):
-        strays.require_readable(spec, job.source, 201)
-    job.source.close()
+        Build("b.csv", schema=scumble.Schema(seen=SEEN)).count()
+    (folder / "b.csv").write_text("seen,age\n" + "soon,4\n" * (SURELY_WRONG - 1))
+    Build("b.csv", schema=scumble.Schema(seen=SEEN)).count()
 
 
 def test_the_curator_is_told_before_anything_is_spent(
@@ -159,6 +187,18 @@ def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
     assert job.strays() == []  # pandas says "missing" by NaN
 
 
+def test_words_in_a_databases_column_of_numbers(folder: Path) -> None:
+    with sqlite3.connect(folder / "p.db") as connection:
+        connection.execute("CREATE TABLE p (age)")
+        rows = [5, 6.5, "two", None, "NA", " ", b"\xff", "7", float("inf")]
+        connection.executemany("INSERT INTO p VALUES (?)", [[cell] for cell in rows])
+    connection.close()
+    job = Build(f"sqlite:///{folder / 'p.db'}", schema=scumble.Schema(age=AGE), table="p")
+    assert job.count().sketches[0].secret.counts.tolist()[-1] == 7, "SQLite's own types say what is a number"
+    (told,) = job.strays()
+    assert told.startswith("4 cells of 'age', most of what it holds, could not be read") and "row 3 of" in told
+
+
 def test_with_persons_no_line_is_named(folder: Path) -> None:
     (folder / "people.csv").write_text("who,seen\na,2009-01-01\n,soon\nb,soon\n")
     job = Build("people.csv", schema=scumble.Schema(seen=SEEN), person_column="who", invalid="drop")
@@ -168,11 +208,11 @@ def test_with_persons_no_line_is_named(folder: Path) -> None:
 
 
 def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> None:
-    (folder / "people.csv").write_text("seen,age,mode\n2009-05-01,999,a\n2019-05-01,41,b\n2019-05-02,99,c\nx,1,a\n")
+    (folder / "people.csv").write_text("seen,age,mode\n2009-05-01,999,a\n2019-05-01,41,b\n2019-05-02,99,a\nx,999,a\n")
     bounds = {"seen": ("2009-01-01", "2009-12-31"), "age": (0, 99)}
     kernel = scumble.EuclideanKernel(5.0)
     options: dict[str, Any] = {"dates": ["seen"], "bounds": bounds, "design": "grid", "invalid": "drop"}
-    for more in ({}, {"label": "mode", "classes": ["a", "b"]}, {"noise_first": True}):
+    for more in ({}, {"label": "mode", "classes": ["a", "b"]}, {"noise_first": True}):  # the last row is left out
         job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
         job.count()
         want = [

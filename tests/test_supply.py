@@ -128,43 +128,6 @@ def test_the_lock_is_made_from_pyproject_as_it_is() -> None:
         script("lock").static("[project]\n")
 
 
-LISTED = """:env:.no-cache-dir='1'
-:env:.index-url='https://mirror.example/simple'
-download.index-url='https://other.example/simple'
-global.cert='/etc/our own.pem'
-global.extra-index-url='\\nhttps://one.example/simple\\nfile:///two/simple'
-global.index-url='https://ours.example/simple'
-global.timeout='60'
-install.no-index='false'
-install.trusted-host='one.example'
-"""
-
-
-def test_what_pip_is_told_is_told_to_its_faster_twin() -> None:
-    """By the strongest of pip's sources, list by list; a path may hold a space, and a switch may be off."""
-    install = script("install")
-    options = install.told(install.settings(LISTED), {"REQUESTS_CA_BUNDLE": "/weaker.pem"})
-    pairs = list(itertools.pairwise(options))
-    for expected in (
-        ("--default-index", "https://mirror.example/simple"),
-        ("--index", "https://one.example/simple"),
-        ("--index", "file:///two/simple"),
-        ("--cert", "/etc/our own.pem"),
-        ("--allow-insecure-host", "one.example"),
-    ):
-        assert expected in pairs
-    assert "--no-cache" in options and "--no-index" not in options
-    assert not [word for word in options if "other" in word or "ours.ex" in word or "weaker" in word]
-    assert "--system-certs" not in options and "--system-certs" in install.told({}, {})
-    assert ("--cert", "/b.pem") in itertools.pairwise(install.told({}, {"CURL_CA_BUNDLE": "/b.pem"}))
-
-
-def test_what_is_not_known_of_pips_settings_is_left_to_pip() -> None:
-    install = script("install")
-    assert install.told({"client-cert": "/me.pem"}, {}) is None
-    assert install.told({"timeout": "9", "proxy": "http://proxy.example"}, {}) is not None
-
-
 def test_the_pythons_promised_are_the_pythons_tested() -> None:
     said = [line.rsplit(" ", 1)[1] for line in PROJECT["project"]["classifiers"] if ":: 3." in line]
     workflow = (ROOT / ".github/workflows/test.yml").read_text("utf-8")

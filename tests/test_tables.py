@@ -79,6 +79,14 @@ def test_numbers_agree_between_containers(name):
     assert table.numeric([]).shape == (3, 0)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(2047, 9), (2048, 8), (4097, 17)])
+def test_long_and_wide_tables_are_put_together_cell_by_cell(rows, columns):
+    cells = np.random.default_rng(0).normal(size=(rows, columns))
+    table = Table.of(pa.table({f"x{j}": cells[:, j] for j in range(columns)}))
+    which = list(range(columns))[::-1]
+    assert np.array_equal(table.numeric(which), cells[:, ::-1])
+
+
 @pytest.mark.parametrize("name", containers(NUMBERS))
 def test_missing_numbers_are_nan_in_every_container(name):
     data = {"a": [1.0, None, 3.0], "b": [4, 5, None], "c": [None, True, False]}
@@ -793,6 +801,8 @@ DRESSED = {
     "1 2": None,
     "1.2.3": None,
     "$1e3": None,
+    "+-5": None,
+    "++5": None,
     "١٢": None,
     "5\n": 5.0,
 }

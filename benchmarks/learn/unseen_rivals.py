@@ -4,9 +4,8 @@
 
 FAMILY is "interpret" (DPEBM), "diffprivlib", or "statistics" (AdaSSP and Laplace sufficient statistics: NumPy alone).
 Columns and target come scaled to [−1, 1] by their public bounds; labels are 0 and 1. Words come as columns of −1 and 1,
-and to DPEBM as words. OUT gets one array of scores for
-each method and budget, "method@ε,δ": predictions for a regression, else what grows with the chance of class 1 and is 0
-where both are equally likely.
+and to DPEBM as words. OUT gets one array of scores for each method and budget, "method@ε,δ": predictions for a
+regression, else what grows with the chance of class 1 and is 0 where both are equally likely.
 """
 
 from __future__ import annotations

@@ -65,6 +65,9 @@ def numbers() -> list[int]:
 
 
 def lines(quick: bool) -> Iterator[Line]:
+    if not hasattr(os, "sched_setaffinity"):
+        print("Left out: the cores of a process can be chosen on Linux alone.")
+        return
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             n = case.quick if quick else case.shape.records
@@ -126,8 +129,6 @@ def _on_cores(work: Callable[[], object]) -> Work:
 @contextmanager
 def _cores(threads: int) -> Iterator[None]:
     """Threads that are started inside may use so many cores."""
-    if not hasattr(os, "sched_setaffinity"):
-        raise SystemExit("The cores of a process can be chosen on Linux alone. Hint: leave `scaling` out.")
     before, workers = os.sched_getaffinity(0), pa.cpu_count()
     os.sched_setaffinity(0, sorted(before)[:threads])
     pa.set_cpu_count(threads)
@@ -140,6 +141,8 @@ def _cores(threads: int) -> Iterator[None]:
 
 def table(found: list[Line]) -> list[str]:
     """Seconds, and in brackets how many times as quick as one thread."""
+    if not found:
+        return []
     threads = list(found[0]["seconds"])
     head = ("", "records × columns", "rows", "power", "1 thread", *threads[1:], "of all cores")
     out = [f"| {' | '.join(head)} |", f"|---|---|{'---:|' * (len(head) - 2)}"]

@@ -94,7 +94,7 @@ def run(method: str, table: Table, epsilon: float, delta: float, limit: int = LI
             )
         except (subprocess.CalledProcessError, OSError) as problem:
             if getattr(problem, "returncode", 0) in (-24, -9):
-                return f"not done in {limit:,} s"
+                return f"not ended in {limit:,} s of one core"
             return _why(problem)
         with np.load(after) as made:
             parts = [made[f"arr_{i}"] for i in range(len(made.files) - 2)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,18 @@ def whole(
             return number
     reach = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
     raise parameter(name, must or reach, value, hint)
+
+
+def number(name: str, value: object, must: str, good: Callable[[float], bool], hint: str = "") -> float:
+    """A number that is `good`, as a float. A bool is none, and not a number (NaN) is good for nothing.
+
+    >>> number("tau", 3, "positive", lambda tau: tau > 0)
+    3.0
+    """
+    with suppress(OverflowError):
+        if isinstance(value, Real) and not isinstance(value, bool) and value == value and good(float(value)):
+            return float(value)
+    raise parameter(name, must, value, hint)
 
 
 def seed(value: object, name: str = "seed") -> int:

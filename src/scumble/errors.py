@@ -8,6 +8,8 @@ Each class also derives from the built-in error that a caller would expect, so
 from __future__ import annotations
 
 import os
+from decimal import Decimal
+from fractions import Fraction
 from numbers import Number
 from typing import Any
 
@@ -74,6 +76,10 @@ class NewerFileError(FileError):
     """The file has a format version that this scumble does not know."""
 
 
+LONG = 20
+"""Characters of a fraction that nobody reads any more."""
+
+
 def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterError:
     """The one message form: what, what it must be, what it was, what to do."""
     message = f"`{name}` must be {must}, got {_shown(got)}."
@@ -82,7 +88,19 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
 
 def _shown(got: object) -> str:
     """A number, a text, a path or a type as it is. All else may be records in the wrong place: its type, its length."""
+    if isinstance(got, Fraction):  # as exact budgets are
+        return about(got) if len(str(got)) > LONG else str(got)
     if got is None or isinstance(got, (str, bytes, Number, os.PathLike, type)):
         return repr(got)
     long = isinstance(got, (list, tuple, set, frozenset, dict))
     return f"a {type(got).__name__}" + (f" of {len(got)}" if long else "")  # type: ignore[arg-type]
+
+
+def about(value: Fraction) -> str:
+    """A fraction to be read: as it is, or three digits of it if it is long.
+
+    >>> about(Fraction(1, 3)), about(Fraction(10) ** 400 / 7)
+    ('1/3', '1.43e+399')
+    """
+    text = str(value)
+    return text if len(text) <= LONG else f"{Decimal(value.numerator) / Decimal(value.denominator):.3g}"

@@ -382,7 +382,15 @@ def _with_common_kinds(releases: list[Release]) -> list[Release]:
 def _require_common_cells(releases: list[Release]) -> None:
     """Cells that were chosen by noisy facts may be finer here and coarser there, and do not add up."""
     shapes = list(dict.fromkeys(release.spec.shape for release in releases if release.spec.shape is not None))
-    if len(shapes) > 1 and all(release.privacy.by_facts for release in releases):
+    if not all(release.privacy.by_facts for release in releases):
+        return
+    if shapes and any(release.spec.shape is None for release in releases):
+        raise MergeError(
+            "Cannot merge: each release has chosen by itself whether it is a grid, and they differ. "
+            "Hint: merge the sketches and release them once, or build each with the same cells, "
+            f"buckets={shapes[0]}."
+        )
+    if len(shapes) > 1:
         raise MergeError(
             f"Cannot merge: each release has chosen the cells of its grid by itself, {shapes[0]} here and {shapes[1]} "
             "there. Hint: merge the sketches and release them once, or build each with the same cells, "

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from scumble import checks, files
 from scumble.counting import ENGINES
-from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
-from scumble.kernels import Kernel
+from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.kernels import Kernel, Records
 from scumble.planning import Bounds
 from scumble.planning.later import Menu
 from scumble.planning.start import choose
@@ -37,6 +37,20 @@ if TYPE_CHECKING:
     from scumble.privacy.ledger import Ledger
 
 
+class Readings(NamedTuple):
+    """Records, ready to be counted; as secret as they are."""
+
+    of: Spec
+    """Whose readings they are."""
+    records: list[Records]
+    """One set for each factor of the kernel."""
+    dropped: int
+    """How many rows were."""
+
+    def __repr__(self) -> str:
+        return "Readings(secret)"
+
+
 class Sketch(Holder, Answers):
     """R rows of W exact counters. Each record adds one to exactly one counter in every row.
 
@@ -53,7 +67,7 @@ class Sketch(Holder, Answers):
         The columns' names, in order; named tables are then read by name.
     rows, buckets : int, sequence of int or None
         The size. Where `rows` are left out (and the cells of a grid), the most that could pay are counted, up to 2²³
-        counters, and the release decides from two noisy facts how much of it to publish, up to 16 MB where that makes
+        counters, and the release decides from a few noisy facts how much of it to publish, up to 16 MB where that makes
         an error of 0.5 %: neither the number of records nor the budget need be known now. For a grid, `buckets` may be
         the cells along each axis.
     seed : int
@@ -133,7 +147,7 @@ class Sketch(Holder, Answers):
         spec = Spec(kernel, int(dimensions), names, seed=int(seed), **chosen, kinds=kinds)
         self._start(spec, invalid, engine, threads, planned)
 
-    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: bool) -> None:
+    def _start(self, spec: Spec, invalid: str, engine: str, threads: int | None, planned: int) -> None:
         self._spec = spec
         self._invalid, self._engine, self._threads = invalid, engine, threads
         self._hold(Secret(spec, drops=invalid == "drop", planned=planned))
@@ -146,9 +160,12 @@ class Sketch(Holder, Answers):
         invalid: str = "error",
         engine: str = "auto",
         threads: int | None = None,
-        planned: bool = False,
+        planned: int = 0,
     ) -> Sketch:
-        """An empty sketch with exactly these parameters; if `planned`, its release decides how much is published."""
+        """An empty sketch with exactly these parameters; if `planned`, its release decides how much is published.
+
+        If that is 2, it may also publish a grid as rows.
+        """
         sketch = object.__new__(Sketch)
         sketch._start(spec, invalid, engine, threads, planned)
         return sketch
@@ -172,13 +189,16 @@ class Sketch(Holder, Answers):
     design = property(lambda self: self._spec.design, doc="How the rows are drawn, or grid.")
 
     @property
-    def planned(self) -> bool:
-        """Whether the release decides how many of the rows, or how coarse a grid, to publish."""
+    def planned(self) -> int:
+        """Whether the release decides how many of the rows, or how coarse a grid, to publish.
+
+        0: no. 2: it may also publish a grid's records in rows.
+        """
         return self.secret.planned
 
     def price(self, budget: Budget) -> PrivacyClaim:
         """What a release for this budget will claim: known before any noise."""
-        return Menu(self._spec, budget).price if self.planned else budget.claim(self._spec.rows)
+        return Menu(self._spec, budget, self.planned).price if self.planned else budget.claim(self._spec.rows)
 
     # ---- filling ----
 
@@ -189,11 +209,20 @@ class Sketch(Holder, Answers):
         """
         with self.secret.lock:  # another thread may be half-way
             self.secret.require_open("update")
-        parts, dropped = self._spec.layout.read(self._spec.declared(X), invalid=self._invalid)
+        return self.add(self.read(X))
+
+    def read(self, X: object) -> Readings:
+        """What `update` counts of a table: a function of its records alone. Threads may ask at the same time."""
+        return Readings(self._spec, *self._spec.layout.read(self._spec.declared(X), invalid=self._invalid))
+
+    def add(self, found: Readings) -> Sketch:
+        """Count what `read` of this very sketch has found."""
+        if found.of is not self._spec:
+            raise PrivacyError("These are the records of another sketch. Hint: `update` this one with them.")
         with self.secret.changing("update") as counts:
-            self._spec.layout.count(parts, counts, engine_name=self._engine, threads=self._threads)
-            self.secret.counted(len(parts[0]))
-            self.dropped += dropped
+            self._spec.layout.count(found.records, counts, engine_name=self._engine, threads=self._threads)
+            self.secret.counted(len(found.records[0]))
+            self.dropped += found.dropped
         return self
 
     # ---- releasing ----
@@ -267,7 +296,7 @@ class Sketch(Holder, Answers):
         if not self.planned:
             yield
             return
-        spec, choice = Menu(self._spec, budget).beforehand()
+        spec, choice = Menu(self._spec, budget, self.planned).beforehand()
         with self.secret.narrowed(spec, choice.rows, choice.groups):
             yield
             self._spec = spec
@@ -399,12 +428,13 @@ def release_disjoint(
     Where rows were left open, all are published with the same; `refined` says that answers will be refined.
     """
     secrets, options = [sketch.secret for sketch in sketches], {"backend": backend, "keep": keep}
-    if len({sketch.planned for sketch in sketches}) > 1:
+    if len({bool(sketch.planned) for sketch in sketches}) > 1:
         raise MergeError("Cannot release as disjoint: some of the sketches leave their rows open, others do not.")
-    if not sketches[0].planned:
+    least = min(sketch.planned for sketch in sketches)
+    if not least:
         plain = gate.publish(secrets, budget, payer, **options)  # type: ignore[arg-type]
         return [sketch._published(made) for sketch, made in zip(sketches, plain, strict=True)]
-    menu = Menu(sketches[0].spec, budget, refined=refined)
+    menu = Menu(sketches[0].spec, budget, least, refined=refined)
     planned = publish_planned(
         secrets,
         budget,
@@ -412,6 +442,7 @@ def release_disjoint(
         rows=menu.rows,
         choose=menu.choose,
         fold=menu.fold(),
+        grained=menu.grained,
         **options,  # type: ignore[arg-type]
     )
     return [sketch._published(one.made, menu.chosen) for sketch, one in zip(sketches, planned, strict=True)]

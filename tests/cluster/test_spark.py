@@ -28,6 +28,7 @@ from scumble.cluster import spark
 from scumble.cluster.spark import counting, engine, sql, wire
 from scumble.cluster.spark.building import ClusterBuild
 from scumble.cluster.spark.task import Order
+from scumble.sources import Build
 from scumble.sources.tally import Tally
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -175,7 +176,23 @@ def test_a_whole_table_too(df, table: pa.Table, target: str | None) -> None:
     wanted = scumble.TableSketch(schema, target=target, invalid="drop").update(table)
     np.testing.assert_array_equal(found.secret.counts, wanted.secret.counts)
     assert found.dropped == wanted.dropped == 12
+    here = Build(table, schema=schema, target=target, epsilon=1.0, invalid="drop")
+    here.count()
+    assert job.strays() == here.strays() and len(here.strays()) == 2, "some numbers are outside, some words not known"
     assert isinstance(job.release(), scumble.TableRelease)
+
+
+def test_declared_columns_too(session) -> None:
+    days = ["2024-01-05", "soon", None, "2024-03-01", "2025-01-01"]
+    rows = pa.table({"day": days * 20, "age": [41.9, 7.0, 8.0, 120.0, 3.5] * 20})
+    bounds = {"day": ("2024-01-01", "2024-12-31"), "age": (0, 99)}
+    options = {"dates": ["day"], "whole": ["age"], "bounds": bounds, "design": "grid", "invalid": "drop"}
+    made = []
+    for kind, source in ((ClusterBuild, session.createDataFrame(rows).repartition(3)), (Build, rows)):
+        job = kind(source, scumble.EuclideanKernel(5.0), ["day", "age"], epsilon=1.0, **options)
+        made.append((counters(job.count().sketches[0]), job.strays(), job.tally.dropped, job.release().kinds))
+    np.testing.assert_array_equal(made[0][0], made[1][0])
+    assert made[0][1:] == made[1][1:] and len(made[0][1]) == 2 and made[0][2] == 40
 
 
 def test_what_travels_is_a_seed() -> None:

@@ -24,6 +24,8 @@ from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import Answers
+from scumble.tabular.estimate import interval
+from scumble.tabular.questions import extremes_of
 from scumble.tabular.spec import TableSpec
 
 SCHEMA = scumble.Schema(
@@ -233,6 +235,19 @@ def test_numbers_are_typed_and_means_follow(visit: Callable[..., Any], whole: Sh
     page.get_by_label("age to").fill("")
     page.get_by_label("age to").press("Enter")
     assert page.get_by_label("age to").input_value() == "90"
+
+
+def test_means_allow_for_where_in_their_cells_values_lie(visit: Callable[..., Any], whole: Shown) -> None:
+    """As Python's do: by the page's own model and law, and the same ends of cells."""
+    found = whole.open(visit).evaluate("() => [0, 1, 4].map((j) => scumble.table.mean(j, new Map()))")
+    for j, name, mean in zip((0, 1, 4), ("age", "pay", "smoker"), found, strict=True):
+        values, (lowest, highest) = SCHEMA[name].representative, extremes_of(SCHEMA[name])
+        ratio = whole.answers.mean([(1.0, {})], j, values)
+        shares = whole.answers.model.table([j]) * np.isfinite(values)
+        below, above = (np.nansum(shares * side) / shares.sum() for side in (values - lowest, highest - values))
+        wanted = interval(ratio.value, ratio.variance, 0.95, below=below, above=above)
+        assert [mean["value"], mean["low"], mean["high"]] == pytest.approx([wanted.value, wanted.low, wanted.high])
+        assert (above > 0) == (name == "pay")
 
 
 def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:

@@ -131,3 +131,9 @@ def test_the_cross_tables_cost_what_their_knots_cost_too(curves: Any) -> None:
     alone = learn.PrivateAdditiveRegressor.from_release(model.release_)
     assert alone.privacy_.epsilon == model.privacy_.epsilon == model.release_.privacy.epsilon == pytest.approx(2.0)
     assert model.columns_.privacy.epsilon == pytest.approx(2.0 / 16)
+
+
+def test_a_budget_in_another_currency_is_shared_out_as_it_is(curves: Any) -> None:
+    model = learn.PrivateAdditiveRegressor(mu=1.0, pair=False, **BOUNDS).fit(*curves)
+    assert model.privacy_.rho <= 0.5 and model.privacy_.rho == pytest.approx(0.5)
+    assert model.columns_.privacy.rho == pytest.approx(0.5 / 16)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import warnings
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +289,7 @@ def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> Non
         "texts": np.array(["a", "b"]),
         "kernel": scumble.EuclideanKernel(2.0),
         "bundle": Bundle({"x": release, "y": release}, label="kind"),
+        "exact": [Fraction(1, 3), Decimal("0.1")],
     }
     encoded = saving.encode(values, arrays)
     box = scumble.files.from_bytes(scumble.files.to_bytes("model", {"v": encoded}, arrays), expect="model")
@@ -296,6 +299,7 @@ def test_models_hold_every_plain_value(table: np.ndarray, tmp_path: Path) -> Non
     assert found["flags"].dtype == bool and found["names"].dtype == object and found["texts"].dtype.kind == "U"
     np.testing.assert_array_equal(found["keys"][2].counts, release.counts)
     assert found["bundle"].classes == ("x", "y") and found["bundle"].label == "kind"
+    assert found["exact"] == [Fraction(1, 3), Fraction(1, 10)]
     with pytest.raises(scumble.ParameterError, match="set"):
         saving.encode({1, 2}, {})
 
@@ -311,6 +315,7 @@ def test_a_models_file_runs_nothing_and_sets_nothing_unknown(table: np.ndarray) 
         {"learnt": {**metadata["learnt"], "density": 1}},
         {"learnt": {"x": {"@python": "1"}}},
         {"parameters": {"unknown": 1}},
+        *({"parameters": {"epsilon": {"@fraction": text}}} for text in ("1e9", "1/0", "1", "1/1e9", ["1", "3"])),
     ):
         bad = scumble.files.to_bytes("model", {**metadata, **change}, arrays)
         with pytest.raises((scumble.CorruptFileError, scumble.ForeignFileError)):

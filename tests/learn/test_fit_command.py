@@ -90,4 +90,27 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
     assert main(["fit", "holes.csv", *start, *end, "--classes", "bus", "--bounds", "age=0:9"]) == 4
     told = capsys.readouterr().err
     assert "holes.csv, line 3: cells are missing or unreadable: 2 in column 'age', 1 in column 'mode'" in told
-    assert "unspeakable" not in told
+    assert "unspeakable" not in told and "--schema" in told
+
+
+def test_options_that_a_task_does_not_heed_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("age,mode,km\n" + "4,bus,1\n" * 20)
+    line = ["fit", "people.csv", "--columns", "age", "--bounds", "age=0:9", "--epsilon", "1", "--out", "m.scumble"]
+    regress, classify = ["--task", "regress", "--target", "km"], ["--task", "classify", "--target", "mode"]
+    bounds = ["--target-bounds", "0:9"]
+    for more, words in (
+        ([*regress, *bounds, "--unknown", "drop"], "--unknown is for a target that has classes, and --task is regress"),
+        ([*regress, *bounds, "--classes", "bus"], "--classes is for a target that has classes"),
+        ([*classify, *bounds, "--classes", "bus"], "--target-bounds is for a target to regress"),
+    ):
+        assert main([*line, *more]) == 2
+        assert words in capsys.readouterr().err and not Path("m.scumble").exists()
+    assert main([*line, *regress, *bounds]) == 0
+    Path("holes.csv").write_text('age\n4\n""\n')
+    capsys.readouterr()
+    assert main(["predict", "m.scumble", "holes.csv", "--columns", "age"]) == 4
+    told = capsys.readouterr().err  # a model has its schema already, or none
+    assert "holes.csv, line 3: a cell is missing" in told and "--schema" not in told

@@ -10,6 +10,7 @@ import pytest
 import scumble
 from scumble import learn
 from scumble.learn.kde import PrivateKDE, integral
+from scumble.privacy.budget import Budget
 
 
 @pytest.fixture
@@ -60,6 +61,18 @@ def test_several_bandwidths_share_the_budget(table: np.ndarray, tmp_path: Path) 
     for other in (again, third):
         np.testing.assert_allclose(other.score_samples(Q, bandwidth="all"), model.score_samples(Q, bandwidth="all"))
         assert other.privacy_ == model.privacy_
+
+
+def test_several_bandwidths_share_what_has_less_noise(table: np.ndarray) -> None:
+    """With a δ, rows have Gaussian noise, whose ρ adds up; a grid has one row, and Laplace noise is quieter there."""
+    options: dict = {"epsilon": 1.0, "delta": 1e-6, "bandwidths": [0.1, 0.3, 1.0], "refine": False}
+    even = Budget(1.0, 1e-6).split(3)[0]
+    model = PrivateKDE(kernel=scumble.EuclideanKernel(1.0), rows=64, buckets=16, **options).fit(table)
+    assert model.release_.counter_variance < 0.4 * even.calibrate(64).counter_variance
+    assert 0.99 < model.privacy_.epsilon <= 1 and model.privacy_.delta <= 1e-6
+    cells: dict = {"bounds": (0, 10), "buckets": (8, 8), "design": "grid"}
+    grids = [scumble.Sketch(scumble.EuclideanKernel(b), 2, **cells) for b in (0.1, 0.3, 1.0)]
+    assert PrivateKDE(**options)._shared(grids) == even
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, 1.0], [0.0], ["a"], 3])

@@ -10,10 +10,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.metrics import r2_score
 
 import scumble
 from estimators import KINDS as ALL
-from estimators import options, parts, releases
+from estimators import options, parts, releases, small
 from scumble.learn import PrivateKDEClassifier
 from scumble.learn.targets import labelled
 
@@ -103,3 +104,25 @@ def test_targets_of_another_shape(kind: Any, y: Any, table: tuple[np.ndarray, np
     with pytest.raises(scumble.DataError) as caught:
         kind(bounds=(0, 1), classes=[0, 1]).fit(table[0], y)
     assert "2000" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALL if {"classes", "target_bounds"} & set(options(kind))])
+def test_scores_read_targets_as_fits_do_and_quote_none(kind: Any, table: tuple[np.ndarray, np.ndarray]) -> None:
+    """scikit-learn's own scores say which labels they cannot compare, or which text is no number."""
+    X, y = table
+    model = small(kind, epsilon=100.0, bounds=(0, 1), classes=[0, 1], target_bounds=(0, 1)).fit(X, y)
+    known, odd = y.astype(object), "12 Mill Lane"
+    known[7] = odd
+    if "target_bounds" in options(kind):
+        assert model.score(X, y) == pytest.approx(r2_score(y, model.predict(X)))
+        with pytest.raises(scumble.DataError, match="1 cell is missing, unreadable") as told:
+            model.score(X, known)
+        assert odd not in str(told.value)
+        return
+    right = model.predict(X) == y
+    for same in (y, y.astype(str), y.astype(bool), pa.array(y)):
+        assert model.score(X, same) == right.mean()
+    assert model.score(X, known) == (right.sum() - right[7]) / len(y)
+    assert model.score(X, y, sample_weight=np.arange(len(y))) == pytest.approx(
+        np.average(right, weights=np.arange(2000))
+    )

@@ -210,9 +210,10 @@ REFUSED = {
     "select count(*) over () from people": "a window",
     "select distinct town from people": "DISTINCT",
     "select count(distinct town) from people": "how many values differ",
-    "select * from people": "a release has none",
-    "select age from people": "single records",
+    "select * from people": "scumble sample, or `release.sample`, draws",
+    "select age from people": "Hint: avg(age), or GROUP BY age",
     "select town, count(*) from people": "single records",
+    "select town from people": "Hint: GROUP BY town and count(*); scumble sample",
     "select town, plan, count(*) from people group by town": "'plan' must be grouped by",
     "select agee, count(*) from people group by agee": "Did you mean 'age'?",
     "select q.age, count(*) from people group by q.age": "There is no table 'q'",
@@ -230,7 +231,7 @@ REFUSED = {
     "select median(seen) + 1 from people": "nothing is computed of dates",
     "select count(*) from people where age > score": "not with another",
     "select count(*) from people where age + 1 > 3": "by itself",
-    "select count(*) from people where age = null": "IS NULL",
+    "select count(*) from people where age = null": "write age IS NULL",
     "select count(*) from people where town in ('Ulm', null)": "IS NULL",
     "select count(*) from people where town = 'Berlin'": "is not in its vocabulary",
     "select count(*) from people where town > 'A'": "has no order",
@@ -311,6 +312,12 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
     assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
     assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
     assert hints["day"].startswith("day < '201") and hints["seen"] == "date_trunc('month', seen)"
+    for question, hint in (
+        ('select count(*) from t where "Card Number" = null', r'Hint: write "Card Number" IS NULL'),
+        ('select "case" from t', r'Hint: avg\("case"\), or GROUP BY "case"'),
+    ):
+        with pytest.raises(scumble.ParameterError, match=hint):
+            scumble.sql(question, t=release)
 
 
 HOSTILE = {
@@ -355,6 +362,8 @@ def test_what_is_no_release_is_refused(people: scumble.TableRelease) -> None:
         scumble.sql("select count(*) from people")
     with pytest.raises(scumble.ParameterError, match="got DataFrame"):
         scumble.sql("select count(*) from people", people=PEOPLE)  # type: ignore[arg-type]
+    with pytest.raises(scumble.ParameterError, match="write people=release"):
+        scumble.sql("select count(*) from people", people)  # type: ignore[arg-type]
     with pytest.raises(scumble.ParameterError, match="confidence"):
         scumble.sql("select count(*) from people", people=people, confidence=2.0)
     with pytest.raises(scumble.ParameterError, match="as text"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.relational.exactly import exactly, table
 
 import scumble
 from scumble.cli import main
+from scumble.cli.progress import REHEARSING
 
 PEOPLE = table(120)
 
@@ -86,3 +88,31 @@ def test_a_file_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ask.sql").write_bytes(b"\xff\xfe")
     assert main(["sql", "a.scumble", "ask.sql"]) == 2
     assert "UTF-8" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    """Standard error of somebody who waits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.told.set()
+        return super().write(text)
+
+
+def test_whoever_waits_at_a_terminal_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the line is gone when the answer is there; a quick answer and a quiet one have none."""
+    screen, answer = Terminal(), scumble.sql(QUERY, people=RELEASE)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("scumble.cli.progress.PATIENCE", 3600.0)
+    assert main(["sql", "people.scumble", QUERY]) == 0 and not screen.getvalue()
+    monkeypatch.setattr("scumble.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("scumble.relational.sql", lambda *_, **__: (screen.told.wait(60), answer)[1])
+    assert main(["sql", "people.scumble", QUERY]) == 0
+    assert screen.getvalue() == f"\r\x1b[K{REHEARSING}\r\x1b[K"
+    assert main(["sql", "people.scumble", QUERY, "--quiet"]) == 0 and screen.getvalue().count(REHEARSING) == 1

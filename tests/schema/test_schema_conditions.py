@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -214,6 +215,30 @@ def test_a_condition_agrees_with_synthetic_rows(tree: Tree, seed: int) -> None:
     assert found.exact
     rows = fine.decode(codes, rng).to_pylist()
     assert found.weights(codes).tolist() == [float(holds(tree, row) is True) for row in rows]
+
+
+@pytest.mark.parametrize("cells", [1, 4])
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_records_at_the_very_edge_of_a_range_meet_it(cells: int, scale: str) -> None:
+    """A range of one value has no width, and all but one value have the whole; who meets either is exact."""
+    schema = Schema(a=Number(0, 10, cells=cells, scale=scale), b=Number(-3, 10**12, cells=1))
+    a = [0.0, 5e-324, 2.5, 5.0, math.nextafter(10.0, 0.0), 10.0]
+    b = [-3.0, 0.0, 1e12, 1.0, -3.0, 1e12]
+    codes = schema.encode({"a": a, "b": b}).codes
+    rows = pa.table({"a": a, "b": b})
+    for text, want in {
+        "a <= 0": [x <= 0 for x in a],
+        "a > 0": [x > 0 for x in a],
+        "a >= 10": [x >= 10 for x in a],
+        "a < 10": [x < 10 for x in a],
+        "a between 5 and 5": [x == 5 for x in a],
+        "b <= -3 or a >= 10": [x >= 10 or y <= -3 for x, y in zip(a, b, strict=True)],
+        "not (b > -3)": [y <= -3 for y in b],
+    }.items():
+        found = condition(schema, text)
+        assert found.holds(codes, rows).tolist() == want, text
+        sure, maybe = sure_and_maybe(found)
+        assert (sure.weights(codes) <= want).all() and (maybe.weights(codes) >= want).all()
 
 
 def test_of_a_large_union_its_parts_tell_who_is_sure() -> None:

@@ -259,6 +259,7 @@ def test_a_draft_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
 
 def test_a_draft_of_names_alone(tmp_path: Path) -> None:
     text = draft({"age": None, 'a "b"': None})
+    assert Category(["a"]).missing and "a category has it, unless missing = false" in text
     assert list(tomllib.loads(text)["columns"]) == ["age", 'a "b"']
     with pytest.raises(scumble.ParameterError, match=r"2 blanks left: kind of 'age', .* what it holds: .number"):
         toml.parse(text.encode(), "x.toml")

@@ -52,7 +52,7 @@ def test_a_model_and_its_rows_are_judged_alike(table: Table) -> None:
 ENDS = "import sys, numpy as np; rows = np.load(sys.argv[1])['codes'] + 0 * {epsilon}; assert {delta} < 1"
 OUTCOMES = {
     ENDS: None,
-    "while True: pass": "not done in 1 s",
+    "while True: pass": "not ended in 1 s of one core",
     "raise ValueError('no | room')": "failed: ValueError: no / room",
 }
 

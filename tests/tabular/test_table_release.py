@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,52 @@ def test_counts_allow_for_where_in_a_cut_cell_values_lie(tied: TableRelease, whe
     middle = tied.quantile("points", 0.75, where)
     assert (middle.low, middle.high) == (0, 1)  # whoever they are
     assert tied.histogram("weight", [0, 51.5, 100])["high"].min() > 3900
+
+
+def test_a_range_of_one_value_may_hold_its_whole_cell(tied: TableRelease) -> None:
+    """Nobody knows where in a cell its records lie: the interval ends where that of the whole cell ends, noise and all.
+
+    Evenly, a single value has no share of it.
+    """
+    for where, most in (("weight <= 0", "weight < 25"), ("weight >= 100", "weight >= 75")):
+        one, whole = tied.count(where), tied.count(most)
+        assert one.value == pytest.approx(0, abs=1e-6) and one.low == 0 and one.high == whole.high
+        assert tied.share(where).high == whole.high / float(tied.count())
+        both = tied.count(f"{where} and points == 1")
+        assert both.low == 0 and both.high == tied.count(f"{most} and points == 1").high
+        rest, sure = tied.count(f"not ({where})"), tied.count(f"not ({most})")
+        assert rest.low == min(sure.low, rest.low) <= 4000
+        total = tied.sum("points", where)
+        assert total.high >= tied.sum("points", most).high - 1e-6
+        with pytest.raises(scumble.ParameterError, match="drawn evenly within the cells of 'weight'"):
+            tied.sample(3, 0, where=where)
+
+
+def test_a_part_of_a_cell_is_known_no_better_than_the_cell(tied: TableRelease) -> None:
+    """Nobody weighs 75 or more, as far as noise lets it be seen: a hundredth of that cell is no surer than it is."""
+    cell, part, share = tied.count("weight >= 75"), tied.count("weight >= 99.75"), tied.share("weight >= 99.75")
+    assert part.value < cell.value / 50 + 0.1 and cell.standard_error > 0
+    assert part.high - part.value >= 1.9599 * cell.standard_error
+    assert share.high * tied.count().value == pytest.approx(part.high)
+
+
+def test_without_pandas_the_hint_is_to_install_it(
+    noisy: TableRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """Counts do without; groups, histograms and reports are frames."""
+    noisy.save(tmp_path / "people.scumble")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for ask in (
+        lambda: noisy.count(by="sex"),
+        lambda: noisy.histogram("age"),
+        noisy.faithfulness,
+        lambda: noisy.sample(3),
+    ):
+        with pytest.raises(scumble.ParameterError, match=r"Hint: pip install pandas\.$"):
+            ask()
+    assert noisy.count("age >= 65").value > 0 and noisy.sample(3, format="arrow").num_rows == 3
+    assert main(["count", str(tmp_path / "people.scumble"), "--by", "sex"]) == 2
+    assert "Hint: pip install pandas." in capsys.readouterr().err
 
 
 def test_nobody_meets_a_condition_twice(tied: TableRelease) -> None:

@@ -18,6 +18,7 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 
 import scumble
 from scumble import TableSketch
+from scumble.machine.patience import Patience
 from scumble.tabular import counting
 from scumble.tabular.spec import TableSpec, axis
 
@@ -33,8 +34,9 @@ def test_counters_are_the_crosstabs(target: str | None, levels: int | None) -> N
     assert sketch.count == len(frame)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_threads_and_blocks_count_alike(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads, first", [(1, 0), (3, 0), (3, 10**9)])
+def test_threads_and_blocks_and_numpy_count_alike(threads: int, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "numpy_first", Patience(first, first))
     monkeypatch.setattr(counting, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(counting, "BLOCK", 7)
     spec = TableSpec.of(SCHEMA, target="sex")
@@ -42,6 +44,7 @@ def test_threads_and_blocks_count_alike(threads: int, monkeypatch: pytest.Monkey
     counts = np.zeros(spec.counters, np.int64)
     counting.count(spec, codes, counts, threads)
     np.testing.assert_array_equal(counts, counting.reference(spec, codes))
+    assert (counting.numpy_first.spent > 0) == (first > 0)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -36,12 +36,17 @@ def test_shares_spend_the_budget(law: str, scale: float, parts: list[float]) -> 
     assert sum(budget.scale_at(t) ** -power for t in shares) == pytest.approx(scale**-power)
 
 
-@given(laws, st.floats(0.01, 1000), st.floats(-100, 1e9), st.integers(1, 100))
-def test_a_plan_spends_no_more_than_there_is(law: str, scale: float, count: float, columns: int) -> None:
-    chosen = plan(count, columns, Noise(law, scale))  # type: ignore[arg-type]
+@given(laws, st.floats(0.01, 1000), st.floats(-100, 1e9), st.integers(1, 100), st.floats(0, 1))
+def test_a_plan_spends_all_that_there_is_and_no_more(
+    law: str, scale: float, count: float, columns: int, part: float
+) -> None:
+    most = 1 + int(part * (columns - 1))
+    chosen = plan(count, columns, Noise(law, scale), most)  # type: ignore[arg-type]
     assert chosen.singles + chosen.pairs == pytest.approx(1)
     assert (chosen.choice == "singles") == (chosen.pairs == 0) == (chosen.rounds == 0)
     assert chosen.rounds <= columns * (columns - 1) // 2
+    if chosen.choice == "adaptive":  # a pair can have its part
+        assert chosen.pairs / chosen.rounds <= (1 + 1e-12) / most
     if chosen.rounds:
         assert chosen.levels >= ALL_PAIRS_FROM
         s = Noise(law, scale).deviation_at(chosen.pairs / chosen.rounds)  # type: ignore[arg-type]

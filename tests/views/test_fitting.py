@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from scumble.errors import ParameterError
-from scumble.views import descent, fitting
+from scumble.views import fitting
+from scumble.views.descent import Slope, distribution
 from scumble.views.evidence import Evidence, View, shape_within, simplex
-from scumble.views.fitting import Descent, Targets, fitted
+from scumble.views.fitting import begun, fitted
 from scumble.views.grouping import Column
 from scumble.views.mixture import Mixture
+from scumble.views.targets import Targets
 
 SIZES = (3, 4, 2, 5)
 COLUMNS = tuple(Column(size) for size in SIZES)
@@ -42,41 +44,38 @@ def slow_chi(evidence: Evidence, model: Mixture) -> float:
     return total / sum(view.counts.size for view in views)
 
 
-def as_mixture(fit: Descent) -> Mixture:
-    weights, stack = fit.distribution()
-    return Mixture(weights, tuple(np.split(stack, np.cumsum(SIZES)[:-1], axis=1)))
-
-
 def doubled(targets: Targets) -> Targets:
     """In float64: differences of float32 are too coarse for slopes."""
     names = ("pairs", "pair_precision", "singles", "single_precision")
     return replace(targets, **{name: getattr(targets, name).astype(np.float64) for name in names})
 
 
-def test_chi_is_what_it_says_and_its_gradient_is_its_slope(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "slope", descent.slope._function)  # in float64, and not compiled for it
+def test_chi_is_what_it_says_and_its_gradient_is_its_slope() -> None:
     evidence = exact(world(), variance=7.0)
-    fit = Descent(doubled(Targets.of(evidence)), 4, np.random.default_rng(1))
-    fit.logs = fit.logs.astype(np.float64)
-    fit.logs[:, -1] = [0.3, -0.2, 0.0, 0.5]
-    chi, gradient = fit.gradient()
-    assert chi == pytest.approx(slow_chi(evidence, as_mixture(fit)), rel=1e-5)
-    at, step = fit.logs.copy(), 1e-5
-    for place in np.ndindex(*at.shape):
+    targets = doubled(Targets.of(evidence))
+    logs = begun(targets, 4, np.random.default_rng(1)).astype(np.float64)
+    logs[:, -1] = [0.3, -0.2, 0.0, 0.5]
+    weights, stack = distribution(targets, logs)
+    model = Mixture(weights, tuple(np.split(stack, np.cumsum(SIZES)[:-1], axis=1)))
+    slope, step = Slope(targets, logs), 1e-5
+    assert slope() == pytest.approx(slow_chi(evidence, model), rel=1e-5)
+    gradient = slope.gradient.copy()
+    for place in np.ndindex(*logs.shape):
         ends = []
         for sign in (1, -1):
-            fit.logs = at.copy()
-            fit.logs[place] += sign * step
-            ends.append(fit.gradient()[0])
+            logs[place] += sign * step
+            ends.append(slope())
+            logs[place] -= sign * step
         assert gradient[place] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-5)
 
 
-def test_the_compiled_slope_is_the_plain_one() -> None:
-    fit = Descent(Targets.of(exact(world(), variance=7.0)), 4, np.random.default_rng(1))
-    chi, gradient = fit.gradient()
-    plain = np.empty_like(gradient)
-    assert chi == pytest.approx(descent.slope._function(*fit._given, fit.logs, plain), rel=1e-4)
-    np.testing.assert_allclose(gradient, plain, rtol=1e-3, atol=1e-5 * np.abs(plain).max())
+def test_single_precision_is_enough_for_a_slope() -> None:
+    targets = Targets.of(exact(world(), variance=7.0))
+    logs = begun(targets, 4, np.random.default_rng(1))
+    single, double = Slope(targets, logs), Slope(doubled(targets), logs.astype(np.float64))
+    assert single() == pytest.approx(double(), rel=1e-4)
+    largest = np.abs(double.gradient).max()
+    np.testing.assert_allclose(single.gradient, double.gradient, rtol=1e-3, atol=1e-5 * largest)
 
 
 def test_wide_tables_have_fewer_fits() -> None:

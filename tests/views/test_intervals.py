@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scumble.machine.patience import Patience
 from scumble.views import rehearsal as rehearsals
 from scumble.views.budgeting import Law
 from scumble.views.estimates import Estimate, combined, inside
@@ -49,6 +50,21 @@ def evidence(rows: np.ndarray, deviation: float, seed: int, law: Law = "gaussian
         )
         views.append(View(columns, counts + noise, deviation**2))
     return Evidence(COLUMNS, GROUPS, tuple(views))
+
+
+@pytest.mark.parametrize("first", [0, 10**9])
+def test_synthetic_records_are_counted_as_true_ones_are(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oracle, `evidence`, counts record by record; NumPy and the compiled loop count alike."""
+    monkeypatch.setattr(rehearsals, "numpy_first", Patience(first, first))
+    rows = table()
+    seen = evidence(rows, 0.0, 0)
+    model = Mixture(np.ones(1), tuple(np.full((1, column.levels), 1 / column.levels) for column in COLUMNS))
+    found = rehearsals.Rehearsal(np.asfortranarray(rows.astype(np.uint8)), model, seen, model)
+    for view in seen.views:
+        assert (rehearsals.exact_table(found, view.columns) == view.counts).all()
+    many = np.arange(300)
+    wide = Evidence((Column(300),), (many,), (View((0,), np.ones(300), 1.0),))
+    assert (rehearsals._codes(wide, many[:, None], 0) == many).all()  # too many for a byte
 
 
 def test_cells_are_summed_where_a_view_holds_the_question() -> None:

@@ -25,9 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.output import print_json, table_release
+    from scumble.cli.progress import waiting
 
     release = table_release(args.release)
-    found = release.count(args.where, by=args.by, confidence=args.confidence)
+    with waiting(args.quiet):
+        found = release.count(args.where, by=args.by, confidence=args.confidence)
     if args.by is not None:
         rows = found.to_dict("records")
         print_json(rows) if args.json else print(found.to_string(index=False, float_format="{:,.1f}".format))

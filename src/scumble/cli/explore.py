@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> None:
     import os
 
     from scumble.cli.output import check_out, say
+    from scumble.cli.progress import waiting
     from scumble.explore import exhibit_of, export, read
     from scumble.show.wording import human_bytes
 
@@ -62,7 +63,8 @@ def run(args: argparse.Namespace) -> None:
         units=units,
     )
     if args.export:
-        size = export(exhibit, args.export)
+        with waiting(args.quiet, "Working out the page …"):
+            size = export(exhibit, args.export)
         say(args, f"Wrote {args.export} ({human_bytes(size)}). It holds the release and needs nothing else.")
         return
     serve(args, exhibit)

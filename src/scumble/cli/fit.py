@@ -35,7 +35,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unknown",
         choices=["error", "drop"],
-        default="error",
         help="rows of none of the classes: stop (default) or leave them out",
     )
     parser.add_argument("--target-bounds", type=span, metavar="LOW:HIGH", help="public bounds of a target to regress")
@@ -81,6 +80,7 @@ def run(args: argparse.Namespace) -> None:
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     kind = getattr(learn, TASKS[args.task])
     regresses = "target_bounds" in kind._get_param_names()
+    _require_fitting(args, regresses)
     schema = None if args.schema is None else _features(args)
     classes = args.classes if regresses else args.classes or _classes(args)
     columns, X, y = read(args, target=args.target, columns=args.columns, number=regresses, schema=schema)
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
     if regresses:
         options["target_bounds"] = args.target_bounds
     else:
-        options |= {"classes": classes, "unknown": args.unknown}
+        options |= {"classes": classes, "unknown": args.unknown or "error"}
     model = kind(**options)
     tell_replaced(args, "fit")
     place = Place(args.out)
@@ -110,6 +110,18 @@ def run(args: argparse.Namespace) -> None:
         place.close()
     names = "" if schema is not None else f" --columns {','.join(columns)}"
     say(args, f"Wrote {args.out}: {model.privacy_}. Next: scumble predict {args.out} TABLE{names}")
+
+
+def _require_fitting(args: argparse.Namespace, regresses: bool) -> None:
+    """Refuse what the task would not heed."""
+    from scumble.errors import ParameterError
+
+    for name in ("classes", "unknown") if regresses else ("target_bounds",):
+        if getattr(args, name) is not None:
+            what = "a target that has classes" if regresses else "a target to regress"
+            raise ParameterError(
+                f"--{name.replace('_', '-')} is for {what}, and --task is {args.task}. Hint: leave it out."
+            )
 
 
 def _features(args: argparse.Namespace) -> Any:
@@ -171,9 +183,8 @@ def read(
     bad = {name: cells for name, cells in missing.items() if cells}
     if bad:
         told = ", ".join(f"{cells:,} in column {name!r}" for name, cells in bad.items())
-        beside = (
-            "" if schema is not None else "; or say what columns hold by --schema, where missing = true counts them"
-        )
+        fits = target is not None and schema is None  # who predicts has the schema of the model, or none
+        beside = "; or say what columns hold by --schema, where missing = true counts them" if fits else ""
         raise DataError(
             f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told}. "
             f"Hint: leave those rows out of the table, each for itself{beside}."

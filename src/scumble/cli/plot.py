@@ -32,12 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.output import check_out, load_release, one_release, say
+    from scumble.cli.progress import waiting
     from scumble.show import plots
 
     check_out(args.out, like=plots.FORMATS)
     found = load_release(args.release, tables=True)
     if hasattr(found, "views"):
-        plots.save(found.plot(), args.out)
+        with waiting(args.quiet):
+            plots.save(found.plot(), args.out)
         say(args, f"Drew {args.out}.")
         return
     release = one_release(found, args.release, args.label)

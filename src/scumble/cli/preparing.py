@@ -15,7 +15,8 @@ from scumble.cli.output import check_out, say
 from scumble.cli.progress import ProgressLine
 from scumble.errors import ParameterError
 from scumble.schema import Schema
-from scumble.schema.declarations import KINDS
+from scumble.schema.declarations import KINDS, Declarations
+from scumble.schema.kinds import roles_by
 from scumble.sources import Build, Source, open_source
 from scumble.tables.roles import roles_of
 
@@ -92,7 +93,9 @@ def _on_spark(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Source
         columns = list(schema)
         roles = {**schema.roles, **dict.fromkeys(others, "category")}
     elif args.columns:
-        roles = {**roles_of(kernel_from(args, args.columns), args.columns), **dict.fromkeys(others, "category")}
+        kinds = Declarations(**{name: getattr(args, name, None) for name in KINDS}).kinds
+        roles = roles_by(kinds, roles_of(kernel_from(args, args.columns), args.columns))
+        roles |= dict.fromkeys(others, "category")
     df, text = read(session(args.master), args.source, roles=roles, **reading)
     wanted = [*columns, *others] if columns else None
     return open_source(columns_of(df, wanted)), partial(ClusterBuild, df, text=text)

@@ -1,10 +1,48 @@
-"""A line on standard error that says how far a pass is, on a terminal only."""
+"""A line on standard error that says how far a pass is, or what takes its time, on a terminal only."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
+
+PATIENCE = 2.0
+"""Seconds that nobody need be told about."""
+REHEARSING = "Rehearsing, on made-up tables, how far answers may be off: this takes a while, once for each command …"
+
+
+@contextlib.contextmanager
+def waiting(quiet: bool, what: str = REHEARSING) -> Iterator[None]:
+    """Say what is being done, if it takes longer than that; the line is cleared in the end."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    told = threading.Event()
+
+    def tell() -> None:
+        told.set()
+        _write(what)
+
+    timer = threading.Timer(PATIENCE, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if told.is_set():
+            _write()
+
+
+def _write(line: str = "") -> None:
+    """In the place of the line that is there; a terminal that is gone is no reason to fail."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
 
 
 class ProgressLine:

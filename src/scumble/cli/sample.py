@@ -29,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _table_rows(args: argparse.Namespace, release: Any) -> None:
     from scumble.cli.output import TableWriter, say
+    from scumble.cli.progress import waiting
     from scumble.cli.streams import tell
     from scumble.errors import ParameterError
 
@@ -41,7 +42,9 @@ def _table_rows(args: argparse.Namespace, release: Any) -> None:
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
     if args.report:
-        tell(str(release.faithfulness()))
+        with waiting(args.quiet):
+            report = str(release.faithfulness())
+        tell(report)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -38,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.output import print_json, table_release
+    from scumble.cli.progress import waiting
     from scumble.errors import ParameterError
     from scumble.relational import sql
 
@@ -48,7 +49,8 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("Standard input holds the release or the statement, not both.")
     query = _statement(args.query)
     releases: dict[str, Any] = {name: table_release(path) for name, path in paths.items()}
-    found = sql(query, releases, confidence=args.confidence)
+    with waiting(args.quiet):
+        found = sql(query, releases, confidence=args.confidence)
     if args.json:
         print_json([{name: _plain(cell) for name, cell in row.items()} for row in found.to_dict("records")])
     elif args.csv:

@@ -141,8 +141,8 @@ def _early(hasher: Hasher, n: int) -> bool:
 
 def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
-    if early.exact_first.lasts(early.work_of(hasher, len(records[0])), quick.ready):
-        return None
+    if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // threads, quick.ready):
+        return None  # threads share the work, and would all wait for the compiler
     return prepare(hasher, records, _spread(threads, pool))
 
 

@@ -1,7 +1,7 @@
 """The first records by NumPy: until compiled loops have earned the time that they take to load, or to be compiled.
 
 Loading numba and loops that were compiled before takes a second, compiling some takes three, and compiling all of them
-ten. NumPy counts a thousand records in as many rows in a tenth of a second, by the oracle's own functions
+twenty. NumPy counts a thousand records in as many rows in a tenth of a second, by the oracle's own functions
 (`reference.buckets`), a tile at a time: the same integers. So a process begins with NumPy, and goes on with compiled
 loops when it has spent on NumPy about what they cost: then it has waited at most twice as long as it had to, whatever
 comes.
@@ -11,7 +11,7 @@ Work is counted, not timed: every run does the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from scumble.counting import reference
 from scumble.counting.families import FAMILIES, PYTHON
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
+from scumble.machine.patience import Patience
 
 CALL, HASH = 1 << 16, 8
 """The work of a call and of a hash, in products of a value and a parameter, some 5 ns each by NumPy."""
@@ -26,35 +27,10 @@ LOADING = 1 << 26
 """Work of NumPy, a third of a second, that takes no longer than loading compiled loops."""
 COMPILING = 1 << 28
 """Work of NumPy, a second or two, that takes no longer than compiling the loops of `exact`."""
-QUICK = 1 << 30
-"""Work of the loops of `exact`, a second or two, before a process waits for those of `quick` to be compiled."""
+QUICK = 1 << 35
+"""Work of a thread in the loops of `exact`, some ten seconds, that takes no longer than compiling those of `quick`."""
 TILE = 1 << 16
 """Codes at a time: those of some records in all rows, in a cache."""
-
-Ready = Callable[[], bool]
-
-
-class Patience:
-    """How much work has been done the slower way; both ways give the same integers.
-
-    Parameters
-    ----------
-    limits : tuple of int
-        Up to the first, the slower way; from the last on, the quicker one; in between the quicker one if it is ready.
-    """
-
-    def __init__(self, *limits: int) -> None:
-        self.limits = limits
-        self.spent = 0
-
-    def lasts(self, work: int, ready: Ready) -> bool:
-        """Whether to do this work the slower way, too."""
-        after = self.spent + work
-        if after >= self.limits[-1] or (after >= self.limits[0] and ready()):
-            return False
-        self.spent = after
-        return True
-
 
 numpy_first = Patience(LOADING, COMPILING)
 exact_first = Patience(0, QUICK)

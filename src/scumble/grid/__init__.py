@@ -15,6 +15,7 @@ The files::
     places.py       what is not known: where in their cells the records lie
     profile.py      the kernel as a function of x − y
     shape.py        how many cells, from public facts alone
+    finest.py       the finest grid that could pay
 """
 
 from scumble.grid.cells import Grid

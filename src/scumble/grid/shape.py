@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import ceil, exp, log10, prod, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,6 +100,11 @@ def typical_density(
     return max(_moments(profile, upper - lower)[0], FAINTEST)
 
 
+def covered(profile: Profile, lower: np.ndarray, upper: np.ndarray, shape: Sequence[int]) -> float:
+    """How many cells a kernel in the middle of the bounds covers: the sum of its values over them."""
+    return max(1.0, prod(shape) * _moments(profile, upper - lower)[2])
+
+
 class Errors(NamedTuple):
     """What is to be expected of some shapes: the noise of an answer, for counters of variance 1, and the places' error.
 
@@ -113,10 +118,20 @@ class Errors(NamedTuple):
 
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
         """The mean relative error of a density, for queries of this typical density."""
-        noise = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)
+        noise = self._noise(n, counter_sd, density)
         found = [np.log(np.hypot(noise, self.places * exp(self.unknown * node))) for node in NODES_OF_IT]
         errors: np.ndarray = np.exp(np.average(found, axis=0, weights=WEIGHTS_OF_IT)) * np.sqrt(2.0 / np.pi)
         return errors
+
+    def clumped(self, n: float, counter_sd: float, density: np.ndarray, clumping: np.ndarray) -> np.ndarray:
+        """(densities, clumpings, shapes): the same, where records are so many times as clumped as is usual."""
+        noise = self._noise(n, counter_sd, density[:, None, None])
+        errors: np.ndarray = np.hypot(noise, self.places * clumping[:, None]) * np.sqrt(2.0 / np.pi)
+        return errors
+
+    def _noise(self, n: float, counter_sd: float, density: Any) -> np.ndarray:
+        noise: np.ndarray = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)
+        return noise
 
 
 def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Errors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import knots, pairs
 from scumble.learn.additive_moments import additive_errors, additive_model
-from scumble.learn.base import PrivateEstimator, RegressorMixin, check_is_fitted
+from scumble.learn.base import PrivateEstimator, check_is_fitted
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, require_ready, spans
 from scumble.learn.columnwise import column_sketch
-from scumble.learn.targets import public_target_bounds, require_target
+from scumble.learn.targets import Regresses, public_target_bounds, require_target
 from scumble.moments.hats import MOST_ENOUGH, MOST_KNOTS, PARTS, HatMoments, enough_knots, most_knots
 from scumble.moments.release import MomentRelease
 from scumble.moments.sketch import MomentSketch, publish
@@ -25,7 +26,6 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
-from scumble.privacy.exact import as_fraction
 from scumble.privacy.parts import in_parts
 from scumble.releasing.selection import claim_of_choice
 from scumble.releasing.spending import Prepaid
@@ -35,7 +35,7 @@ from scumble.tabular.publishing import publish as publish_table
 from scumble.tabular.release import TableRelease
 
 
-class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimator):
+class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
     """Regression by a sum of curves, one per column, that can be looked at.
 
     **Idea.** Each column has a few knots; curves are straight between them. A sixteenth of the budget pays for
@@ -109,6 +109,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         "pair_knots_",
         "pair_effects_",
     )
+    _made_again = ("_errors",)
     _always_needs_bounds = True
     _moments = HatMoments
     knots_: list[np.ndarray]
@@ -130,6 +131,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         pair: bool | None = None,
         epsilon: float = 1.0,
         delta: float = 0.0,
+        rho: float | None = None,
+        mu: float | None = None,
         neighbors: str = "add-remove",
         kernel: Kernel | None = None,
         rows: int | None = None,
@@ -144,6 +147,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         super().__init__(
             epsilon=epsilon,
             delta=delta,
+            rho=rho,
+            mu=mu,
             neighbors=neighbors,
             kernel=kernel,
             rows=rows,
@@ -198,8 +203,8 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         largest = replace(spec, knots=most or min(MOST_ENOUGH, most_knots(spec.dimensions)))
         require_ready(self, largest)
         counters = cells.spec.counters[0] + largest.counters[0] + table.counters[0]
-        paid = self._pay(claims(budgets), account, counters=counters)
         cells.update(knots.places(X, self.bounds_))
+        paid = self._pay(claims(budgets), account, counters=counters)
         self.columns_ = publish_table(cells.secret, cells.spec, budgets[0], paid)
         assert isinstance(largest.knots, int)
         most = most or min(largest.knots, self._enough(spec, budgets[1], knots.records(self.columns_)))
@@ -217,7 +222,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
             raise parameter("pair", "True, False or None", self.pair)
         if self._width < 2 or self.pair is False:
             return False
-        return self.pair is True or pairs.pays(self._width, as_fraction("epsilon", self.epsilon))
+        return self.pair is True or pairs.pays(self._width, Fraction(self.price().claim(1).epsilon))
 
     def _choice_claim(self, budget: Budget) -> PrivacyClaim:
         return claim_of_choice(pairs.choice_epsilon(budget), self.neighbors, self.records_per_person)
@@ -278,6 +283,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
         bottom, top = self.target_bounds_ = spec.target_bounds
         half = (top - bottom) / 2.0
         found = additive_model(self.release_)
+        self.__dict__.pop("_errors", None)
         self.knots_ = list(spec.places)
         self.shapes_ = [half * found.shapes[part] for part in spec.parts]
         self.intercept_ = float(bottom + half * (1.0 + found.mean))
@@ -287,13 +293,14 @@ class PrivateAdditiveRegressor(LearnsFromMoments, RegressorMixin, PrivateEstimat
 
     @property
     def shape_errors_(self) -> list[np.ndarray]:
-        """The standard error that the noise makes in `shapes_`; found when it is asked for."""
+        """The standard error that the noise makes in `shapes_`; found when it is first asked for."""
         check_is_fitted(self)
         spec = self.release_.spec
         assert isinstance(spec, HatMoments)
-        bottom, top = self.target_bounds_
-        errors = (top - bottom) / 2.0 * additive_errors(self.release_)
-        return [errors[part] for part in spec.parts]
+        if "_errors" not in vars(self):  # whoever shows a model asks several times
+            bottom, top = self.target_bounds_
+            self._errors = (top - bottom) / 2.0 * additive_errors(self.release_)
+        return [self._errors[part] for part in spec.parts]
 
     def predict(self, X: object) -> np.ndarray:
         """The model's values, within the public bounds of the target."""

@@ -41,6 +41,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import load
@@ -56,12 +57,8 @@ from scumble.tabular.release import TableRelease
 try:
     from sklearn.base import (
         BaseEstimator,
-        ClassifierMixin,
-        ClusterMixin,
         DensityMixin,
         OutlierMixin,
-        RegressorMixin,
-        TransformerMixin,
     )
     from sklearn.utils.validation import check_is_fitted
 except ImportError as problem:  # pragma: no cover
@@ -69,21 +66,17 @@ except ImportError as problem:  # pragma: no cover
 
 from scumble.learn.columns import FACTS
 from scumble.learn.levels import Levels, table_of
-from scumble.learn.looking import LooksLike
+from scumble.learn.looking import CURATORS, LooksLike
 from scumble.learn.reading import target, target_numbers
 from scumble.learn.sketching import MakesSketches, default_kernel
 
 __all__ = [
     "FACTS",
     "BaseEstimator",
-    "ClassifierMixin",
-    "ClusterMixin",
     "DensityMixin",
     "OutlierMixin",
     "PrivateEstimator",
-    "RegressorMixin",
     "RepeatedReleaseWarning",
-    "TransformerMixin",
     "check_is_fitted",
     "default_kernel",
 ]
@@ -136,7 +129,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
     """What is made from the releases when it is first needed, and is not pickled."""
 
     clipped_: int
-    """How many records had values outside the bounds. For the curator only: it is neither saved nor pickled."""
+    """How many records had values outside the bounds. For the curator only: it is neither saved, pickled nor shown."""
     before_charge: Callable[[int], object] | None = None
     """Told the most bytes that the model's file can have, before a budget is spent: to prove that it can be written."""
     release_: Release
@@ -183,6 +176,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
 
         A `numeric` y comes as float64, labels as the cells they are: `targets.labelled` reads them.
         """
+        self._check_common()
         self._warn_of_repeats()
         X, self.clipped_ = self._enter(X)
         if y is None:
@@ -190,12 +184,23 @@ class PrivateEstimator(MakesSketches, LooksLike):
         y = target(y, len(X))
         return X, target_numbers(y) if numeric else y
 
+    def _check_common(self) -> None:
+        """Refuse nonsense before anything is charged, also of what this estimator does not use."""
+        self.price(), self._seed(), self._public()
+        for name in ("rows", "buckets"):
+            if getattr(self, name) is not None:
+                checks.whole(name, getattr(self, name))
+
+    def _require_of(self, kernel: Kernel) -> None:
+        """Refuse a kernel from whose release nothing could be learnt: before it is paid for, and in a release."""
+
     def _release(self, X: np.ndarray, account: Account | None = None) -> Release:
         """One release of the records, for the whole budget."""
-        budget = self.price()
-        sketch = self._sketch(self._kernel(), X, budget)
+        budget, kernel = self.price(), self._kernel()
+        self._require_of(kernel)
+        sketch = self._sketch(kernel, X, budget).update(X)  # what it refuses costs nothing
         paid = self._pay([sketch.price(budget)], account, counters=sketch.rows * sketch.buckets)
-        return release_disjoint([sketch.update(X)], budget, paid, refined=self._refines())[0]
+        return release_disjoint([sketch], budget, paid, refined=self._refines())[0]
 
     def price(self) -> Budget:
         """What one `fit` costs at most, all its releases together: known before it sees data."""
@@ -322,7 +327,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in ("clipped_", "_fits", "before_charge", *self._made_again)
+            if name not in (*CURATORS, "_fits", "before_charge", *self._made_again)
         }
 
     # ---- each fit is a release ----

@@ -24,14 +24,14 @@ def release_moments(
     """One release of the records' moments, for the whole budget."""
     budget = model.price()
     require_ready(model, spec)
+    sketch = MomentSketch(spec).update(X, y)  # what it refuses costs nothing
     paid = model._pay([budget.claim(spec.rows, spec.shares, spec.reach)], account, counters=spec.counters[0])
-    return publish(MomentSketch(spec).update(X, y), budget, paid)
+    return publish(sketch, budget, paid)
 
 
 def require_ready(model: PrivateEstimator, spec: MomentSpec) -> None:
     """Refuse nonsense before anything is charged, also of what moments do not use."""
     spec.check()
-    model._seed()
     if model.kernel is not None:
         model._kernel()
 

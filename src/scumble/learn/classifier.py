@@ -9,15 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from scumble import checks
 from scumble.bundle import Bundle, plain
 from scumble.errors import ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.learn import calibration, fern_plan
-from scumble.learn.base import ClassifierMixin, PrivateEstimator
+from scumble.learn.base import PrivateEstimator
 from scumble.learn.class_releases import MOST_BUCKETS, ReleasesClasses, bundle_of, priors_of
 from scumble.learn.ferns import Ferns
 from scumble.learn.levels import Levels, classes_of, logistic, table_of, target_of
-from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.learn.targets import Classifies, labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
@@ -33,7 +34,7 @@ COUNT_SHARE = Fraction(2, 25)
 """Part of the budget for the classes' counts: the priors and the rows' totals depend on them."""
 
 
-class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
+class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     """Classes told apart by one private sketch per class, the paper's section 4.
 
     A record is in one class, so it affects only that class's release: every class gets the whole budget
@@ -203,6 +204,8 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         left = (1 - share - choosing - planning) / used
         budgets = [whole.share(left, Fraction(1, used), count_share=c) for c in counting]
         drafts = [self._draft(kernel, used, X, budgets[k], k) for k, kernel in enumerate(kernels[:used])]
+        for draft in drafts:
+            draft.spec.layout.read(X, invalid="error")  # what it refuses costs nothing
         claims = [budget.claim(draft.rows) for draft, budget in zip(drafts, budgets, strict=True)]
         claims += self._selection_claims() + [one.claim(1) for one in (calibrating, counted) if one.epsilon]
         # The kernel that will be chosen or planned may want more buckets than the first.
@@ -231,8 +234,8 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
         if as_fraction("epsilon", self.epsilon) <= 0:
             raise parameter("epsilon", "positive", self.epsilon)
         for name in ("calibration_share", "selection_share"):
-            if not 0.0 <= (getattr(self, name) or 0.0) <= 0.5:
-                raise parameter(name, "between 0 and 0.5", getattr(self, name))
+            if name != "selection_share" or self.selection_share is not None:
+                checks.number(name, getattr(self, name), "between 0 and 0.5", lambda share: 0.0 <= share <= 0.5)
         planning = fern_plan.PLANNING_SHARE if self._plans() else 0
         if self.calibration_share + (self.selection_share or 0.0) >= 1.0 - planning:
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
@@ -253,6 +256,7 @@ class PrivateKDEClassifier(ReleasesClasses, ClassifierMixin, PrivateEstimator):
                 f"`classes` must be at least two classes, got {len(self.classes_)} class. "
                 "Hint: name all classes that could occur, including those absent from this table."
             )
+        priors_of(self.priors, np.ones(len(self.classes_)))
         return labelled(self, X, y)
 
     def _calibrated(self) -> bool:

@@ -6,7 +6,7 @@ of any kind, within a schema (:mod:`scumble.learn.frames`); every estimator read
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -167,8 +167,9 @@ class KnowsColumns:
         )
 
     def _public(self) -> tuple[str, ...]:
-        words = (self.public,) if isinstance(self.public, str) else tuple(self.public)
-        if not all(word in FACTS for word in words):
+        given = self.public if isinstance(self.public, Iterable) else (None,)
+        words = (given,) if isinstance(given, str) else tuple(given)
+        if not all(isinstance(word, str) and word in FACTS for word in words):
             raise parameter("public", f"some of {', '.join(FACTS)}", self.public)
         return words
 

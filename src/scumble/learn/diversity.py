@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble import checks
 from scumble.checks import whole
 from scumble.errors import parameter
 from scumble.kernels import Kernel
@@ -114,8 +115,7 @@ class DiversitySampler(PrivateEstimator):
         return self
 
     def _check(self) -> None:
-        if not self.tau > 0:
-            raise parameter("tau", "positive: how many like records are enough", self.tau)
+        checks.number("tau", self.tau, "positive: how many like records are enough", lambda tau: tau > 0)
 
     def _learn(self) -> None:
         self._check()

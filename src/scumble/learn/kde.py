@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from math import gamma, inf, lgamma, log, pi
 from typing import Any, Self
 
@@ -15,12 +16,14 @@ from scumble.learn.base import DensityMixin, PrivateEstimator, check_is_fitted, 
 from scumble.learn.refining import refine
 from scumble.learn.sampling import sample
 from scumble.privacy.account import Account
+from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
+from scumble.privacy.parts import in_parts
 from scumble.reading.answers import Answers
 from scumble.release import Release
 from scumble.schema import Schema
-from scumble.sketch import release_disjoint
+from scumble.sketch import Sketch, release_disjoint
 
 
 class PrivateKDE(DensityMixin, PrivateEstimator):
@@ -39,8 +42,8 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
     first query takes a few seconds more.
 
     **Several bandwidths.** `bandwidths=[0.1, 0.3, 1.0]` makes one release for each, all in one `fit`. Each gets an
-    equal share of ε and of δ; the claim `privacy_` is their sum. Every answer then takes `bandwidth=`, one of them or
-    "all".
+    equal share of ε and of δ, or of ρ where that has less noise (hashed rows with a δ); the claim `privacy_` is what
+    they cost together. Every answer then takes `bandwidth=`, one of them or "all".
 
     The parameters that are not listed are those of :class:`~scumble.learn.base.PrivateEstimator`.
 
@@ -136,13 +139,24 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
         """One release for each bandwidth, each for an equal share of the budget."""
         kernels = [with_bandwidth(self._kernel(), b) for b in _distinct(self.bandwidths)]
         for kernel in kernels:
-            self._require_integral(kernel)
-        budget = self.price().split(len(kernels))[0]
-        sketches = [self._sketch(kernel, X, budget) for kernel in kernels]
+            self._require_of(kernel)
+        planned = self.price().split(len(kernels))[0]
+        sketches = [self._sketch(kernel, X, planned).update(X) for kernel in kernels]
+        budget = self._shared(sketches)
         counters = sum(sketch.rows * sketch.buckets for sketch in sketches)
         paid = self._pay([sketch.price(budget) for sketch in sketches], account, counters=counters)
         refined = self._refines()
-        return [release_disjoint([sketch.update(X)], budget, paid, refined=refined)[0] for sketch in sketches]
+        return [release_disjoint([sketch], budget, paid, refined=refined)[0] for sketch in sketches]
+
+    def _shared(self, sketches: Sequence[Sketch]) -> Budget:
+        """What each release gets: equal shares of ε, or with a δ of ρ, where these have less noise."""
+
+        def claims(budgets: Sequence[Budget]) -> list[PrivacyClaim]:
+            return [sketch.price(budget) for sketch, budget in zip(sketches, budgets, strict=True)]
+
+        number, rows = len(sketches), max(sketch.rows for sketch in sketches)
+        shared = self.price().split(number)[0], in_parts(self.price(), [Fraction(1, number)] * number, claims)[0]
+        return min(shared, key=lambda budget: budget.calibrate(rows).counter_variance)
 
     @classmethod
     def from_release(cls, release: Any, **parameters: Any) -> Self:
@@ -160,11 +174,11 @@ class PrivateKDE(DensityMixin, PrivateEstimator):
 
     def _learn(self) -> None:
         self._refined: dict[str, Answers] = {}
-        self._require_integral(self.release_.kernel)
+        self._require_of(self.release_.kernel)
         if "releases_" in vars(self):
             self.bandwidths_ = [float(release.kernel.bandwidth) for release in self.releases_]
 
-    def _require_integral(self, kernel: Kernel) -> None:
+    def _require_of(self, kernel: Kernel) -> None:
         if self.normalize:
             integral(kernel, self._width, self._names())
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import AngularKernel, Kernel
-from scumble.learn.base import ClassifierMixin, PrivateEstimator, require_kernel
+from scumble.learn.base import PrivateEstimator, require_kernel
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
 from scumble.learn.class_moments import ANCHOR, UNIT_ANCHOR, class_model, class_scores
 from scumble.learn.columns import Bounds
 from scumble.learn.erm import minimize
-from scumble.learn.moments import first_moment
-from scumble.learn.targets import labelled, public_classes, require_rule_for_unknown, require_target
+from scumble.learn.moments import first_moment, require_signs
+from scumble.learn.targets import Classifies, labelled, public_classes, require_rule_for_unknown, require_target
 from scumble.moments.fixed import longer
 from scumble.moments.products import ClassMoments, UnitMoments, anchored
 from scumble.moments.release import MomentRelease
@@ -32,7 +32,7 @@ GAUSSIAN_ROWS, LAPLACE_ROWS = 2000, 200
 MOST_LENGTH = 1e300
 
 
-class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimator):
+class PrivateLinearClassifier(LearnsFromMoments, Classifies, PrivateEstimator):
     """A linear classifier in closed form, for any number of classes: made for wide records, such as embeddings.
 
     **Idea.** Columns are scaled to [−1, 1] by their public bounds, a constant is set beside them, and each record's
@@ -170,8 +170,8 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
     def _check_length(self) -> None:
         if self.length is None:
             return
-        if isinstance(self.length, bool) or not isinstance(self.length, Real) or not 0 < self.length < MOST_LENGTH:
-            raise parameter("length", f"a positive number below {MOST_LENGTH:g}", self.length)
+        must = f"a number between {1 / MOST_LENGTH:g} and {MOST_LENGTH:g}"
+        checks.number("length", self.length, must, lambda long: 1 / MOST_LENGTH <= long <= MOST_LENGTH)
         if self.bounds is not None or self.schema is not None or self.categories is not None:
             raise ParameterError(
                 "`length` stands instead of `bounds`, `schema` and `categories`. Hint: leave them out."
@@ -202,10 +202,12 @@ class PrivateLinearClassifier(LearnsFromMoments, ClassifierMixin, PrivateEstimat
             seed=self._seed(),
             design="orthogonal",
         )
+        require_signs(sketch.spec)
         side = np.where(y == self.classes_[1], 1.0, -1.0)
+        sketch.update(side[:, None] * self._extended(X))  # what it refuses costs nothing
         budget = self.price()
         paid = self._pay([budget.claim(sketch.rows)], account, counters=sketch.rows * sketch.buckets)
-        (self.release_,) = release_disjoint([sketch.update(side[:, None] * self._extended(X))], budget, paid)
+        (self.release_,) = release_disjoint([sketch], budget, paid)
 
     def _take_classes(self, y: np.ndarray | None) -> None:
         self.classes_ = public_classes(self, y)

@@ -1,4 +1,4 @@
-"""What a fitted estimator looks like: pictures, and its card in a notebook."""
+"""What a fitted estimator looks like: pictures, its card in a notebook, and the names that it shows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from scumble.errors import ParameterError
 from scumble.learn.levels import Levels
 from scumble.schema import Schema
 
+CURATORS = ("clipped_",)
+"""Fitted attributes that are for the curator only: neither saved, nor pickled, nor shown."""
+
 
 class LooksLike(BaseEstimator):
     """How a `PrivateEstimator` is shown."""
 
     schema_: Schema | None = None
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn's card lists every fitted attribute that is found here, and a notebook keeps the card.
+        return [name for name in super().__dir__() if name not in CURATORS]
 
     def _levels(self) -> Levels | None:
         """How records are read, where the release is that of a table."""

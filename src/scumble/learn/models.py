@@ -7,6 +7,7 @@ are written as an object with one key, their kind::
     {"@texts": [...]}           an array of texts
     {"@tuple": [...]}           a tuple
     {"@float": "nan"}           a number that is not finite
+    {"@fraction": "1/3"}        an exact number, such as ε
     {"@kernel": {...}}          a kernel
     {"@schema": {...}}          a schema
     {"@release": {...}}         a release: its metadata, and the name of its counters
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -65,7 +67,7 @@ def from_container(container: files.Container) -> Any:
         for attribute, value in learnt.items():
             setattr(model, attribute, value)
         _require_whole(model)
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as problem:
         if isinstance(problem, CorruptFileError | ForeignFileError):
             raise
         raise CorruptFileError(f"The file lacks a part of a model: {problem}.") from problem
@@ -174,6 +176,9 @@ def _decode(value: object, container: files.Container) -> Any:
         return tuple(_decode(item, container) for item in content)
     if kind == "@float":
         return float(content)
+    if kind == "@fraction":
+        above, below = content.split("/")  # not a number with an exponent, which could be of any length
+        return Fraction(int(above), int(below))
     if kind == "@schema":
         return Schema.from_dict(content)
     if kind == "@kernel":

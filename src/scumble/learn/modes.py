@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import Kernel
 from scumble.learn.base import PrivateEstimator, check_is_fitted, default_kernel
@@ -20,6 +21,10 @@ METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
 PACES = (0.5, 0.5, 0.5, 0.35, 0.35, 0.35, 0.25, 0.25, 0.25, 0.15, 0.15, 0.15, 0.1, 0.1, 0.1)
 SEGMENT = 24  # points on the way between two modes
+
+
+class NoSchema(ParameterError, AttributeError):
+    """Records are asked of a model of plain numbers. To whatever lists a model's attributes, it has none."""
 
 
 class PrivateModes(PrivateEstimator):
@@ -139,10 +144,13 @@ class PrivateModes(PrivateEstimator):
     def _check(self) -> None:
         if self.method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", self.method)
-        if isinstance(self.starts, bool) or not isinstance(self.starts, (int, np.integer)) or self.starts < 1:
-            raise parameter("starts", "a whole number of at least 1", self.starts)
-        if not self.significance > 0:
-            raise parameter("significance", "positive, in standard errors", self.significance, "5 is cautious.")
+        checks.whole("starts", self.starts)
+        must, hint = "positive, in standard errors", "5 is cautious."
+        checks.number("significance", self.significance, must, lambda many: many > 0, hint)
+
+    def _require_of(self, kernel: Kernel) -> None:
+        if not kernel.numeric:
+            raise DataError(f"Modes need numeric columns; the kernel is {kernel!r}.")
 
     def _default_kernel(self) -> Kernel:
         # Sharper than for densities: modes are to be told apart.
@@ -155,8 +163,7 @@ class PrivateModes(PrivateEstimator):
         self._check()
         assert self.bounds_ is not None
         release, (low, high) = self.release_, self.bounds_
-        if not release.kernel.numeric:
-            raise DataError(f"Modes need numeric columns; this release has {release.kernel!r}.")
+        self._require_of(release.kernel)
         rng = np.random.default_rng(self._seed())
         random = max(1, int(self.starts) // 4)
         points = np.vstack(
@@ -187,7 +194,7 @@ class PrivateModes(PrivateEstimator):
         check_is_fitted(self)
         coded = self._coding()
         if coded is None:
-            raise ParameterError("This model has no schema. Hint: `modes_` are the points.")
+            raise NoSchema("This model has no schema. Hint: `modes_` are the points.")
         return coded.table(self.modes_, "pandas")
 
     def _sums(self, points: np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ import numpy as np
 from scumble.errors import DataError
 from scumble.kernels import AngularKernel, FoldedKernel
 from scumble.release import Release
+from scumble.spec import Spec
 
 BLOCK = 4096
 REFINEMENTS = 4
@@ -41,14 +42,30 @@ ENOUGH = 3
 """Sums for each of the d² products of directions above which refining pays."""
 
 
+def require_folded(spec: Spec) -> None:
+    """Refuse a sketch without the second moments: before it is paid for, and in a release."""
+    kernel = spec.kernel
+    if not isinstance(kernel, FoldedKernel) or kernel.power != 1 or not spec.layout.hasher.direct:
+        raise DataError(
+            "Regression needs a FoldedKernel of power 1 and a bucket for each of its codes, 2**(projections − 1); here "
+            f"are {kernel!r} and {spec.buckets} buckets. Hint: leave out `buckets`."
+        )
+
+
+def require_signs(spec: Spec) -> None:
+    """Refuse a sketch without the first moment: before it is paid for, and in a release."""
+    if not isinstance(spec.kernel, AngularKernel) or not spec.layout.hasher.direct:
+        raise DataError(
+            "Linear classification needs an AngularKernel and at least 2**power buckets; here are "
+            f"{spec.kernel!r} and {spec.buckets} buckets. Hint: leave out `buckets`."
+        )
+
+
 def second_moments(release: Release) -> tuple[np.ndarray, float]:
     """Σ z zᵀ over all records (each at length 1), and the standard error of its entries off the diagonal."""
+    require_folded(release.spec)
     kernel = release.kernel
-    if not isinstance(kernel, FoldedKernel) or kernel.power != 1:
-        raise DataError(
-            f"Regression needs a release with a FoldedKernel of power 1; this one has {kernel!r}. "
-            "Hint: build it with PrivateLinearRegression."
-        )
+    assert isinstance(kernel, FoldedKernel)
     d, m, rows = release.dimensions, kernel.projections, release.rows
     directions = release.spec.layout.hasher.parameters[0].reshape(rows, m, -1)
     directions = directions / np.linalg.norm(directions, axis=2, keepdims=True)
@@ -123,14 +140,10 @@ def _directional(scales: np.ndarray) -> np.ndarray:
 
 def first_moment(release: Release) -> np.ndarray:
     """Σ z over all records (each at length 1), from a sketch with the angular kernel and no rehash."""
+    require_signs(release.spec)
     kernel = release.kernel
-    hasher = release.spec.layout.hasher
-    if not isinstance(kernel, AngularKernel) or not hasher.direct:
-        raise DataError(
-            f"Linear classification needs a release with an AngularKernel and at least 2**power buckets; this one has "
-            f"{kernel!r} and {release.buckets} buckets. Hint: build it with PrivateLinearClassifier."
-        )
-    directions = hasher.parameters[0]
+    assert isinstance(kernel, AngularKernel)
+    directions = release.spec.layout.hasher.parameters[0]
     units = directions / np.linalg.norm(directions, axis=2, keepdims=True)
     signs = _signs(kernel.power)[: kernel.power]
     sums = release.counts[:, : signs.shape[1]] @ -signs.T  # a set bit is the positive side

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scumble import checks
 from scumble.checks import whole
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import EuclideanKernel, Kernel
@@ -148,6 +149,9 @@ class PrivateNeighbors(PrivateEstimator):
         if self.radius is None:
             return _with_radius(EuclideanKernel(1.0, SHARPNESS, scale=(high - low).tolist()), 0.1 * np.sqrt(len(low)))
         return _with_radius(EuclideanKernel(1.0, SHARPNESS), _positive(self.radius))
+
+    def _require_of(self, kernel: Kernel) -> None:
+        half_radius(kernel)
 
     def _learn(self) -> None:
         self.radius_ = half_radius(self.release_.kernel)
@@ -304,6 +308,4 @@ def _regarded(release: Release, kernel: Kernel) -> Release:
 
 
 def _positive(radius: object) -> float:
-    if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)) or not 0.0 < radius < np.inf:
-        raise parameter("radius", "a positive, finite number", radius)
-    return float(radius)
+    return checks.number("radius", radius, "a positive, finite number", lambda far: 0.0 < far < np.inf)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.learn import quantiles
@@ -181,8 +182,9 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         shares = [left / (1 - finding)] + ([apart / (1 - finding)] if singles else [])
         budgets = in_parts(rest, shares, claims)
         counters = sketch.rows * sketch.buckets + quantiles.MOST + (singles.spec.counters[0] if singles else 0)
+        sketch.update(X)
         paid = self._pay([*claims(budgets), *([counting.claim(1)] if finding else [])], account, counters=counters)
-        (self.release_,) = release_disjoint([sketch.update(X)], budgets[0], paid)
+        (self.release_,) = release_disjoint([sketch], budgets[0], paid)
         self.columns_, self.scores_, self._blend = None, None, None
         if singles is not None:
             singles.update(X if self.schema_ is None else records)
@@ -206,12 +208,10 @@ class PrivateOutlierDetector(OutlierMixin, PrivateEstimator):
         return blend.squashed(self._scores(X, records)), -1.0, 1.0
 
     def _check(self) -> None:
-        if not 0.0 < self.contamination <= 0.5:
-            raise parameter("contamination", "in (0, 0.5]", self.contamination)
-        for name, most in zip(SHARES, (0.5, 0.8), strict=True):
-            if not 0.0 <= getattr(self, name) <= most:
-                raise parameter(name, f"between 0 and {most}", getattr(self, name))
-        if self.threshold_share + self.columns_share > 0.9:
+        checks.number("contamination", self.contamination, "in (0, 0.5]", lambda share: 0.0 < share <= 0.5)
+        found = checks.number("threshold_share", self.threshold_share, "between 0 and 0.5", lambda one: 0 <= one <= 0.5)
+        found += checks.number("columns_share", self.columns_share, "between 0 and 0.8", lambda one: 0 <= one <= 0.8)
+        if found > 0.9:
             raise parameter("columns_share", "at most 0.9 together with `threshold_share`", self.columns_share)
 
     def _blended(self) -> Blend | None:

@@ -11,14 +11,14 @@ import numpy as np
 
 from scumble.errors import DataError, PrivacyError, parameter
 from scumble.kernels import ColumnKernel, FoldedKernel, Kernel
-from scumble.learn.base import PrivateEstimator, RegressorMixin, require_kernel
+from scumble.learn.base import PrivateEstimator, require_kernel
 from scumble.learn.by_moments import LearnsFromMoments, laplace_is_quieter, names, release_moments, spans
 from scumble.learn.erm import minimize
 from scumble.learn.least_squares import ratio
 from scumble.learn.levels import RIDGE, Levels, least_squares, target_of
 from scumble.learn.linear_moments import ANCHORS, linear_model
-from scumble.learn.moments import kappa, second_moments
-from scumble.learn.targets import public_target_bounds, require_target
+from scumble.learn.moments import kappa, require_folded, second_moments
+from scumble.learn.targets import Regresses, public_target_bounds, require_target
 from scumble.moments.products import LinearMoments, anchored
 from scumble.moments.release import MomentRelease
 from scumble.privacy.account import Account
@@ -44,7 +44,7 @@ LARGEST = 1.5
 """The longest θ, in units of the bounds, that the surrogate's lift has room for."""
 
 
-class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimator):
+class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
     """Linear regression in closed form: from moments, or from the folded sketch.
 
     **Idea.** Columns and target are scaled to [−1, 1] by their public bounds.
@@ -226,13 +226,15 @@ class PrivateLinearRegression(LearnsFromMoments, RegressorMixin, PrivateEstimato
             seed=self._seed(),
             design="orthogonal",
         )
+        require_folded(sketch.spec)
+        sketch.update(self._lifted(X, y))  # what it refuses costs nothing
         claims = [*([mean_budget.claim(1)] if share else []), budget.claim(rows)]
         paid = self._pay(claims, account, counters=rows * sketch.buckets + MEAN_KERNEL.radix)
         if share:
             histogram = Sketch(MEAN_KERNEL, 1, rows=1, buckets=MEAN_KERNEL.radix, seed=self._seed(), design="iid")
             histogram.update((y[:, None] - low) / (high - low))
             (self.release_of_target_,) = release_disjoint([histogram], mean_budget, paid)
-        (self.release_,) = release_disjoint([sketch.update(self._lifted(X, y))], budget, paid)
+        (self.release_,) = release_disjoint([sketch], budget, paid)
 
     def _check_method(self) -> None:
         if self.method not in METHODS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -78,6 +80,8 @@ def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
         return int(value)
     if isinstance(value, float):
         return float(value) if np.isfinite(value) else {"@float": str(float(value))}
+    if isinstance(value, Fraction | Decimal):
+        return {"@fraction": "{}/{}".format(*value.as_integer_ratio())}
     if isinstance(value, np.ndarray):
         return _array(value, arrays)
     if isinstance(value, list):

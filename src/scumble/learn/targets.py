@@ -10,14 +10,40 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import check_classification_targets
 
+from scumble.bundle import plain
 from scumble.errors import DataError, PrivacyError, parameter
+from scumble.learn.reading import target, target_numbers
 from scumble.tables.cells import Column, categories, is_arrow
 from scumble.tables.hashing import stable_hash
 
 _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
 """Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
+
+
+class Classifies(ClassifierMixin):
+    """A classifier, with a score that reads labels as `fit` does. scikit-learn's own would quote those it cannot."""
+
+    classes_: np.ndarray
+
+    def score(self, X: object, y: object, sample_weight: Any = None) -> float:
+        """The share of records whose class is predicted; a label that is none of the classes is never."""
+        found = self.predict(X)
+        labels = (categories(one, "The target y") for one in (found, target(y, len(found))))
+        predicted, given = (_places(self.classes_, one) for one in labels)
+        return float(np.average(predicted == given, weights=sample_weight))
+
+
+class Regresses(RegressorMixin):
+    """A regressor, with a score that reads targets as `fit` does. scikit-learn's own would quote those it cannot."""
+
+    def score(self, X: object, y: object, sample_weight: Any = None) -> float:
+        """R², the share of the target's variance that the predictions explain."""
+        found = self.predict(X)
+        return float(r2_score(target_numbers(target(y, len(found))), found, sample_weight=sample_weight))
 
 
 def require_target(model: Any, y: object) -> None:
@@ -29,7 +55,7 @@ def require_target(model: Any, y: object) -> None:
 def public_classes(model: Any, y: Column | None) -> np.ndarray:
     """The class list that was given, or that of the data if the caller declared it public; sorted."""
     if model.classes is not None:
-        return np.unique(np.asarray(model.classes))
+        return _listed(model.classes)
     if y is not None and "classes" in model._public():
         return _classes_of(y)
     raise PrivacyError(
@@ -37,6 +63,18 @@ def public_classes(model: Any, y: Column | None) -> np.ndarray:
         "Hint: name them all, --classes a,b (classes=['a', 'b']); in Python, if those of the data are public already, "
         "say public=('classes',)."
     )
+
+
+def _listed(classes: Any) -> np.ndarray:
+    try:
+        found = np.asarray(classes)
+        if found.ndim == 1:
+            for one in found:
+                plain(one)
+            return np.unique(found)
+    except (TypeError, ValueError):  # NumPy's words would quote them
+        pass
+    raise parameter("classes", "a list of labels, all texts or all finite numbers or bools", classes)
 
 
 def _classes_of(y: Column) -> np.ndarray:

@@ -8,6 +8,7 @@ The files::
     interrupts.py   signals that ask a program to stop, and when they may
     cores.py        how many cores there are to use
     compiling.py    loops compiled on first use, and kept on disk
+    patience.py     when compiled loops are worth the wait
     later.py        packages that are loaded when first used
     functions.py    functions of SciPy, and what stands in for them
 """

@@ -12,7 +12,7 @@ from scumble.errors import DataError, parameter
 from scumble.moments.engines import engine, require_engine
 from scumble.moments.kinds import spec_from_dict
 from scumble.moments.release import MomentRelease
-from scumble.moments.spec import MomentSpec
+from scumble.moments.spec import MomentSpec, finite
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
@@ -62,11 +62,9 @@ class MomentSketch(Holder):
 
     def update(self, X: np.ndarray, y: object) -> MomentSketch:
         """Add records: finite numbers, one line each, and a target for each. Call it as often as you like."""
-        X = np.asarray(X, np.float64)
+        X = finite(X, "The records have")
         if X.ndim != 2 or X.shape[1] != self.spec.dimensions:
             raise DataError(f"The records must be a table of {self.spec.dimensions} columns.")
-        if not np.isfinite(X).all():
-            raise DataError("The records have cells that are not finite numbers. Hint: correct them.")
         target = self.spec.target(y)
         if target.shape != (len(X),):
             raise DataError("There must be one target for each record.")

@@ -121,10 +121,7 @@ class MomentSpec(ABC):
 
     def target(self, y: object) -> Any:
         """The target's cells as the sums take them; whatever else is refused."""
-        values = np.asarray(y, np.float64)
-        if not np.isfinite(values).all():
-            raise DataError("The target has cells that are not finite numbers. Hint: correct them.")
-        return values
+        return finite(y, "The target has")
 
     def count(self, X: Floats, y: Any, counts: Integers, engine: Engine = CPU) -> None:
         """Add the records to the counters, in place."""
@@ -172,6 +169,17 @@ class MomentSpec(ABC):
             raise ParameterError(f"There would be {self.counters[0]:,} counters, and there may be {MOST_COUNTERS:,}.")
         if max(self.lengths) > self.step:
             raise ParameterError("A row has more counters than a record's numbers add up to.")
+
+
+def finite(cells: object, which: str) -> Floats:
+    """Cells as float64; those that are not finite numbers are refused, and not quoted as NumPy would."""
+    try:
+        found = np.asarray(cells)
+        if found.dtype.kind in "biufO" and np.isfinite(values := np.asarray(found, np.float64)).all():
+            return values
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise DataError(f"{which} cells that are not finite numbers. Hint: correct them.")
 
 
 def require_span(span: Any) -> None:

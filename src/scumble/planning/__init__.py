@@ -6,6 +6,8 @@ The files::
     wanted.py       the budget for a wanted error
     start.py        what a sketch counts where its user left that open
     later.py        what its release publishes of that
+    plausible.py    what noisy facts say of a table
+    rehashing.py    the records of a grid's cells in rows
     foretelling.py  the plan that people ask for: what all of these will decide
 """
 

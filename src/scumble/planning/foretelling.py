@@ -1,7 +1,7 @@
 """What will come out: the plan that people ask for, made by what will decide.
 
 A build that leaves its size open counts the most that could pay (:mod:`scumble.planning.start`), and its release
-chooses from two noisy facts what to publish (:mod:`scumble.planning.later`). `plan` asks the same two, with the facts
+chooses from noisy facts what to publish (:mod:`scumble.planning.later`). `plan` asks the same two, with the facts
 that so many records of such a density would have. So it tells what `build` will do; how far that is off depends on how
 far the density is.
 """
@@ -98,10 +98,12 @@ def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Map
     if not planned:
         claimed = budget.calibrate(counted.rows).counter_variance
         return replace(first, **_published(counted, claimed, n, first.density, options["refined"]))
-    menu = Menu(counted, budget, refined=options["refined"])
+    menu = Menu(counted, budget, planned, refined=options["refined"])
     chosen = menu.expected(n, first.density)
     made = _published(chosen, menu.noise_variance(chosen.rows), n, first.density, options["refined"])
     seconds = counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None)
+    if counted.shape is not None and chosen.shape is None:
+        seconds += counting_seconds(kernel, n, chosen.rows)  # its cells' records once more, at the release
     return replace(first, **made, seconds=seconds, denser=menu.denser(n, first.density))
 
 

@@ -1,40 +1,41 @@
-"""What a release publishes of a planned sketch: decided after counting, from two noisy facts.
+"""What a release publishes of a planned sketch: decided after counting, from a few noisy facts.
 
-The facts are N and the typical norm T (:mod:`scumble.releasing.planned`). Among n records of density ρ at a record,
-pairs meet with probability ρ + (1 − ρ)/W, and each record meets itself: T² is about n² (ρ + (1 − ρ)/W) + n. T is noisy,
-and says little where the budget is small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are
-weighed by how well they explain T, and by what is usual (the median is 0.05, and most lie within a factor of 5).
-By the expected logarithm of the error over these weights, options are compared. Published is the smallest whose
-error is within 5 % of the least, with a δ 3 %: the last doubling of a file should buy more than that (grids below 256
-kB count as equal). And where a file of 16 MB has an error of 0.5 % or less, larger ones are not considered; who wants
-less error still gives `rows`.
+The facts are N, the typical norm, and for a grid of three axes the norm of its cells
+(:mod:`scumble.releasing.planned`). What they say of the table, how densely its records lie and how clumped, is weighed
+(:mod:`scumble.planning.plausible`); by the expected logarithm of the error over these weights, options are compared.
+Published is the smallest whose error is within 5 % of the least, with a δ 3 %: the last doubling of a file should buy
+more than that (grids below 256 kB count as equal). And where a file of 16 MB has an error of 0.5 % or less, larger ones
+are not considered; who wants less error still gives `rows`.
+
+A grid is published coarser; or, with three axes and a δ, as rows that count its cells' records once more
+(:mod:`scumble.planning.rehashing`): rows are then free of noise, and clumped records blur in cells. With pure ε rows
+were never much better, nor with one or two axes (see docs/benchmarks.md), and four have cells too large for it.
 
 All of this is post-processing of the facts, and of public parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log, prod, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from scumble.counting import engine
 from scumble.grid.cells import checked_bounds
 from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
-from scumble.grid.shape import shape_errors
+from scumble.grid.shape import covered, shape_errors
 from scumble.planning.plans import DEFAULT_RECORDS, rows_error
+from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, plausible
+from scumble.planning.rehashing import Rehashed
+from scumble.planning.start import DESIGN, SIZE, open_rows
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.facts import Facts, calibrated, divided, price
 from scumble.spec import Spec
 
-DENSITIES = np.geomspace(1e-5, 0.95, 47)
-USUAL, SPREAD = 0.05, 1.7
-"""The prior of densities: its median, and the standard deviation of their logarithm."""
 LEAST_ROWS = 8
 WORTH, WORTH_FREE = 1.05, 1.03
 """What a larger release must gain: the smallest is taken whose error is at most so many times the least.
@@ -47,31 +48,27 @@ ENOUGH, HANDY = 0.005, 2**22
 """A relative error that is small enough, if so many counters, 16 MB, suffice for it."""
 HOPELESS = 1e12
 """A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
-FOLDED_ROWS, FOLDED_BUCKETS, FOLDED_CELLS = 32, 1024, 2**17
-"""The rows that are made of a grid's cells for the typical norm, and into how many cells it is added up first."""
-
-
-class Fold(NamedTuple):
-    """How the cells of a grid become rows of buckets: a public map, in two steps."""
-
-    places: np.ndarray
-    """For each cell, its place."""
-    buckets: np.ndarray
-    """(rows, places): the bucket of each place."""
-    width: int
-    """Buckets in a row."""
+FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
+"""The rows that are made of a grid's cells for the typical norm."""
+UNTOLD = 2.0
+"""Rows that are made of cells do not know of their places: what those cost counts so many times."""
 
 
 class Choice(NamedTuple):
-    """What to publish: so many of the first rows; of a grid's one row, the sums of groups of its cells."""
+    """What to publish: so many of the first rows; of a grid's one row, the sums of groups of its cells, or rows."""
 
     rows: int
     groups: np.ndarray | None = None
     """For each cell the number of its group, 0, 1, …; None: every counter by itself."""
+    rehashed: Callable[[np.ndarray], np.ndarray] | None = None
+    """What counts the records of the cells in rows: from the cells' counters to (rows, buckets)."""
 
 
 class Option(NamedTuple):
-    """One thing that may be published: the public parameters that it will have, and its error at each density."""
+    """One thing that may be published: the public parameters that it will have, and its errors.
+
+    Errors are (densities, clumpings); one column, where these do not matter.
+    """
 
     spec: Spec
     errors: np.ndarray
@@ -86,25 +83,39 @@ class Menu:
         Of what is counted.
     budget : Budget
         Of the release.
+    planned : int
+        What is left open: the size if 1, and if 2 whether a grid is published as rows.
     refined : bool
         Whether answers will be refined (`scumble.learn.refine`).
     """
 
-    def __init__(self, spec: Spec, budget: Budget, *, refined: bool = False) -> None:
+    def __init__(self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False) -> None:
         self.spec, self.budget, self.refined = spec, budget, refined
-        self._rest = divided(budget).rows
-        self.rows = [1] if spec.shape is not None else _ladder(spec.rows)
+        self.grained = spec.shape is not None and len(spec.shape) == AXES
+        """Whether the norm of its cells is a fact, too."""
+        self._rest = divided(budget, self.norms).rows
+        self._hashed = _hashed(spec, budget) if planned == DESIGN and not budget.pure else None
+        self.rows = _ladder(spec.rows) if spec.shape is None else [1]
+        if self._hashed is not None:
+            self.rows += _ladder(self._hashed.rows)
         met = FOLDED_BUCKETS if spec.shape is not None else spec.buckets
         self._by_chance = 0.0 if spec.shape is None and spec.layout.hasher.direct else 1.0 / met
 
     @property
+    def norms(self) -> int:
+        """How many norms are among the facts."""
+        return 2 if self.grained else 1
+
+    @property
     def price(self) -> PrivacyClaim:
         """What the release will claim, whatever is chosen."""
-        return price(self.budget, self.rows)
+        return price(self.budget, self.rows, self.norms)
 
-    def fold(self) -> Fold | None:
+    def fold(self) -> Rehashed | None:
         """How the cells of a grid become rows for the typical norm; None for rows, which are rows already."""
-        return None if self.spec.shape is None else _fold(self.spec)
+        if self.spec.shape is None:
+            return None
+        return Rehashed(self.spec, _as_rows(self.spec, rows=FOLDED_ROWS, buckets=FOLDED_BUCKETS, design="sobol"))
 
     def choose(self, facts: Sequence[Facts]) -> Choice:
         """What to publish, by the facts of one sketch or of one per class."""
@@ -112,8 +123,8 @@ class Menu:
         return self.choice_of(self.chosen)
 
     def beforehand(self) -> tuple[Spec, Choice]:
-        """What to publish without facts: for 100,000 records, and what is usual."""
-        spec, _ = self.best([Facts(None, 0.0, 0, 1e18)])
+        """What to publish without facts: for 100,000 records, and what is usual. A grid stays one."""
+        spec, _ = self.best([Facts(None, 0.0, 0, 1e18)], rehashed=False)
         return spec, self.choice_of(spec)
 
     def expected(self, n: int, density: float) -> Spec:
@@ -134,46 +145,61 @@ class Menu:
     def choice_of(self, chosen: Spec) -> Choice:
         """How what is chosen is made of what is counted."""
         fine, coarse = self.spec.shape, chosen.shape
-        if fine is None or coarse is None:
+        if fine is None:
             return Choice(chosen.rows)
+        if coarse is None:
+            return Choice(chosen.rows, rehashed=Rehashed(self.spec, chosen))
         return Choice(1, None if fine == coarse else groups(*_axes(self.spec), fine, coarse))
 
-    def best(self, facts: Sequence[Facts]) -> tuple[Spec, float]:
-        """The public parameters to publish with, and the relative error to expect."""
+    def best(self, facts: Sequence[Facts], *, rehashed: bool = True) -> tuple[Spec, float]:
+        """The public parameters to publish with, and the relative error to expect; maybe rows of a grid's cells."""
         scores: dict[Spec, float] = {}
         for one in facts:
             n = max(1.0, float(DEFAULT_RECORDS if one.count is None else one.count))
-            weights = plausible(one, n, self._by_chance)
-            for option in self._options(n):
-                score = float(weights @ np.log(np.minimum(option.errors, HOPELESS)))
+            weights = plausible(one, n, self._by_chance, self._covered())
+            for option in self._options(n, rehashed):
+                score = float(np.sum(weights * np.log(np.minimum(option.errors, HOPELESS))))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
         chosen = worth_it(scores, WORTH if self.budget.pure else WORTH_FREE)
         return chosen, float(np.exp(scores[chosen]))
 
-    def _options(self, n: float) -> list[Option]:
-        return self._rows(n) if self.spec.shape is None else self._grids(n)
+    def _options(self, n: float, rehashed: bool) -> list[Option]:
+        return self._rows(self.spec, self.rows, n) if self.spec.shape is None else self._grids(n, rehashed)
 
-    def _rows(self, n: float) -> list[Option]:
-        spec, found = self.spec, []
+    def _rows(self, spec: Spec, ladder: Sequence[int], n: float) -> list[Option]:
+        found = []
         refined = spec.dimensions if self.refined else None
-        for rows in self.rows:
+        for rows in ladder:
             noise = sqrt(self.noise_variance(rows) / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)
             errors = [rows_error(*about, float(density), n, noise, refined) for density in DENSITIES]
-            found.append(Option(replace(spec, rows=rows), np.array(errors)))
+            found.append(Option(replace(spec, rows=rows), np.array(errors)[:, None]))
         return found
 
-    def _grids(self, n: float) -> list[Option]:
+    def _covered(self) -> float | None:
+        return covered(self._profile(), *_axes(self.spec), self.spec.shape or ()) if self.grained else None
+
+    def _profile(self) -> Profile:
+        return Profile(self.spec.kernel, self.spec.dimensions, self.spec.columns)
+
+    def _grids(self, n: float, rehashed: bool) -> list[Option]:
         spec = self.spec
         assert spec.shape is not None
         low, high = _axes(spec)
-        profile = Profile(spec.kernel, spec.dimensions, spec.columns)
-        shapes = list(coarser(low, high, spec.shape))
+        shapes = list(coarser(low, high, spec.shape))  # the finest first
         deviation = sqrt(self.noise_variance(1))
-        expected = shape_errors(profile, low, high, shapes)
-        errors = np.stack([expected.relative(n, deviation, float(density)) for density in DENSITIES])
+        expected = shape_errors(self._profile(), low, high, shapes)
+        if self.grained:
+            errors = expected.clumped(n, deviation, DENSITIES, CLUMPINGS)
+        else:
+            errors = np.stack([expected.relative(n, deviation, float(one)) for one in DENSITIES])[:, None, :]
         specs = [replace(spec, shape=shape, buckets=prod(shape)) for shape in shapes]
-        return [Option(one, line) for one, line in zip(specs, errors.T, strict=True)]
+        found = [Option(one, errors[:, :, k]) for k, one in enumerate(specs)]
+        if rehashed and self._hashed is not None:
+            places = UNTOLD * expected.clumped(n, 0.0, DENSITIES, CLUMPINGS)[:, :, 0]
+            rows = self._rows(self._hashed, self.rows[1:], n)
+            found += [Option(one.spec, np.hypot(one.errors, places)) for one in rows]
+        return found
 
 
 def worth_it(scores: dict[Spec, float], worth: float = WORTH) -> Spec:
@@ -184,24 +210,6 @@ def worth_it(scores: dict[Spec, float], worth: float = WORTH) -> Spec:
         scores = handy
     enough = min(scores.values()) + log(worth)
     return min((spec for spec in scores if scores[spec] <= enough), key=lambda spec: (size[spec], scores[spec]))
-
-
-def plausible(facts: Facts, n: float, by_chance: float) -> np.ndarray:
-    """How plausible each of `DENSITIES` is; the weights add up to 1.
-
-    >>> weights = plausible(Facts(100_000, 1250.0, 10_500, 5000.0), 100_000.0, 1 / 1024)       # T²/n² − 1/W = 0.010
-    >>> bool(0.009 < np.exp(weights @ np.log(DENSITIES)) < 0.011)
-    True
-    """
-    expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * by_chance + 1.0 / n)
-    # The densities are a ladder: a step of it is as much as T need not agree.
-    steps = np.gradient(expected)
-    scale = np.sqrt(facts.norm_variance / 2.0 + steps**2 / 8.0)
-    likely = -np.abs(facts.norm - expected) / scale - np.log(scale / scale.min())
-    usual = -0.5 * (np.log(DENSITIES / USUAL) / SPREAD) ** 2
-    weights = np.exp(likely + usual - np.max(likely + usual))
-    plausible: np.ndarray = weights / weights.sum()
-    return plausible
 
 
 def _ladder(most: int) -> list[int]:
@@ -218,20 +226,12 @@ def _axes(spec: Spec) -> tuple[np.ndarray, np.ndarray]:
     return checked_bounds(low, high, len(which))
 
 
-def _fold(spec: Spec) -> Fold:
-    """Cells to places, few enough to hash; places to buckets, as hash functions of the kernel send them."""
-    assert spec.shape is not None
-    low, high = _axes(spec)
-    places = next(shape for shape in coarser(low, high, spec.shape) if prod(shape) <= FOLDED_CELLS)
-    hashed = replace(spec, rows=FOLDED_ROWS, buckets=FOLDED_BUCKETS, design="sobol", bounds=None, shape=None).layout
-    cells = replace(spec, shape=places, buckets=prod(places)).layout
-    axes = [(edges[:-1] + edges[1:]) / 2.0 for edges in cells.edges()]
-    centres = np.zeros((prod(places), spec.dimensions))
-    for column, axis in zip(
-        spec.kernel.which(spec.dimensions, spec.columns), np.meshgrid(*axes, indexing="ij"), strict=True
-    ):
-        centres[:, column] = axis.ravel()
-    parts, _ = hashed.read(centres, invalid="error")
-    positions = np.tile(np.arange(FOLDED_BUCKETS), (FOLDED_ROWS, 1))
-    buckets = engine("auto").lookup(hashed.hasher, parts, positions)
-    return Fold(groups(low, high, spec.shape, places), buckets.astype(np.int64), FOLDED_BUCKETS)
+def _hashed(grid: Spec, budget: Budget) -> Spec:
+    """The most rows that may be made of a grid's cells."""
+    made = open_rows(grid.kernel, grid.dimensions, None, "auto", pure=budget.pure)
+    return _as_rows(grid, rows=made["rows"], buckets=made["buckets"], design=made["design"])
+
+
+def _as_rows(grid: Spec, **size: Any) -> Spec:
+    """The public parameters of rows over the same columns. The bounds stay: they tell where the records are."""
+    return replace(grid, shape=None, **size)

@@ -2,8 +2,9 @@
 
 Rows that are left open are counted up to a bound that depends on public parameters alone, so parts made anywhere merge;
 a grid is counted as finely as could pay. How much of it is published is decided at the release
-(:mod:`scumble.planning.later`), from noisy facts. Whether it is a grid or rows cannot wait: it is decided here, for
-100,000 records, ε = 1 and records that fill half of the bounds.
+(:mod:`scumble.planning.later`), from noisy facts. Whether a grid or rows are counted cannot wait: it is decided here,
+for 100,000 records, ε = 1 and records that fill half of the bounds. But a grid of three axes may still be published as
+rows, where a δ is allowed; so with three axes a δ plays no part here.
 
 The bound: 2²³ counters, 64 MiB, and 8,192 rows; half as much where the budget is known to be pure, for its noise drowns
 what further rows would gain.
@@ -12,6 +13,7 @@ what further rows would gain.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import floor, inf, prod
 from typing import Any
 
@@ -20,6 +22,7 @@ import numpy as np
 from scumble import grid
 from scumble.checks import sides as public_sides
 from scumble.errors import parameter
+from scumble.grid.finest import finest_shape
 from scumble.kernels import Kernel
 from scumble.planning.plans import (
     DEFAULT_RECORDS,
@@ -32,13 +35,14 @@ from scumble.planning.plans import (
     require_dimensions,
     rows_to_plan,
 )
+from scumble.planning.plausible import AXES
 from scumble.privacy.budget import Budget
 from scumble.schema.kinds import ON_WHOLE_NUMBERS
 from scumble.spec import CHEAP
 
 MOST_ROWS, MOST_COUNTERS = 2**13, 2**23
-FINE = {"n": 10**8, "counter_sd": 1.0}
-"""Of the grid that is counted: as many records as hardly anybody has, and little noise."""
+SIZE, DESIGN = 1, 2
+"""What a release may decide: how much of the rows or how coarse a grid; and whether a grid is published as rows."""
 
 Fields = dict[str, Any]
 
@@ -57,8 +61,8 @@ def choose(
     n: int | None = None,
     later: bool = True,
     refined: bool = False,
-) -> tuple[Fields, bool]:
-    """The fields of a sketch's spec that its caller left open, and whether its release decides how much is published.
+) -> tuple[Fields, int]:
+    """The fields of a sketch's spec that its caller left open, and what its release decides: nothing, SIZE or DESIGN.
 
     `buckets` as a tuple are the cells of a grid along each axis. Without `later`, everything is decided now, for `n`
     records and this budget. `refined` says that answers will be refined (`scumble.learn.refine`). Columns whose
@@ -66,15 +70,32 @@ def choose(
     """
     whole = [name for name, kind in (kinds or {}).items() if kind in ON_WHOLE_NUMBERS]
     _require_whole(bounds, columns, whole)
-    size: dict[str, Any] = {"rows": rows, "buckets": buckets, "design": design, "bounds": bounds}
-    fields, planned = _chosen(kernel, dimensions, columns, **size, budget=budget, n=n, later=later, refined=refined)
-    if whole and fields["shape"] is not None and not isinstance(buckets, tuple):
-        assert columns is not None
-        (low, high), read = fields["bounds"], kernel.which(dimensions, columns)
-        most = [high[i] - low[i] + 1 if columns[i] in whole else inf for i in read]
-        fields["shape"] = tuple(int(min(*both)) for both in zip(fields["shape"], most, strict=True))
-        fields["buckets"] = prod(fields["shape"])
-    return fields, planned
+    rows = rows_to_plan(design, rows)
+    if isinstance(buckets, tuple):
+        return _given_grid(kernel, dimensions, columns, buckets, design, bounds), 0
+    pure = budget is not None and budget.pure
+    later = later and rows is None
+    ungridded = bounds is None or design != "auto" or grid.supports(kernel, dimensions, columns)
+    if later and design != "grid" and ungridded:
+        require_design(design)
+        return open_rows(kernel, dimensions, buckets, design, pure=pure), SIZE
+    budget = Budget(1.0) if budget is None else budget
+    facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
+    facts["refined"] = refined
+    undecided = design == "auto" and later and buckets is None and len(kernel.which(dimensions, columns)) == AXES
+    if undecided and not refined:
+        budget = replace(budget, delta=0.0, rho=None)
+    plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
+    if plan.design != "grid" and later:
+        return open_rows(kernel, dimensions, buckets, plan.design, pure=pure), SIZE
+    fields = {"bounds": plan.bounds, "design": plan.design, "rows": plan.rows}
+    if plan.shape is None or plan.bounds is None:
+        return {**fields, "shape": None, "buckets": plan.buckets}, 0
+    later = later and buckets is None
+    shape = finest(kernel, dimensions, columns, plan.bounds) if later else plan.shape
+    shape = _on_whole_numbers(shape, plan.bounds, kernel.which(dimensions, columns), columns, whole)
+    decided = (DESIGN if undecided else SIZE) if later else 0
+    return {**fields, "shape": shape, "buckets": prod(shape)}, decided
 
 
 def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequence[str]) -> None:
@@ -85,44 +106,20 @@ def _require_whole(bounds: Bounds, columns: Sequence[str] | None, whole: Sequenc
             raise parameter("bounds", f"whole numbers for {name!r}, which holds such", tuple(map(float, ends)))
 
 
-def _chosen(
-    kernel: Kernel,
-    dimensions: int,
+def _on_whole_numbers(
+    shape: tuple[int, ...],
+    bounds: tuple[tuple[float, ...], tuple[float, ...]],
+    which: Sequence[int],
     columns: Sequence[str] | None,
-    *,
-    rows: int | None,
-    buckets: int | tuple[int, ...] | None,
-    design: str,
-    bounds: Bounds,
-    budget: Budget | None,
-    n: int | None,
-    later: bool,
-    refined: bool,
-) -> tuple[Fields, bool]:
-    rows = rows_to_plan(design, rows)
-    if isinstance(buckets, tuple):
-        return _given_grid(kernel, dimensions, columns, buckets, design, bounds), False
-    pure = budget is not None and budget.pure
-    later = later and rows is None
-    ungridded = bounds is None or design != "auto" or grid.supports(kernel, dimensions, columns)
-    if later and design != "grid" and ungridded:
-        require_design(design)
-        return _rows(kernel, dimensions, buckets, design, pure), True
-    budget = Budget(1.0) if budget is None else budget
-    facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
-    facts["refined"] = refined
-    plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
-    if plan.design != "grid" and later:
-        return _rows(kernel, dimensions, buckets, plan.design, pure), True
-    fields = {"bounds": plan.bounds, "shape": plan.shape, "design": plan.design}
-    if not later or buckets is not None:
-        return {**fields, "rows": plan.rows, "buckets": plan.buckets}, False
-    assert plan.bounds is not None
-    shape = finest(kernel, dimensions, columns, plan.bounds)
-    return {**fields, "rows": 1, "buckets": prod(shape), "shape": shape}, True
+    whole: Sequence[str],
+) -> tuple[int, ...]:
+    """The shape with no more cells along a column than it has whole numbers."""
+    low, high = bounds
+    most = [high[j] - low[j] + 1 if columns is not None and columns[j] in whole else inf for j in which]
+    return tuple(int(min(both)) for both in zip(shape, most, strict=True))
 
 
-def _rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, pure: bool) -> Fields:
+def open_rows(kernel: Kernel, dimensions: int, buckets: int | None, design: str, *, pure: bool) -> Fields:
     """As many rows as could pay."""
     require_dimensions(dimensions)
     design = good_rows(kernel, dimensions) if design == "auto" else design
@@ -145,17 +142,7 @@ def finest(
     """The cells of a grid along each axis, as small as could pay."""
     which = kernel.which(dimensions, columns)
     low, high = (np.array([side[i] for i in which]) for side in bounds)
-    shape, _ = grid.choose_shape(kernel, low, high, width=dimensions, names=columns, **FINE)  # type: ignore[arg-type]
-    return tuple(
-        cells if first.is_integer() and last.is_integer() else _divisible(cells)
-        for cells, first, last in zip(shape, low.tolist(), high.tolist(), strict=True)
-    )
-
-
-def _divisible(cells: int) -> int:
-    """So many or fewer, in a number that can be divided in many ways: cells are added up in groups."""
-    by = 12 if cells >= 48 else 6 if cells >= 12 else 1
-    return cells - cells % by
+    return finest_shape(kernel, low, high, width=dimensions, names=columns)
 
 
 def _given_grid(

@@ -7,7 +7,7 @@ Before the noise::
     account.py          where it is charged: a ledger, a dataset, a part
     sensitivity.py      how far one person can move a release
     calibration.py      from a budget to noise scales, and back to a claim (calibration.proof.md)
-    facts.py            two noisy facts before a release: what they cost, and what is left
+    facts.py            a few noisy facts before a release: what they cost, and what is left
     purse.py            a claim that is fixed before the scales of its rows are
 
 The noise::

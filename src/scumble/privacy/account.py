@@ -30,10 +30,13 @@ class Account:
         """The account that a person named in keywords; None without a ledger."""
         if ledger is None:
             if dataset is not None or part is not None:
-                raise ParameterError("`dataset` and `part` name an account in a ledger. Hint: also pass ledger=....")
+                raise ParameterError(
+                    "`dataset` and `part` name an account in a ledger. Hint: name it, --ledger FILE (ledger=)."
+                )
             return None
         if not isinstance(dataset, str):
-            raise parameter("dataset", "the name of a dataset in the ledger", dataset)
+            hint = "--dataset NAME (dataset=); `scumble ledger FILE` lists those that are open"
+            raise parameter("dataset", "the name of a dataset in the ledger", dataset, f"{hint}.")
         from scumble.privacy.ledger import open_ledger  # SQLite only for those who keep a ledger
 
         return Account(open_ledger(ledger), dataset, part)

@@ -17,6 +17,9 @@ from scumble.privacy.exact import Number, as_fraction, float_up
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.sensitivity import ONCE, ONE, Column, Reach, unit_of
 
+LARGEST = 1e300
+"""Nobody means to spend so much, and floats hold it."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -74,7 +77,9 @@ class Budget:
                 "Hint: `epsilon` (with `delta`), `rho` (zero-concentrated) or `mu` (Gaussian differential privacy)."
             )
         share = DEFAULT_COUNT_SHARE if count_share is None else count_share
+        failure(delta)
         if epsilon is not None:
+            _positive("epsilon", epsilon, "typical budgets are 0.1 to 10.")
             return Budget(epsilon, delta, neighbors, records_per_person, share)
         if mu is not None:
             rho = _positive("mu", mu) ** 2 / 2
@@ -158,8 +163,8 @@ class Budget:
         return (self.share(Fraction(1, parts)),) * parts
 
 
-def _positive(name: str, value: Number) -> Fraction:
-    exact = as_fraction(name, value)
-    if exact <= 0:
-        raise parameter(name, "positive", value)
+def _positive(name: str, value: Number, hint: str = "") -> Fraction:
+    exact = as_fraction(name, value, hint)
+    if not 0 < exact < LARGEST:
+        raise parameter(name, "positive" if exact <= 0 else f"below {LARGEST:g}", value, hint)
     return exact

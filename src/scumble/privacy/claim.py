@@ -194,13 +194,17 @@ class PrivacyClaim:
 
     @property
     def by_facts(self) -> bool:
-        """Whether two noisy facts were published first, and by them what else (:mod:`scumble.privacy.facts`)."""
+        """Whether two or three noisy facts came first, and by them what else (:mod:`scumble.privacy.facts`)."""
         if self.combination != "overlapping" or len(self.parts) != 2:
             return False
         facts, rows = self.parts
         choices = rows.parts or (rows,)
-        return facts.rows == 1 and all(
-            one.combination == "single" and one.exact_count_scale is None and facts.rho != one.rho for one in choices
+        several = 1 < len(choices) == len({one.rows for one in choices})  # then Gaussian ones have a second count
+        return facts.rows in (1, 2) and all(
+            one.combination == "single"
+            and (one.exact_count_scale is None or (several and not one.law.pure))
+            and facts.rho != one.rho
+            for one in choices
         )
 
     @property
@@ -227,7 +231,7 @@ class PrivacyClaim:
         rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
         if self.by_facts:
-            kind = f"{self.noise}, after two noisy facts"
+            kind = f"{self.noise}, after {'two' if self.parts[0].rows == 1 else 'three'} noisy facts"
         elif self.added_up in composition.HOW:
             kind += f", {composition.HOW[self.added_up]}"
         if self.custodians is not None:

@@ -1,4 +1,4 @@
-"""Two noisy facts before a release, the number of records and the typical norm: what they cost, and what is left.
+"""A few noisy facts before a release, the number of records and one norm or two: what they cost, and what is left.
 
 :mod:`scumble.releasing.planned` publishes them, and then what serves best by them.
 """
@@ -19,9 +19,12 @@ from scumble.privacy.composition import disjoint, overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.privacy.laws import GAUSSIAN
 
-NORM_SHARE, ALONE = Fraction(9, 400), Fraction(1, 32)
-"""Of the budget, for the typical norm, beside a count or alone: at ε = 1 its standard deviation is 63 records. With the
-usual share of the count it makes 1/16: what is left of ε has few binary digits, and its scales are short fractions."""
+NORM_SHARES = {1: Fraction(9, 400), 2: Fraction(43, 800)}
+"""Of the budget, for so many norms beside a count: at ε = 1 the standard deviation of each is 63 or 53 records. With
+the usual share of the count they make 1/16 or 3/32: what is left of ε has few binary digits, and its scales are short
+fractions."""
+ALONE = {1: Fraction(1, 32), 2: Fraction(1, 16)}
+"""The same where no count is published."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,11 @@ class Facts:
     count: int | None
     count_variance: float
     norm: int
+    """The typical norm."""
     norm_variance: float
+    """Of the noise on each norm."""
+    grain: int | None = None
+    """The norm of a grid's cells as they were counted; None for rows."""
 
 
 class Parts(NamedTuple):
@@ -41,8 +48,8 @@ class Parts(NamedTuple):
     rows: Budget
 
 
-def divided(budget: Budget) -> Parts:
-    """What is spent on the facts, and what is left for the rows.
+def divided(budget: Budget, norms: int = 1) -> Parts:
+    """What is spent on the facts, a count and so many norms, and what is left for the rows.
 
     δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ. A
     count may be published a second time, beside the rows: see `calibrated`.
@@ -50,17 +57,17 @@ def divided(budget: Budget) -> Parts:
     count = Fraction(0) if budget.neighbors == "replace" else as_fraction("count_share", budget.count_share)
     if not 0 <= count <= Fraction(1, 2):
         raise parameter("count_share", "from 0 to 1/2, where rows are chosen after counting", budget.count_share)
-    first = count + NORM_SHARE if count else ALONE
+    first = count + NORM_SHARES[norms] if count else ALONE[norms]
     return Parts(
         budget.share(first, 0, count_share=count / first),
         budget.share(1 - first, 1, count_share=count),
     )
 
 
-def price(budget: Budget, rows: Sequence[int]) -> PrivacyClaim:
+def price(budget: Budget, rows: Sequence[int], norms: int = 1) -> PrivacyClaim:
     """The claim of a release whose rows are chosen from these numbers: what the dearest choice would cost."""
-    facts, rest = divided(budget)
-    return overlapping([facts.claim(1), disjoint([calibrated(rest, number).claim for number in sorted(set(rows))])])
+    facts, rest = divided(budget, norms)
+    return overlapping([facts.claim(norms), disjoint([calibrated(rest, number).claim for number in sorted(set(rows))])])
 
 
 @lru_cache(maxsize=256)

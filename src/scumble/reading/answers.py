@@ -77,5 +77,6 @@ class Answers(ABC):
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
-        parts, _ = self._spec.layout.read(self._spec.asked(Q), invalid="error")
+        hint = "Hint: leave out points that lack a value."
+        parts, _ = self._spec.layout.read(self._spec.asked(Q), invalid="error", hint=hint)
         return self._reader().estimate(parts, groups=None if method == "mean" else GROUPS)

@@ -12,6 +12,7 @@ from scumble.checks import Sides
 from scumble.counting import Engine, Hasher, engine
 from scumble.counting.families import family
 from scumble.design import Design
+from scumble.grid.finest import rounding
 from scumble.kernels import Records
 from scumble.reading.layout import Count, Estimate, Keep, Layout, Parameters, Reader, Released, Source
 from scumble.reading.moments import RowMoments
@@ -62,6 +63,19 @@ class HashedRows(Layout):
     def blocks(self) -> np.ndarray:
         """For each row, the number of the block of rows that were drawn together."""
         return self._functions()[1]
+
+    @property
+    def rounding(self) -> float:
+        """By how much answers may be off, relative to themselves, where the rows were made of a grid's cells.
+
+        Such rows have bounds (:mod:`scumble.planning.rehashing`), others have none.
+        """
+        spec = self.spec
+        if spec.bounds is None:
+            return 0.0
+        which = spec.kernel.which(spec.dimensions, spec.columns)
+        low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
+        return rounding(spec.kernel, low, high, width=spec.dimensions, names=spec.columns)
 
     @property
     def numbers(self) -> int:
@@ -151,7 +165,7 @@ class HashedReader(Reader):
     ) -> None:
         self.layout, self.counts, self.engine_name = layout, counts, engine_name
         self.hasher, self.blocks = hasher, blocks = layout.hasher, layout.blocks
-        self.caution = CAUTION[layout.spec.design]
+        self.caution, self.rounding = CAUTION[layout.spec.design], layout.rounding
         if hasher.direct:
             self.counts = counts = np.ascontiguousarray(counts[:, : hasher.used])
             sums = counts.sum(axis=1)
@@ -180,6 +194,7 @@ class HashedReader(Reader):
         value, spread = self._by_sums(by, parts, moments) if found is None else found
         # What the noise does not explain is due to hashing; one count in one row can always have been missed.
         hashing = np.maximum(spread - self.noise_variance, 1.0 / len(self.counts) ** 2)
+        hashing += (self.rounding * np.maximum(value, 0.0)) ** 2
         return Estimate(value, np.full(n, self.noise_variance), hashing, moments.degrees, self.caution)
 
     def _by_sums(self, by: Engine, parts: Sequence[Records], moments: RowMoments) -> tuple[np.ndarray, np.ndarray]:
@@ -210,4 +225,5 @@ class HashedReader(Reader):
             "shift": keep(np.asarray(self.shift, np.float64)),
             "gain": self.gain,
             "noiseVariance": self.noise_variance,
+            **({"rounding": self.rounding} if self.rounding else {}),
         }

@@ -24,6 +24,7 @@ from scumble.counting.device import device_table, on_device, to_host
 from scumble.errors import DataError
 from scumble.kernels import Kernel, Records
 from scumble.tables import Table, invalid_message
+from scumble.tables.table import DROP_THEM
 
 Count = tuple[float, float] | None
 """The number of records as released on its own, and its variance; None if it was not."""
@@ -161,7 +162,7 @@ class Layout(ABC):
 
     # ---- counting and answering ----
 
-    def read(self, X: object, *, invalid: str) -> tuple[list[Records], int]:
+    def read(self, X: object, *, invalid: str, hint: str = DROP_THEM) -> tuple[list[Records], int]:
         """A table as one set of records for each factor of the kernel, and how many rows were dropped."""
         spec = self.spec
         table: Any = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
@@ -176,7 +177,7 @@ class Layout(ABC):
             if bad.any():
                 if invalid == "error":
                     told = [names[i] if names else f"column {i}" for i in which[: bad.shape[1]]]
-                    raise DataError(invalid_message(to_host(bad), told))
+                    raise DataError(invalid_message(to_host(bad), told, hint=hint))
                 bad_rows = bad.any(axis=1) if bad_rows is None else bad_rows | bad.any(axis=1)
             parts.append(records)
         if bad_rows is None:

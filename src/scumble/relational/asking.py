@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, parameter
 from scumble.relational.aggregates import Aggregate
 from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
 from scumble.relational.scope import Scope, scope_of
@@ -74,6 +74,8 @@ def sql(
     """
     deviations(confidence)  # refuses what is no confidence
     tree = parse(query)
+    if releases is not None and not isinstance(releases, Mapping):
+        raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
     scope = scope_of(tree, {**(releases or {}), **named})
     try:
         return _answered(understood(tree, scope), confidence)

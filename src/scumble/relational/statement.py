@@ -12,7 +12,7 @@ from scumble.relational.having import Truth, truth_of
 from scumble.relational.keys import Key, key_of
 from scumble.relational.literals import number
 from scumble.relational.scope import Scope
-from scumble.relational.syntax import bare, exp, refused, shown, words
+from scumble.relational.syntax import bare, exp, identifier, refused, shown, words
 from scumble.relational.where import EVERYTHING, tree_of
 from scumble.schema.grammar import Tree
 
@@ -58,8 +58,8 @@ class _Reader:
         for node in self._selected:
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 raise ParameterError(
-                    "SELECT * asks for records, and a release has none. Hint: `release.sample` draws synthetic ones, "
-                    "and `release.relation` hands them to DuckDB."
+                    "SELECT * asks for records, and a release has none. Hint: scumble sample, or "
+                    "`release.sample`, draws synthetic ones, and `release.relation` hands them to DuckDB."
                 )
         grouped = self._grouped()
         self._places: dict[str, int] = {self._form(node): place for place, node in reversed(list(enumerate(grouped)))}
@@ -120,9 +120,11 @@ class _Reader:
                 return place
             if not self.keys and isinstance(node, exp.Column):
                 name = self._scope.column(node)
+                written = identifier(name)
+                mean = f"avg({written}), or " if self._scope.schema[name].kind == "number" else ""
                 raise ParameterError(
-                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: avg({name}), "
-                    f"or GROUP BY {name}; `release.sample` draws synthetic records."
+                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: {mean}GROUP BY "
+                    f"{written} and count(*); scumble sample, or `release.sample`, draws synthetic records."
                 )
             if not isinstance(node, exp.Column):
                 raise refused(f"{shown(node)}: what is selected must be grouped by, or be computed of aggregates")

@@ -9,7 +9,7 @@ from typing import Any
 from scumble.errors import ParameterError
 from scumble.relational.literals import fitting, is_value, value
 from scumble.relational.scope import Scope
-from scumble.relational.syntax import bare, exp, parts_of, refused, shown
+from scumble.relational.syntax import bare, exp, identifier, parts_of, refused, shown
 from scumble.schema.category import Category
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 
@@ -101,7 +101,7 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Atom:
     _require_text(*written)
     values = [value(one) for one in written]
     if any(one is None for one in values):
-        raise ParameterError(f"Nothing equals NULL, not even NULL. Hint: write {name} IS NULL.")
+        raise ParameterError(f"Nothing equals NULL, not even NULL. Hint: write {identifier(name)} IS NULL.")
     try:
         return Atom(name, sign, tuple(fitting(one, scope[name]) for one in values))
     except ParameterError as problem:
@@ -135,7 +135,7 @@ def _like(node: Any, scope: Scope) -> Tree:
     if column.other:
         raise ParameterError(
             f"LIKE cannot be answered on {name!r}: words beyond its vocabulary are counted together, and which of them "
-            f"have the form is not known. Hint: {name} IN (…)."
+            f"have the form is not known. Hint: {identifier(name)} IN (…)."
         )
     if not isinstance(pattern, str):
         raise refused(f"{shown(node)}: LIKE goes with a text")

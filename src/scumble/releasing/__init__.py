@@ -10,7 +10,7 @@ The files::
     selection.py    the best of a public list, chosen privately
     steps.py        rows that are published one after the other, each with noise of its own
     periods.py      a stream at the gate: noise for each node, once
-    planned.py      rows that are chosen after counting, by two noisy facts
+    planned.py      rows that are chosen after counting, by a few noisy facts
     adaptive.py     rows of which what is public by then decides: which, how finely, at what share
     pledges.py      what a secret file says about the release that is being made of it (pledges.proof.md)
 """

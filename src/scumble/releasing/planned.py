@@ -1,10 +1,11 @@
-"""Rows that are chosen after counting: two noisy facts first, then as many rows as serve best.
+"""Rows that are chosen after counting: a few noisy facts first, then as many rows as serve best.
 
 How many rows to publish depends on how many records there are and how densely they lie, and nobody knows either before
 the data is seen. So a planned secret counts the most rows that could pay. At its release a few percent of the budget
 buy two noisy numbers, N and the *typical norm*; from these alone, `choose` decides how many of the first rows to
-publish (or which cells of a grid to add up); and only those get noise, with the rest of the budget. Where that is
-Gaussian, N is published once more beside them, with less noise (:func:`scumble.privacy.facts.calibrated`).
+publish (or which cells of a grid to add up, or to count once more in rows); and only those get noise, with the rest of
+the budget. Where that is Gaussian, N is published once more beside them, with less noise
+(:func:`scumble.privacy.facts.calibrated`).
 
 **The typical norm.** C_r being row r's counters, ‖C_r‖² counts the pairs of records that meet in row r; so ‖C_r‖²/N² is
 about the density at a record (:mod:`scumble.planning.later` undoes the chance meetings). What is published is
@@ -21,6 +22,12 @@ may. ∎ So T is hidden as one row of one counter is: by a calibration for one r
 fixed public map sends each cell to a bucket, as a hash function of the kernel sends the cell's centre. A record still
 adds one to one counter of each such row, and the proof is the same.
 
+**The grain** of a grid is the typical norm of its cells themselves, one row. By the same proof one record changes it by
+0 or 1, in the direction of T. So T and grain are hidden as two rows of one counter each: by a calibration for two rows.
+
+**Rows of cells.** A grid may be published as rows: the same kind of map sends each cell's records to one bucket of each
+row (:mod:`scumble.planning.rehashing`). A record adds one to one counter of each row, so the rows cost what rows cost.
+
 **What it costs** is in ``gate.proof.md``, *Facts first*: facts and rows are two releases, the second chosen by what the
 first has published, so ε, δ and ρ add up, and the rows cost the most that any choice could. The claim says that much,
 whatever is chosen: it is known, and charged, before anything is drawn.
@@ -35,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.planning.later import Choice, Fold
+from scumble.planning.later import Choice
 from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -62,7 +69,8 @@ def publish_planned(
     *,
     rows: Sequence[int],
     choose: Callable[[Sequence[Facts]], Choice],
-    fold: Fold | None = None,
+    fold: Callable[[np.ndarray], np.ndarray] | None = None,
+    grained: bool = False,
     backend: str = "exact",
     keep: bool = False,
 ) -> list[PublishedChoice]:
@@ -74,40 +82,46 @@ def publish_planned(
         How many rows may be chosen: the claim covers each of them.
     choose : callable
         Asked once, with the facts of all secrets; gives the one `Choice` for all of them.
-    fold : Fold, optional
-        For a grid: the rows that are made of it for the typical norm.
+    fold : callable, optional
+        For a grid: makes rows of its cells, for the typical norm.
+    grained : bool
+        For a grid: whether the norm of its cells is a fact, too.
     """
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
         require_ones(*secrets)
-        parts, claim = divided(budget), price(budget, rows)
-        asking = parts.facts.calibrate(1)
+        norms = 2 if grained else 1
+        parts, claim = divided(budget, norms), price(budget, rows, norms)
+        asking = parts.facts.calibrate(norms)
         identity = spend(secrets, claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             names = [derived(identity, f"class {k}", len(secrets)) for k in range(len(secrets))]
             found = []
             for secret, name in zip(secrets, names, strict=True):
-                noise = asking.draw_counters((1, 1), backend=backend)
+                noise = asking.draw_counters((norms, 1), backend=backend)
                 count = asking.draw_count(backend=backend) if asking.count_scale else None
                 seam.hold(f"{name} facts", asking.claim, noise, count)
-                noise += typical_norm(secret.counts, fold)
+                noise[0] += typical_norm(secret.counts if fold is None else fold(secret.counts[0]))
+                noise[1:] += typical_norm(secret.counts)
                 exact = budget.neighbors == "replace"
                 noisy = secret.total + (count or 0) if exact or count is not None else None
                 norm, noisy = seam.publish(noise, noisy, f"{name} facts")
-                found.append(Facts(noisy, asking.count_variance or 0.0, int(norm[0, 0]), asking.counter_variance))
+                grain = int(norm[1, 0]) if grained else None
+                found.append(
+                    Facts(noisy, asking.count_variance or 0.0, int(norm[0, 0]), asking.counter_variance, grain)
+                )
             choice = _checked(_asked(choose, found, secrets), rows, secrets[0].counts.shape)
             calibration = calibrated(parts.rows, choice.rows)
             published = []
             for secret, name, facts in zip(secrets, names, found, strict=True):
-                width = secret.counts.shape[1] if choice.groups is None else int(choice.groups.max()) + 1
-                noise = calibration.draw_counters((choice.rows, width), backend=backend)
+                chosen = _chosen(secret, choice)
+                noise = calibration.draw_counters(chosen.shape, backend=backend)
                 again = calibration.draw_count(backend=backend) if calibration.count_scale else None
                 seam.hold(f"{name} rows", calibration.claim, noise, again)
-                if choice.groups is None:
-                    noise += secret.counts[: choice.rows]
-                else:
-                    np.add.at(noise[0], choice.groups, secret.counts[0])
+                noise += chosen
+                if chosen.base is not secret.counts:
+                    chosen.fill(0)
                 noisy = None if again is None else secret.total + again
                 counts, noisy = seam.publish(noise, noisy, f"{name} rows")
                 total, variance = together(facts, noisy, calibration.count_variance)
@@ -117,14 +131,12 @@ def publish_planned(
         return published
 
 
-def typical_norm(counts: np.ndarray, fold: Fold | None = None) -> int:
+def typical_norm(counts: np.ndarray) -> int:
     """The whole part of the mean over rows of the whole parts of their norms: see the module's documentation.
 
     >>> typical_norm(np.array([[3, 4], [0, 7]]))
     6
     """
-    if fold is not None:
-        counts = _folded(counts[0], fold)
     if int(counts[0].sum()) < SAFE:
         squares = [int(one) for one in np.einsum("rb,rb->r", counts, counts)]
     else:
@@ -132,14 +144,20 @@ def typical_norm(counts: np.ndarray, fold: Fold | None = None) -> int:
     return sum(map(isqrt, squares)) // len(squares)
 
 
-def _folded(cells: np.ndarray, fold: Fold) -> np.ndarray:
-    """The cells of a grid as rows of buckets."""
-    places = np.zeros(fold.buckets.shape[1], np.int64)
-    np.add.at(places, fold.places, cells)
-    rows = np.zeros((len(fold.buckets), fold.width), np.int64)
-    for row, buckets in zip(rows, fold.buckets, strict=True):
-        np.add.at(row, buckets, places)
-    return rows
+def _chosen(secret: Secret, choice: Choice) -> np.ndarray:
+    """The exact counters that are chosen."""
+    if choice.groups is not None:
+        sums = np.zeros((1, int(choice.groups.max()) + 1), np.int64)
+        np.add.at(sums[0], choice.groups, secret.counts[0])
+        return sums
+    if choice.rehashed is None:
+        return secret.counts[: choice.rows]
+    made = choice.rehashed(secret.counts[0])
+    if made.dtype != np.int64 or made.ndim != 2 or len(made) != choice.rows or made.min(initial=0) < 0:
+        raise parameter("the rows of a grid's cells", f"{choice.rows:,} rows of whole numbers", made.shape)
+    if not (made.sum(axis=1) == secret.total).all():
+        raise parameter("the rows of a grid's cells", "rows that each hold every record once", "others")
+    return made
 
 
 def _asked(choose: Callable[[Sequence[Facts]], Choice], found: list[Facts], secrets: Sequence[Secret]) -> Choice:
@@ -152,10 +170,12 @@ def _asked(choose: Callable[[Sequence[Facts]], Choice], found: list[Facts], secr
 
 def _checked(choice: Choice, rows: Sequence[int], shape: tuple[int, ...]) -> Choice:
     """A choice that was paid for, with groups of our own: nobody can change them afterwards."""
-    if choice.rows not in rows or choice.rows > shape[0]:
+    if choice.rows not in rows or (choice.rehashed is None and choice.rows > shape[0]):
         raise parameter("choose", "a function that names one of the numbers of rows that are paid for", choice.rows)
     if choice.groups is None:
         return choice
+    if choice.rehashed is not None:
+        raise parameter("choose", "a function that names groups of cells or rows of them", "both")
     mine = np.array(choice.groups)
     if choice.rows != 1 or mine.shape != (shape[1],) or mine.dtype.kind not in "iu":
         raise parameter("the groups of a grid's cells", f"{shape[1]:,} whole numbers", mine.shape)

@@ -109,14 +109,15 @@ class Secret:
         The public parameters.
     drops : bool
         Whether records may be left out because of what they say.
-    planned : bool
-        Whether a release publishes only as much of it as serves best (:mod:`scumble.releasing.planned`).
+    planned : int
+        Whether a release publishes only as much of it as serves best (:mod:`scumble.releasing.planned`): not if 0, so
+        much of its rows or cells if 1, and if 2, of a grid, maybe rows of its cells.
     """
 
-    def __init__(self, spec: Shape, *, drops: bool, planned: bool = False) -> None:
+    def __init__(self, spec: Shape, *, drops: bool, planned: int = 0) -> None:
         self.spec = spec
         self.drops = drops
-        self.planned = planned
+        self.planned = int(planned)
         self.counts = np.zeros(spec.counters, np.int64)
         self.lineage = {str(uuid.uuid4())}
         """What it was made of: records that are in two secrets are released once."""
@@ -196,7 +197,7 @@ class Secret:
             if self.noise is not None or other.noise is not None:
                 raise MergeError("A sketch that began with noise does not merge. Hint: merge the releases.")
             self.spec.require_equal(other.spec)
-            if self.planned != other.planned:
+            if bool(self.planned) != bool(other.planned):
                 raise MergeError(
                     "Cannot merge: one sketch leaves open how many rows are published, the other has fixed it. "
                     "Hint: build both with the same parameters."
@@ -207,6 +208,7 @@ class Secret:
                 self.counts += other.counts
                 self.lineage |= other.lineage
                 self.drops |= other.drops
+                self.planned = min(self.planned, other.planned)
 
     def add_to(self, noise: np.ndarray) -> int:
         """Add the exact counters to noise that is complete; gives the exact N.
@@ -231,7 +233,7 @@ class Secret:
             else:
                 np.add.at(narrow[0], groups, self.counts[0])
             try:
-                self.spec, self.counts, self.planned = spec, narrow, False
+                self.spec, self.counts, self.planned = spec, narrow, 0
                 yield
             except BaseException:
                 if self.noise is not None and not self.closed:  # what is in the counters was paid for: no way back
@@ -257,6 +259,8 @@ class Secret:
         metadata = {"spec": self.spec.to_dict(), "lineage": sorted(self.lineage), "drops": drops}
         if self.planned:
             metadata["planned"] = True
+        if self.planned > 1:
+            metadata["rehashed"] = True
         if self.noise is not None:
             metadata["noise_first"] = self.noise.to_dict()
         return metadata, {"counts": self.counts}
@@ -278,7 +282,9 @@ class Secret:
         self.touched = True
         self.lineage = {str(part) for part in lineage}
         self.drops |= container.metadata.get("drops") is not False  # a file that does not say may have
-        self.planned = container.metadata.get("planned") is True
+        self.planned = int(container.metadata.get("planned") is True)
+        if self.planned and container.metadata.get("rehashed") is True:
+            self.planned = 2
         if "noise_first" in container.metadata:
             self.noise = NoiseFirst.from_dict(container.metadata["noise_first"], self.spec.rows)
 

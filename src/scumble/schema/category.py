@@ -105,6 +105,10 @@ class Category(Column):
 
     # ---- cells to levels and back ----
 
+    @property
+    def unforeseen(self) -> int | None:
+        return len(self.values) if self.other else None
+
     def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, None]:
         unforeseen = len(self.values) if self.other else UNFORESEEN
         if cells.is_arrow(column) and cells.is_text(column.type):  # free text may have as many words as records

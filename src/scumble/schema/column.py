@@ -52,12 +52,37 @@ class Strays(NamedTuple):
 
     read: int
     """Cells that were read."""
-    unread: int
+    unread: int = 0
     """Cells that hold something that could not be read, and were counted as missing."""
-    first: int
+    first: int = -1
     """The row of the first of them, or −1."""
-    beyond: int
+    beyond: int = 0
     """Cells outside the bounds that were counted at the nearest."""
+    other: int = 0
+    """Words that are not in the vocabulary, and were counted together."""
+
+
+class Found(NamedTuple):
+    """What a column's cells are, and which of them were counted where they do not stand."""
+
+    codes: np.ndarray
+    gone: np.ndarray
+    """The rows of cells that were counted as missing, or cannot be counted."""
+    unread: np.ndarray
+    """The rows of those that hold something."""
+    outside: np.ndarray | None
+    """Which cells are outside the bounds and were counted at the nearest, if there are bounds."""
+    other: int | None
+    """The code of words that are not in the vocabulary, if they have one."""
+
+    def strays(self, dropped: np.ndarray | None = None) -> Strays:
+        """How many there are, but for the records that were `dropped`."""
+        counted = np.ones(len(self.codes), bool) if dropped is None else ~dropped
+        unread = self.unread[counted[self.unread]]
+        outside = 0 if self.outside is None else np.count_nonzero(self.outside & counted)
+        other = 0 if self.other is None else np.count_nonzero((self.codes == self.other) & counted)
+        read = np.count_nonzero(counted) - np.count_nonzero(counted[self.gone])
+        return Strays(int(read), len(unread), int(unread[0]) if len(unread) else -1, int(outside), int(other))
 
 
 class Part(NamedTuple):
@@ -115,20 +140,25 @@ class Column(ABC):
 
     def encode(self, values: object, label: str = "The column") -> Codes:
         """The level of each cell of a column of any make: an array, a series, an Arrow array, a list."""
-        codes = self.find(values, label)[0]
+        codes = self.find(values, label).codes
         return Codes(codes, codes >= 0)
 
-    def find(self, values: object, label: str = "The column") -> tuple[np.ndarray, Strays]:
-        """The codes of `encode`, and how many cells were counted where they do not stand."""
+    def find(self, values: object, label: str = "The column") -> Found:
+        """The codes of `encode`, and which cells were counted where they do not stand."""
         column = one_column(values, "values")
         codes, outside = self._codes(column, label)
-        beyond = 0 if outside is None else int(np.count_nonzero(outside & (codes >= 0)))
-        read, unread = int(np.count_nonzero(codes != UNREADABLE)), np.empty(0, np.int64)
-        if self.missing and read < len(codes):
-            gone = np.flatnonzero(codes == UNREADABLE)
+        outside = None if outside is None else outside & (codes >= 0)
+        gone = np.flatnonzero(codes == UNREADABLE)
+        unread = gone[:0]
+        if self.missing and len(gone):
             codes[gone] = self.size - 1
             unread = gone[cells.there(column, gone)]
-        return codes, Strays(read, len(unread), int(unread[0]) if len(unread) else -1, beyond)
+        return Found(codes, gone, unread, outside, self.unforeseen)
+
+    @property
+    def unforeseen(self) -> int | None:
+        """The code of words that are not in its vocabulary; None if it has none for these."""
+        return None
 
     @abstractmethod
     def _codes(self, column: cells.Column, label: str) -> tuple[np.ndarray, np.ndarray | None]:
@@ -199,6 +229,10 @@ class Column(ABC):
     def touched(self, part: Part) -> Part:
         """All levels that have anything of a set of values, as wholes. No range cuts through a word."""
         return part
+
+    def touches(self, part: Part) -> np.ndarray:
+        """Which levels have anything of a set of values, be it a single one."""
+        return np.asarray(self.weights(self.touched(part))[0] > 0)
 
     # ---- parameters ----
 

@@ -79,15 +79,14 @@ class Condition:
         """Which records meet the condition, given their levels and their values: exactly, also within a cell."""
         places = {name: j for j, name in enumerate(self.schema)}
         found = np.zeros(len(codes), bool)
-        for term, product in zip(self.terms, self.parts, strict=True):
+        for product in self.parts:
             mine = np.ones(len(codes), bool)
-            for name, weights in term.items():
-                share = weights[codes[:, places[name]]]
-                cut = (share > 0) & (share < 1)
-                mine &= share > 0
+            for name, part in product.items():
+                column, levels = self.schema[name], codes[:, places[name]]
+                mine &= column.touches(part)[levels]
+                cut = column.weights(part)[1][levels]
                 if cut.any():
-                    inside = line.holds(product[name].spans, self.schema[name].places(values.column(name)))
-                    mine &= ~cut | inside
+                    mine &= ~cut | line.holds(part.spans, column.places(values.column(name)))
             found |= mine
         return found
 

@@ -19,6 +19,8 @@ from scumble.schema.search import cells_of
 
 _LEAST = 1e-300
 """A cell that begins below has no sensible logarithm: the one between zero and the first edge."""
+_NOTHING = 1e-300
+"""No share of a cell is smaller: it is a single value's."""
 _SUMMED = 10_000
 """Cells of no more whole numbers get their mean by summing them."""
 
@@ -103,7 +105,8 @@ class Cuts:
         if self._logarithmic[cell]:
             values = np.log(values)
         start, below, upto, end = values.tolist()
-        return (upto - below) / (end - start) if end > start else 0.0
+        share = (upto - below) / (end - start) if end > start else 0.0
+        return share if share > _NOTHING else 0.0
 
     def _measure(self, places: np.ndarray) -> np.ndarray:
         """On which values of a cell lie evenly; `places` has one for each cell."""

@@ -23,7 +23,8 @@ _HOW = """\
 # kind = "date": low = "2020-01-01", high = "2025-12-31"; cells are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30
 # kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false
 # kind = "boolean": nothing else
-# Any of them: missing = true, if cells may be empty. Those that cannot be read then count as missing, too.
+# Any of them: missing = true, if cells may be empty (a category has it, unless missing = false). Those that cannot
+#   be read then count as missing, too.
 """
 _NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
 

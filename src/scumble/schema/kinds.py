@@ -59,14 +59,24 @@ def read(column: cells.Column, kind: str, label: str) -> np.ndarray:
     return np.where(ticks == clock.NO_TIME, np.nan, ticks / (1 if kind == "date" else DAY))
 
 
-def number(literal: object, kind: str) -> Any:
-    """The number of a bound or of a point that somebody wrote; what is one already stays."""
-    if kind not in ("date", "time"):
-        return literal
-    found = clock.seconds_of(literal)
+def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
+    """Bounds that somebody wrote as numbers; what is one already stays.
+
+    The upper one, a day, a month or a year, is all of it: to its last day, and of times to its last second.
+
+    >>> ends_by("date", ("2024-01", "2024-02")), ends_by("time", ("1970-01-01", "1970-01-01"))
+    ((19723, 19782), (0.0, 0.999988425925926))
+    """
+    return tuple(_end(one, kind, last=place == 1) for place, one in enumerate(ends))
+
+
+def _end(literal: object, kind: str, *, last: bool) -> Any:
+    found = clock.seconds_of(literal) if kind in ("date", "time") else None
     if found is None:
         return literal
-    return found[0] // DAY if kind == "date" else found[0] / DAY
+    first, end = found
+    seconds = end - 1 if last and end - first >= DAY else first
+    return seconds // DAY if kind == "date" else seconds / DAY
 
 
 def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
@@ -149,7 +159,7 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
     for name, kind in kinds.items():
         ends = found.get(name)
         if isinstance(ends, list | tuple):
-            found[name] = sides = tuple(number(side, kind) for side in ends)
+            found[name] = sides = ends_by(kind, ends)
             if len(sides) == 2 and all(isinstance(side, Real) for side in sides) and not sides[0] < sides[1]:
                 raise reversed_bounds(name, *ends)  # while they still are dates
     return found
@@ -163,7 +173,7 @@ def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float,
     """
     found = {}
     for name, ends in ranges.items():
-        low, high = (number(end, kinds.get(name, "")) for end in ends)
+        low, high = ends_by(kinds.get(name, ""), ends)
         if isinstance(low, str) or isinstance(high, str):
             known = ", ".join(one for one, kind in kinds.items() if kind in ("date", "time"))
             raise ParameterError(

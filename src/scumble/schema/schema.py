@@ -13,7 +13,7 @@ import numpy as np
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.machine.later import pa
 from scumble.schema import toml
-from scumble.schema.column import OUTSIDE, Column, Strays
+from scumble.schema.column import OUTSIDE, Column, Found, Strays
 from scumble.tables import Table, invalid_message
 
 MOST_COLUMNS = 10_000
@@ -154,19 +154,23 @@ class Schema(Mapping[str, Column]):
         return self.find(X, invalid=invalid)[0]
 
     def find(self, X: object, *, invalid: str = "error") -> tuple[Encoded, dict[str, Strays]]:
-        """What `encode` gives, and of each column how many cells were counted where they do not stand."""
+        """What `encode` gives, and of each column how many cells were counted where they do not stand.
+
+        Of records that are dropped, none was.
+        """
         if invalid not in ("error", "drop"):
             raise parameter("invalid", "'error' or 'drop'", invalid)
         table = Table.of(X, columns=list(self.columns), dimensions=len(self.columns))
         codes = np.empty((table.rows, len(self.columns)), np.int32, order="F")
-        strays: dict[str, Strays] = {}
+        found: dict[str, Found] = {}
         for j, (name, column) in enumerate(self.columns.items()):
-            codes[:, j], strays[name] = column.find(table.column(j), f"Column {name!r}")
+            found[name] = column.find(table.column(j), f"Column {name!r}")
+            codes[:, j] = found[name].codes
         dropped = np.asarray((codes < 0).any(axis=1))
         bad = (codes < 0) & (codes != OUTSIDE)
         if invalid == "error" and bad.any():
             raise DataError(invalid_message(bad, self.names, hint=_HINT))
-        return Encoded(codes, dropped), strays
+        return Encoded(codes, dropped), {name: one.strays(dropped) for name, one in found.items()}
 
     def decode(self, codes: object, generator: np.random.Generator) -> pa.Table:
         """Records drawn within their levels: an Arrow table with the schema's names and types."""

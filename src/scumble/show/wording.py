@@ -49,9 +49,9 @@ def human_bytes(count: float) -> str:
     raise AssertionError
 
 
-def decided_later(denser: tuple[int, ...], what: str) -> str:
-    """That a size is foretold only; `denser` are the cells along each axis, or the rows, of denser records."""
-    size = f"{' × '.join(f'{side:,}' for side in denser)} {what}"
+def decided_later(denser: tuple[int, ...], axes: int) -> str:
+    """That a size is foretold only; `denser` are the cells along so many axes, or the rows, of denser records."""
+    size = f"{' × '.join(f'{side:,}' for side in denser)} {'cells' if len(denser) == axes else 'rows'}"
     return (
         "The size is an estimate: it is decided after counting, by noisy numbers. Of records that lie ten times as "
         f"densely it is about {size}."

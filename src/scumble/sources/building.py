@@ -27,7 +27,7 @@ from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
-from scumble.sources.settings import Groups, Running, Size, Views, sorted_out
+from scumble.sources.settings import Groups, Running, Size, Views, require_known, sorted_out
 from scumble.sources.source import Source
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
@@ -83,6 +83,7 @@ class Build:
             )
         self._require_apart(source, book.get("ledger"), options)
         people = self.groups.people(self.budget.records_per_person)
+        require_known(options)
         self.source: Source = open_source(source, **options)
         try:
             others = self.groups.columns
@@ -93,7 +94,7 @@ class Build:
             require_numbers(self.declared.kinds, roles)
             self.roles = {**roles_by(self.declared.kinds, roles), **dict.fromkeys(others, "category")}
             spec: Spec | TableSpec
-            planned = False
+            planned = 0
             if schema is not None:
                 spec = self.views.spec()
             else:
@@ -120,11 +121,11 @@ class Build:
             self.source.close()
             raise
 
-    def _price(self, spec: Spec | TableSpec, planned: bool) -> PrivacyClaim:
+    def _price(self, spec: Spec | TableSpec, planned: int) -> PrivacyClaim:
         """What the release will claim."""
         if isinstance(spec, TableSpec):
             return price(spec, self.budget)
-        return Menu(spec, self.budget).price if planned else self.budget.claim(spec.rows)
+        return Menu(spec, self.budget, planned).price if planned else self.budget.claim(spec.rows)
 
     def _require_apart(self, source: object, ledger: object, reading: dict[str, Any]) -> None:
         """The checkpoint is written: it must be none of the files that are read."""
@@ -171,7 +172,7 @@ class Build:
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         if self.running.invalid == "error":
-            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source, self.tally.rows)
+            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source)
         return self.tally
 
     def left_out(self) -> list[str]:
@@ -263,7 +264,7 @@ def build(
         The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None
         The size. Where `rows` are left out, the most that could pay are counted (up to 8,192), and the release decides
-        from two noisy facts how many to publish. Fix them to count faster. With classes, or noise first, they are
+        from a few noisy facts how many to publish. Fix them to count faster. With classes, or noise first, they are
         planned beforehand, for `n` and the budget.
     n : int or None
         Roughly how many records there are, if that is public: it improves the plan.

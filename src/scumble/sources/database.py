@@ -17,6 +17,7 @@ from scumble.errors import DataError, ParameterError
 from scumble.machine.later import pa
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
+from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
@@ -145,8 +146,10 @@ class DatabaseSource(Source):
             if role == "number" and kind == "numeric":
                 return f"CAST({column} AS double precision)"
             return column if role in ("number", "tokens") or not kind else f"CAST({column} AS text)"
-        if role == "number":  # CAST alone would turn words into 0
-            return f"CASE WHEN typeof({column}) IN ('integer', 'real') THEN CAST({column} AS REAL) END"
+        if role == "number":  # CAST alone would turn words into 0; they are no finite number, and not missing either
+            empty = f"{column} IS NULL OR trim({column}) IN ({', '.join(map(_text, NO_VALUE))})"
+            number = f"typeof({column}) IN ('integer', 'real') THEN CAST({column} AS REAL)"
+            return f"CASE WHEN {number} WHEN {empty} THEN NULL ELSE 9e999 END"
         whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
         return f"CASE WHEN {whole} THEN CAST(CAST({column} AS INTEGER) AS TEXT) ELSE CAST({column} AS TEXT) END"
 
@@ -258,6 +261,10 @@ def _postgres_type(field: pa.Field) -> str:
     """The type's name where the driver passes it on as text."""
     metadata: dict[bytes, bytes] = field.metadata or {}
     return metadata.get(b"ADBC:postgresql:typname", b"").decode("ascii", "replace")
+
+
+def _text(word: str) -> str:
+    return "'" + word.replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:

@@ -19,7 +19,6 @@ from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.memory import as_arrow
 from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, did_you_mean
-from scumble.tables.cells import NO_VALUE, number, number_in
 from scumble.tables.roles import Roles
 
 
@@ -120,14 +119,5 @@ def _batch(rows: list[list[Any]], roles: Roles) -> pa.RecordBatch:
     for k, (name, role) in enumerate(roles.items()):
         cells = np.empty(len(rows), object)
         cells[:] = [row[k] for row in rows]
-        columns.append(
-            pa.array([*map(_number, cells)], pa.float64()) if role == "number" else as_arrow(cells, role, name)
-        )
+        columns.append(as_arrow(cells, role, name))
     return pa.RecordBatch.from_arrays(columns, names=list(roles))
-
-
-def _number(cell: object) -> float | None:
-    """One cell as a number: None if it is empty, NaN if there is no number in it."""
-    if isinstance(cell, str):
-        return None if cell.strip() in NO_VALUE else number_in(cell.encode(errors="replace"))
-    return None if cell is None else number(cell)

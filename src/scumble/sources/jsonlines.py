@@ -12,7 +12,6 @@ differently (`_plain`); what it refuses goes to Python whole.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -24,7 +23,7 @@ from scumble.machine.later import pa, pajson, pc
 from scumble.sources.formats import Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut
-from scumble.tables.cells import NO_VALUE
+from scumble.tables.cells import number_or_none
 from scumble.tables.hashing import text_of
 from scumble.tables.roles import Roles, numbers_from_text
 
@@ -238,17 +237,9 @@ def _numbers(values: list[Any]) -> pa.Array:
     spelt = [value if isinstance(value, str) and not _HALF.search(value) else None for value in values]
     from_text = numbers_from_text(pa.array(spelt, pa.string())).to_pylist()
     return pa.array(
-        [_number(value) if text is None else text for value, text in zip(values, from_text, strict=True)], pa.float64()
+        [number_or_none(value) if text is None else text for value, text in zip(values, from_text, strict=True)],
+        pa.float64(),
     )
-
-
-def _number(value: object) -> float | None:
-    if not isinstance(value, (bool, int, float)):
-        return None if value is None or (isinstance(value, str) and value.strip() in NO_VALUE) else math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def _text(value: object) -> bytes | None:

@@ -15,7 +15,7 @@ import numpy as np
 from scumble.errors import DataError, ParameterError, ScumbleError
 from scumble.machine.later import pa
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
-from scumble.tables.cells import Column, describe, is_arrow, number, texts
+from scumble.tables.cells import Column, describe, is_arrow, number_or_none, texts
 from scumble.tables.containers import is_of, take_apart
 from scumble.tables.roles import Roles
 from scumble.tables.tokens import words
@@ -140,7 +140,7 @@ def as_arrow(column: Column, role: str, name: str) -> Any:
         except pa.ArrowException:  # by its type: complex numbers, say
             raise DataError(f"Column {name!r} must hold numbers or categories, got {describe(column)}.") from None
     if role == "number":
-        return pa.array(np.fromiter(map(number, column), np.float64, len(column)), from_pandas=True)
+        return pa.array([*map(number_or_none, column)], pa.float64())
     if role == "tokens":
         return pa.array([words(cell) for cell in column], pa.large_list(pa.large_binary()))
     found, places = texts(column)

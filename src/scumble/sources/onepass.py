@@ -188,7 +188,8 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     elif whole:
         hint = (
             f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
-            "(dates=, times=); yes and no: --booleans. Else leave it out of --columns (columns=)"
+            "(dates=, times=); yes and no: --booleans. Numbers are read as 1234.5, $1,234.50 or 12 %: write them so. "
+            "Else leave it out of --columns (columns=)"
         )
     return DataError(
         f"{source.place(position, batch.num_rows, first)}: {cells} {what}: {told}{_near(batch)}. Hint: {hint}."
@@ -196,4 +197,4 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
 
 
 def _near(batch: pa.RecordBatch) -> str:
-    return f", in a batch of {batch.num_rows:,} rows"
+    return f", in a batch of {batch.num_rows:,} row{'s' * (batch.num_rows != 1)}"

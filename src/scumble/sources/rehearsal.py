@@ -21,7 +21,7 @@ from scumble.planning.plans import COUNTER_BYTES
 from scumble.show.wording import decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import NO_PAIRS, between_years, few_cells, few_pairs
+from scumble.sources.tableadvice import NO_PAIRS, PAIRS_LATER, between_years, few_cells, few_pairs
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
@@ -136,9 +136,9 @@ def beforehand(job: Build) -> list[str]:
 
 def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
     """What would be published of so many records of typical density, and its noise."""
-    if not job.tally.sketches[0].planned:
+    if not (planned := job.tally.sketches[0].planned):
         return spec, job.budget.calibrate(spec.rows).counter_variance
-    menu = Menu(spec, job.budget)
+    menu = Menu(spec, job.budget, planned)
     chosen = menu.expected(n, spec.layout.typical_density)
     return chosen, menu.noise_variance(chosen.rows)
 
@@ -185,6 +185,8 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
 
 def _narrowed(counts: np.ndarray, choice: Choice) -> np.ndarray:
     """What would be published of the counters."""
+    if choice.rehashed is not None:
+        return choice.rehashed(counts[0])
     if choice.groups is None:
         return counts[: choice.rows]
     return np.bincount(choice.groups, counts[0]).astype(np.int64)[None, :]
@@ -195,8 +197,8 @@ def _bytes(spec: Spec, classes: int) -> int:
 
 
 def _later(job: Build, counted: Spec, n: int) -> str:
-    denser = Menu(counted, job.budget).denser(n, counted.layout.typical_density)
-    return decided_later(denser, "cells" if counted.shape else "rows")
+    menu = Menu(counted, job.budget, job.tally.sketches[0].planned)
+    return decided_later(menu.denser(n, counted.layout.typical_density), len(counted.shape or ()))
 
 
 def _by_class(classes: int) -> str:
@@ -219,7 +221,8 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     pairs, levels = len(found.pairs), found.plan.levels
     widest = max(sizes, key=sizes.__getitem__)
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
-    decides += f"; pairs tell at most {levels:,} of a column apart." if pairs else ", and no pair is published."
+    apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
+    decides += f"; pairs {apart}." if pairs else ", and no pair is published."
     told = [NO_PAIRS] if spec.pairs and not pairs else few_cells(sizes, levels)
     if 0 < pairs < len(spec.pairs) / 2:
         told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n)))
@@ -230,4 +233,5 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         places=tuple(places),
         decides=decides,
         advice=(*told, *between_years(spec.schema)),
+        later=PAIRS_LATER if pairs else "",
     )

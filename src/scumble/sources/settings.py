@@ -5,6 +5,7 @@ Each is a frozen value that checks itself. `sorted_out` hands the keywords of on
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -18,6 +19,7 @@ from scumble.planning import Bounds, rows_to_plan
 from scumble.planning.start import choose
 from scumble.privacy.budget import Budget
 from scumble.schema import Schema
+from scumble.schema.declarations import KINDS
 from scumble.sources.checkpoint import EVERY
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
 from scumble.sources.tally import class_numbers
@@ -57,7 +59,7 @@ class Size:
         *,
         kinds: Mapping[str, str] | None = None,
         later: bool = False,
-    ) -> tuple[Spec, bool]:
+    ) -> tuple[Spec, int]:
         """All public parameters of the sketch of these columns, and whether its release decides how much is published.
 
         With `later` it does, where the size is left open. `kinds` says what declared columns hold.
@@ -186,3 +188,22 @@ class Running:
     def goes_on(self) -> bool:
         """Whether an earlier run's noise is in the checkpoint, and charged."""
         return self.noise_first and self.checkpoint is not None and os.path.exists(self.checkpoint)
+
+
+_READING = ("table", "query", "format", "delimiter", "encoding")
+"""What is left for whoever opens the source."""
+_TAKEN = ("epsilon", "delta", "neighbors", "records_per_person", "rho", "mu", "ledger", "dataset", "part")
+_SETTINGS: tuple[Any, ...] = (Size, Views, Groups, Running)
+
+
+def require_known(options: Mapping[str, Any]) -> None:
+    """Refuse an option that nobody took and that says nothing of how to read the source: a misspelt one.
+
+    >>> require_known({"bound": (0, 100)})
+    Traceback (most recent call last):
+    TypeError: There is no option 'bound'. Did you mean 'bounds'?
+    """
+    for name in options.keys() - {*_READING}:
+        known = [*_READING, *_TAKEN, *KINDS, *(one.name for kind in _SETTINGS for one in fields(kind) if one.init)]
+        close = difflib.get_close_matches(name, known, n=1)
+        raise TypeError(f"There is no option {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))

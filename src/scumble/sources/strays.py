@@ -1,20 +1,22 @@
 """Cells that were counted where they do not stand: for the curator, whose declarations may be wrong.
 
 A schema's column with ``missing=True`` counts as missing what it cannot read; one with bounds, like an axis of a grid,
-counts what is outside as the nearest bound. Both are meant for a few cells. A date of another spelling, or a bound that
-is too low, does it to all of them, and the release would show nothing of it. The numbers go to the curator's terminal,
-and into nothing that is kept.
+counts what is outside as the nearest bound; one of words counts together those that are not in its vocabulary. All
+three are meant for a few cells. A date of another spelling, a bound that is too low, or a word in capitals does it to
+all of them, and the release would hardly show it. The numbers go to the curator's terminal, and into nothing that is
+kept. Records that are left out have no strays: they are told elsewhere (:mod:`scumble.sources.causes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from scumble.errors import DataError
 from scumble.machine.later import pa
+from scumble.schema.column import OTHER
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import shown
 from scumble.sources.source import Position, Source
@@ -31,22 +33,22 @@ class _OfColumn:
     read: int = 0
     unread: int = 0
     beyond: int = 0
+    other: int = 0
     first: tuple[Position, int, int] | None = None
     """Where the first unreadable cell is: the position after its batch, the batch's rows, the row."""
 
 
 def beyond_grid(batch: pa.RecordBatch, spec: Spec) -> dict[str, OfBatch]:
-    """Of each axis of a grid, how many cells of a batch are outside its bounds."""
+    """Of each axis of a grid, how many cells of a batch are outside its bounds, in records that it counts."""
     if spec.bounds is None or spec.columns is None:
         return {}
     table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
-    found = {}
-    for j in spec.kernel.which(spec.dimensions, spec.columns):
-        values = table.numeric([j])[:, 0]
-        values = values[np.isfinite(values)]
-        outside = (values < spec.bounds[0][j]) | (values > spec.bounds[1][j])
-        found[spec.columns[j]] = OfBatch(len(values), 0, -1, int(np.count_nonzero(outside)))
-    return found
+    axes = spec.kernel.which(spec.dimensions, spec.columns)
+    values = table.numeric(axes)
+    values = values[np.isfinite(values).all(axis=1)]
+    low, high = (np.array(side)[list(axes)] for side in spec.bounds)
+    outside = np.count_nonzero((values < low) | (values > high), axis=0).tolist()
+    return {spec.columns[j]: OfBatch(len(values), beyond=beyond) for j, beyond in zip(axes, outside, strict=True)}
 
 
 class Strays:
@@ -54,11 +56,11 @@ class Strays:
 
     def __init__(self) -> None:
         self._columns: dict[str, _OfColumn] = {}
-        self._rows = 0
+        self.resumed = False
+        """Whether there were rows before that nobody can tell of any more."""
 
-    def add(self, found: Mapping[str, OfBatch], rows: int, position: Position | None) -> None:
+    def add(self, found: Mapping[str, OfBatch], rows: int = 0, position: Position | None = None) -> None:
         """Those of a batch of so many `rows`, which ended at that position (None: its rows are not the source's)."""
-        self._rows += rows
         for name, batch in found.items():
             mine = self._columns.setdefault(name, _OfColumn())
             if batch.unread and not mine.unread and position is not None:
@@ -66,25 +68,43 @@ class Strays:
             mine.read += batch.read
             mine.unread += batch.unread
             mine.beyond += batch.beyond
+            mine.other += batch.other
+
+    def numbers(self, columns: Sequence[str]) -> np.ndarray:
+        """Those of each of the columns, to be added to others: a task of a cluster hands them on with its counters."""
+        found = [self._columns.get(name, _OfColumn()) for name in columns]
+        return np.array([(one.read, one.unread, one.beyond, one.other) for one in found], np.int64).ravel()
+
+    def add_numbers(self, columns: Sequence[str], numbers: np.ndarray) -> None:
+        """Those that `numbers` gave."""
+        of_columns = zip(columns, numbers.reshape(len(columns), -1).tolist(), strict=True)
+        found = {name: OfBatch(read, unread, -1, beyond, other) for name, (read, unread, beyond, other) in of_columns}
+        self.add(found)
 
     def words(self, spec: Spec | TableSpec, source: Source) -> Iterator[str]:
         """A line for each column that has such cells."""
+        since = ", since the build was resumed" if self.resumed else ""
         for name, mine in self._columns.items():
             if mine.unread and isinstance(spec, TableSpec):
                 yield (
                     f"{_cells(mine.unread)} of {name!r}{_share(mine.unread, mine.read + mine.unread)} could not be "
-                    f"read and counted as missing: {spec.schema[name].refuses}{_first(mine, source)}"
+                    f"read and counted as missing{since}: {spec.schema[name].refuses}{_first(mine, source)}"
                 )
             if mine.beyond:
                 yield (
                     f"{_cells(mine.beyond)} of {name!r}{_share(mine.beyond, mine.read)} lay outside its bounds, "
-                    f"{_bounds(spec, name)}, and counted at the nearest"
+                    f"{_bounds(spec, name)}, and counted at the nearest{since}"
+                )
+            if mine.other:
+                yield (
+                    f"{_cells(mine.other)} of {name!r}{_share(mine.other, mine.read)} held none of its words, and "
+                    f"counted as '{OTHER}'{since}"
                 )
 
-    def require_readable(self, spec: Spec | TableSpec, source: Source, rows: int) -> None:
-        """Refuse a column of which nothing could be read, in so many `rows`, all of them seen here."""
+    def require_readable(self, spec: Spec | TableSpec, source: Source) -> None:
+        """Refuse a column of which nothing could be read, if all rows were seen here."""
         for name, mine in self._columns.items():
-            if not isinstance(spec, TableSpec) or mine.read or rows != self._rows:
+            if not isinstance(spec, TableSpec) or mine.read or self.resumed:
                 continue
             if mine.unread >= SURELY_WRONG:
                 raise DataError(

@@ -13,6 +13,7 @@ from scumble.schema.date import Date
 from scumble.sources.advice import listed
 
 NO_PAIRS = "No pair of columns stands out from the noise. Hint: a larger ε, a δ above 0, or fewer columns."
+PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
 SHOWN = 20
 """Edges of a hint."""
 

@@ -15,6 +15,7 @@ from scumble.machine.later import pa
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
+from scumble.sketch import Readings
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
 from scumble.sources.source import Position
@@ -24,8 +25,10 @@ from scumble.tables import Table, stable_hash
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
+Found = Levels | Readings
+"""What a sketch finds in a batch."""
 MOST_THREADS = 4
-"""That find levels beside those that count: more of them wait for the interpreter's lock, and for each other."""
+"""That read records beside those that count: more of them wait for the interpreter's lock, and for each other."""
 HASHES_AT_ONCE = 1 << 25
 """Of a sketch: two milliseconds of each of sixteen cores."""
 
@@ -87,6 +90,7 @@ class Tally:
         for mine, found in zip(self.sketches, sketches, strict=True):
             mine.spec.require_equal(found.spec)
         self.sketches, self.rows, self.unknown, self.skipped = sketches, int(rows), int(dropped), dict(skipped)
+        self.strays.resumed = True
 
     def begin(self) -> None:
         """Before the first record: draw the noise, if it comes first and is not in already."""
@@ -96,27 +100,32 @@ class Tally:
     @property
     def threads(self) -> int:
         """How many may call `ready` at the same time."""
-        return min(self.options.get("threads") or available_threads(), MOST_THREADS) if self._is_table else 1
+        return min(self.options.get("threads") or available_threads(), MOST_THREADS) if self._apart else 1
 
     @property
     def at_once(self) -> int:
         """How many rows are best counted together, by public facts alone: few counters keep few cores busy."""
         spec = self.sketches[0].spec
-        if self._is_table or isinstance(spec, TableSpec):
+        if isinstance(spec, TableSpec):
             return 0
         hashes: int = spec.rows * sum(factor.power for factor in spec.kernel.factors)
         return HASHES_AT_ONCE // hashes
 
     @property
-    def _is_table(self) -> bool:
-        # How many records a person has had depends on the order of batches, so those are taken one after the other.
-        return isinstance(self.sketches[0], TableSketch) and self.person is None
+    def _apart(self) -> bool:
+        # How many records a person has had depends on the order of batches, so those are taken one after the other;
+        # and whose sketch a record is for comes before what the sketch reads.
+        return self.person is None and self._hashes is None
 
-    def ready(self, batch: pa.RecordBatch) -> Levels | None:
-        """What a batch adds to a table: a function of its records alone, so any thread may find it at any time."""
-        return self.sketches[0].levels(batch) if self._is_table else None
+    def ready(self, batch: pa.RecordBatch) -> Found | None:
+        """What a batch adds to the sketch: a function of its records alone, so any thread may find it at any time."""
+        return self._found(batch) if self._apart else None
 
-    def update(self, batch: pa.RecordBatch, found: Levels | None = None, position: Position | None = None) -> None:
+    def _found(self, batch: pa.RecordBatch) -> Found:
+        sketch = self.sketches[0]
+        return sketch.levels(batch) if isinstance(sketch, TableSketch) else sketch.read(batch)
+
+    def update(self, batch: pa.RecordBatch, found: Found | None = None, position: Position | None = None) -> None:
         """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use.
 
         `position` is the source's after the batch.
@@ -127,18 +136,16 @@ class Tally:
         if self._hashes is None:
             sketch = self.sketches[0]
             before = sketch.dropped
-            if found is None and isinstance(sketch, TableSketch):
-                found = sketch.levels(batch)
             if found is None:
-                sketch.update(batch)
-            else:
-                sketch.add(found)
+                found = self._found(batch)
+            sketch.add(found)
+            if isinstance(found, Levels):
                 self.strays.add(found.strays, batch.num_rows, position)
             if sketch.dropped > before:
-                bad = batch if found is None else batch.filter(pa.array(found.dropped))
+                bad = batch.filter(pa.array(found.dropped)) if isinstance(found, Levels) else batch
                 self.causes.look_at(bad, sketch.spec)
         else:
-            self._update_classes(batch, self._hashes)
+            batch = self._update_classes(batch, self._hashes)
         spec = self.sketches[0].spec
         if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
             self.strays.add(beyond_grid(batch, spec), batch.num_rows, position)
@@ -163,7 +170,8 @@ class Tally:
         self.over += int((~kept).sum())
         return batch.remove_column(where).filter(pa.array(kept))
 
-    def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> None:
+    def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> pa.RecordBatch:
+        """Count each record in the sketch of its class; gives those that have one."""
         assert self.label is not None
         where = batch.schema.names.index(self.label)
         found = Table.of(batch).categories([where])[:, 0]
@@ -177,8 +185,10 @@ class Tally:
         before = self.dropped_rows
         for sketch, number in zip(self.sketches, hashes, strict=True):
             sketch.update(rest.filter(pa.array(found == number)))
+        rest = rest if known.all() else rest.filter(pa.array(known))
         if self.dropped_rows > before:
-            self.causes.look_at(rest.filter(pa.array(known)), self.sketches[0].spec)
+            self.causes.look_at(rest, self.sketches[0].spec)
+        return rest
 
 
 def class_numbers(classes: Sequence[Label]) -> np.ndarray:

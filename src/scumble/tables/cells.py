@@ -21,7 +21,7 @@ import numpy as np
 
 from scumble.errors import DataError
 from scumble.machine.later import pa, pc, pt
-from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, text_of
+from scumble.tables.hashing import UnsupportedValue, hashes_of, iso_texts, missing, text_of
 
 Column: TypeAlias = Any  # np.ndarray, pa.Array or pa.ChunkedArray: Arrow has no types for a checker
 
@@ -190,6 +190,22 @@ def number(cell: object) -> float:
         return _float(cell)
     except Exception:  # a signalling NaN, or a class of somebody's own: its words may quote the cell
         return np.nan
+
+
+def number_or_none(cell: object) -> float | None:
+    """One cell that declares no type, as a number, also of text: None if it is missing, NaN if it holds something else.
+
+    >>> [number_or_none(cell) for cell in (5, " 5.0 ", b"5", "NA", None, "five")]
+    [5.0, 5.0, 5.0, None, None, nan]
+    """
+    if isinstance(cell, str | bytes):
+        text = text_of(cell)
+        return None if text is not None and text.strip() in _NO_VALUE else number_in(text)
+    try:
+        gone = missing(cell)
+    except Exception:  # a class of somebody's own
+        gone = False
+    return None if gone else number(cell)
 
 
 def _float(cell: Any) -> float:

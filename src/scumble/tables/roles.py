@@ -60,7 +60,7 @@ def numbers_from_text(column: pa.Array) -> pa.Array:
     text = pc.utf8_lower(pc.utf8_trim_whitespace(column))
     dressed = pc.match_substring_regex(text, DRESSED_NUMBER)
     text = pc.if_else(dressed, pc.replace_substring_regex(text, DRESS, ""), text)
-    text = pc.replace_substring_regex(text, r"^\+", "")
+    text = pc.replace_substring_regex(text, r"^\+([^+-])", r"\1")  # Arrow's numbers have no such sign
     text = pc.if_else(pc.equal(text, "true"), "1", pc.if_else(pc.equal(text, "false"), "0", text))
     readable = pc.match_substring_regex(text, _NUMBER)
     return pc.cast(pc.if_else(readable, text, pa.scalar(None, text.type)), pa.float64())

@@ -10,6 +10,9 @@ import numpy as np
 from scumble.errors import DataError, parameter
 from scumble.tables import cells, containers, tokens
 
+LINE, BLOCK = 8, 2048
+"""Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
+
 
 class Table:
     """Columns of any container, read as numbers, as categories, or as sets of tokens.
@@ -89,8 +92,12 @@ class Table:
         if len(which) == 1:
             return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
         out = np.empty((self.rows, len(which)))
-        for k, j in enumerate(which):
-            out[:, k] = cells.numbers(self._columns[j], self.label(j))
+        for first in range(0, len(which), LINE):
+            some = [cells.numbers(self._columns[j], self.label(j)) for j in which[first : first + LINE]]
+            for start in range(0, self.rows, BLOCK):
+                rows = slice(start, start + BLOCK)
+                for k, column in enumerate(some, first):
+                    out[rows, k] = column[rows]
         return out
 
     def categories(self, which: Sequence[int]) -> np.ndarray:
@@ -161,12 +168,15 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
+DROP_THEM = "Hint: correct them, or pass invalid='drop'."
+
+
 def invalid_message(
     bad: np.ndarray,
     names: Sequence[str] | None,
     first_row: int = 0,
     *,
-    hint: str = "Hint: correct them, or pass invalid='drop'.",
+    hint: str = DROP_THEM,
 ) -> str:
     """Says where bad cells are, for the curator: which columns, how many cells, never what they hold.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scumble.schema import Schema, condition
 from scumble.tabular import rows
 from scumble.tabular.answers import Answers
 from scumble.tabular.drawing import batches
-from scumble.tabular.estimate import Estimate, deviations, interval
+from scumble.tabular.estimate import Estimate, deviations, interval, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.questions import (
     Floats,
@@ -33,7 +34,7 @@ from scumble.tabular.questions import (
     sums_between,
     values_of,
 )
-from scumble.tabular.rows import Format
+from scumble.tabular.rows import Format, pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -80,11 +81,9 @@ class Asking:
         total = max(self._answers.total.value, 1.0)
 
         def share(asked: Question) -> Estimate:
-            found, sides = self._answers.count(asked.even), self._cut(asked)
-            below, above = (side / total for side in sides)
-            return interval(
-                found.value / total, found.variance / total**2, confidence, 0.0, 1.0, below=below, above=above
-            )
+            found = self._count(asked, confidence)
+            value, low, high = (min(one / total, 1.0) for one in (found.value, found.low, found.high))
+            return Estimate(value, low, high, found.standard_error / total)
 
         return self._each(where, by, share)
 
@@ -103,7 +102,9 @@ class Asking:
             least, most = sums_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values))
             below, above = records * (middle - least), records * (most - middle)
-            return interval(found.value, found.variance, confidence, below=below, above=above)
+            sides = (asked.sure, asked.maybe) if asked.cuts else ()
+            variance = max(found.variance, *(self._answers.sum(side, place, values).variance for side in sides), 0.0)
+            return interval(found.value, variance, confidence, below=below, above=above)
 
         return self._each(where, by, total)
 
@@ -255,20 +256,17 @@ class Asking:
     # ---- how ----
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
-        found, (below, above) = self._answers.count(asked.even), self._cut(asked)
-        return interval(found.value, found.variance, confidence, 0.0, below=below, above=above)
+        sides = (asked.even, asked.sure, asked.maybe) if asked.cuts else (asked.even,)
+        found, *bounds = (interval(one.value, one.variance, confidence, 0.0) for one in map(self._answers.count, sides))
+        if not bounds:
+            return found
+        few, many = bounds
+        most = interval(self._answers.total.value, self._answers.total.variance, confidence).high
+        return widened(found, few, replace(many, high=min(many.high, max(most, found.high))))  # unions may count twice
 
     def _valued(self, column: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
         return place, values_of(self.schema[column], column)
-
-    def _cut(self, asked: Question) -> tuple[float, float]:
-        """By how many records a count may be lower, and higher, for where in the cells that it cuts values lie."""
-        if not asked.cuts:
-            return 0.0, 0.0
-        model, records = self._answers.model, self._answers.total.value
-        few, found, many = (records * model.share(side) for side in (asked.sure, asked.even, asked.maybe))
-        return max(found - few, 0.0), max(min(many, records) - found, 0.0)
 
     def _bounds(self, asked: Question, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """At the levels of a column that have a value: shares of the records that meet a condition, those that surely
@@ -342,9 +340,8 @@ def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[st
 
 
 def _frame(rows: list[dict[str, Any]]) -> DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows)
+    found: DataFrame = pandas().DataFrame(rows)
+    return found
 
 
 def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:

@@ -1,4 +1,5 @@
-"""Counting a batch: each record adds one to one counter of every view. Compiled, all cores, no interpreter lock.
+"""Counting a batch: each record adds one to one counter of every view. Compiled, all cores, no interpreter lock; the
+first, small batches by NumPy, as long as loading a compiled loop would take longer.
 
 First a record's levels are laid out as the views ask for them (`lines`), which is a function of the record alone: any
 thread may do it, in any order. Then the counters go up (`add`). Views are dealt out to the threads, so that each thread
@@ -11,14 +12,16 @@ The slow twin is `reference`: one `bincount` a view.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from scumble.machine.compiling import njit
+from scumble.machine.compiling import can_compile, njit
 from scumble.machine.cores import available_threads
+from scumble.machine.patience import Patience
 from scumble.tabular.spec import TableSpec
 
 Integers = npt.NDArray[np.int64]
@@ -30,6 +33,8 @@ BLOCK = 1 << 12
 """Records of a block: their levels stay in the cache of a core."""
 WORTH_A_THREAD = 1 << 19
 """Increments that take longer than starting a thread does."""
+numpy_first = Patience(1 << 26, 1 << 27)
+"""Increments by NumPy, some 7 ns each, that take no longer than loading the compiled loop, and than compiling it."""
 
 
 def count(spec: TableSpec, codes: Codes, counts: Integers, threads: int | None = None) -> None:
@@ -66,6 +71,9 @@ def add(spec: TableSpec, levels: Lines, counts: Integers, threads: int | None = 
     if not records:
         return
     table = _table(spec)
+    if not can_compile() or numpy_first.lasts(records * spec.rows, lambda: bool(_count.ready)):
+        _count_slowly(levels, table, spec.lengths, counts)
+        return
     parts = max(1, min(threads or available_threads(), spec.rows, 1 + records * spec.rows // WORTH_A_THREAD))
     edges = [spec.rows * k // parts for k in range(parts + 1)]
     if parts == 1:
@@ -107,6 +115,14 @@ def _table(spec: TableSpec) -> Integers:
         group = nothing if spec.place is None else spec.place
         out[r] = (group, lines[0], lines[1], sizes[0] * sizes[1], sizes[1], starts[r])
     return out
+
+
+def _count_slowly(levels: Lines, table: Integers, lengths: Sequence[int], counts: Integers) -> None:
+    for (group, one, other, far, near, begin), length in zip(table.tolist(), lengths, strict=True):
+        cells = levels[group] * np.int64(far)
+        cells += levels[one] * np.int64(near)
+        cells += levels[other]
+        counts[begin : begin + length] += np.bincount(cells, minlength=length)
 
 
 @njit(nogil=True, cache=True)

@@ -35,7 +35,8 @@ def _drawn(model: Mixture, where: Condition, size: int, generator: np.random.Gen
     schema = where.schema
     places = {name: j for j, name in enumerate(schema)}
     whole = [
-        (1.0, {places[name]: (weights > 0).astype(float) for name, weights in term.items()}) for term in where.terms
+        (1.0, {places[name]: schema[name].touches(part).astype(float) for name, part in product.items()})
+        for product in where.parts
     ]
     found: list[pa.Table] = [schema.decode(np.empty((0, len(schema)), np.int64), generator)]
     missing, fruitless = size, 0
@@ -48,10 +49,19 @@ def _drawn(model: Mixture, where: Condition, size: int, generator: np.random.Gen
             rows = rows.filter(pa.array(where.holds(codes, rows)))
         fruitless = 0 if len(rows) else fruitless + 1
         if not len(rows) and (where.exact or fruitless > TRIES):
-            raise ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
+            raise _nobody(where)
         found.append(rows.slice(0, missing))
         missing -= len(found[-1])
     return pa.concat_tables(found).unify_dictionaries().combine_chunks()
+
+
+def _nobody(where: Condition) -> ParameterError:
+    if where.exact:
+        return ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
+    return ParameterError(
+        f"Values are drawn evenly within the cells of {', '.join(map(repr, where.partly))}, and hardly one of those "
+        "would meet the condition. Hint: ask for whole cells, whose edges are in the schema."
+    )
 
 
 def _overlap(whole: list[Any], codes: np.ndarray) -> np.ndarray:

@@ -71,6 +71,19 @@ def interval(
     return Estimate(min(max(value, least), most), low, high, math.sqrt(variance + (below + above) ** 2 / 12))
 
 
+def widened(found: Estimate, few: Estimate, many: Estimate) -> Estimate:
+    """An estimate of something between `few` and `many`, nobody knows where: its interval reaches over both of theirs.
+
+    In the standard error all between them count as alike.
+
+    >>> print(widened(Estimate(5.0, 4.0, 6.0, 0.5), Estimate(2.0, 1.0, 3.0, 0.5), Estimate(9.0, 7.0, 11.0, 1.0)))
+    5 (1 to 11)
+    """
+    three = (found, few, many)
+    error = math.hypot(max(one.standard_error for one in three), max(many.value - few.value, 0.0) / math.sqrt(12))
+    return Estimate(found.value, min(one.low for one in three), max(one.high for one in three), error)
+
+
 def deviations(confidence: float) -> float:
     """How many standard deviations an interval reaches to either side.
 

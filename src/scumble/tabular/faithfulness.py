@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from scumble.schema import Schema
 from scumble.tabular.answers import Answers
+from scumble.tabular.rows import pandas
 from scumble.views import agreement
 from scumble.views.agreement import Modelled, Rehearsed, misfits
 from scumble.views.evidence import View
@@ -68,8 +69,7 @@ class Faithfulness:
 
 def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
     """The report of a release."""
-    import pandas as pd
-
+    pd = pandas()
     found = _Tables(answers, len(schema))
     names = list(schema)
     alone = [

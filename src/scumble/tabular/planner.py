@@ -10,6 +10,7 @@ pair should look like, and the pair that is farthest from it is asked for next (
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -74,7 +75,7 @@ class Planner:
     def foretold(self, n: float) -> Foretold:
         """What would come of so many records."""
         spec = self.spec
-        plan = budgeting.plan(max(n, 1.0) / spec.classes, len(spec.counted), self.noise)
+        plan = self._planned(max(n, 1.0) / spec.classes)
         if not spec.pairs:  # nothing to plan: all rows alike
             return Foretold(plan, (self.noise.deviation_at(1 / spec.rows),) * spec.rows, (), 0)
         alone = self._shares(self._singles(plan.singles), plan.singles)
@@ -105,7 +106,7 @@ class Planner:
         spec = self.spec
         if not found.rows:
             records = self._n or found.noisy_count or DEFAULT_RECORDS
-            self._plan = budgeting.plan(max(records, 1) / spec.classes, len(spec.counted), self.noise)
+            self._plan = self._planned(max(records, 1) / spec.classes)
             return self._wanted(range(spec.singles), self._singles(self._plan.singles), self._plan.singles)
         plan = self._plan
         assert plan is not None
@@ -127,10 +128,15 @@ class Planner:
         """The same, now that classes are known; what single columns have got, they have."""
         if plan.choice == "singles":
             return plan
-        again = budgeting.plan(records_of(self.spec, found), len(self.spec.counted), self.noise)
+        again = self._planned(records_of(self.spec, found))
         if again.choice == "singles":  # no pair tells anything, but they are paid for: the fewest, then
             again = replace(again, choice="adaptive", rounds=min(plan.rounds, len(self.spec.counted)), levels=2)
-        return replace(again, singles=plan.singles, pairs=plan.pairs)
+        rounds = min(max(again.rounds, budgeting.spending(plan.pairs, self.most)), len(self.spec.pairs))
+        return replace(again, singles=plan.singles, pairs=plan.pairs, rounds=rounds)
+
+    def _planned(self, records: float) -> Plan:
+        """The plan for so many records in a set of views."""
+        return budgeting.plan(records, len(self.spec.counted), self.noise, self.most)
 
     # ---- adaptive choice ----
 
@@ -184,10 +190,19 @@ class Planner:
         return min(_fraction(plan.pairs / plan.rounds), Fraction(1, self.most))
 
     def _shares(self, weights: Floats, total: float) -> list[Fraction]:
-        """Shares of `total` in proportion to weights, which are made powers of √2: few scales, a short file."""
-        simple = [2.0 ** (round(2 * math.log2(weight)) / 2) for weight in weights]
-        whole = sum(simple)
-        return [min(_fraction(total * weight / whole), Fraction(1, self.most)) for weight in simple]
+        """Shares of `total` in proportion to weights, which are made powers of √2: few scales, a short file.
+
+        Views that would have more than a view may have get just that, and the others divide what is left.
+        """
+        steps = [round(2 * math.log2(weight)) for weight in weights]
+        left, whole, largest = total, sum(2.0 ** (step / 2) for step in steps), Fraction(1, self.most)
+        shares = dict[int, Fraction]()
+        for step, views in sorted(Counter(steps).items(), reverse=True):
+            weight = 2.0 ** (step / 2)
+            shares[step] = min(_fraction(left * weight / whole), largest)
+            if shares[step] == largest:
+                left, whole = left - views / self.most, whole - views * weight
+        return [shares[step] for step in steps]
 
     def _wanted(self, rows: Sequence[int], weights: Floats, total: float) -> dict[int, Wanted]:
         of = {row: None if row < self.spec.singles else self.grouped.cells(self._pair(row)) for row in rows}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, get_args
 
-from scumble.errors import parameter
+from scumble.errors import ParameterError, parameter
 from scumble.machine.later import pa
 from scumble.schema import Schema
 
@@ -38,9 +38,19 @@ def held(rows: pa.Table, schema: Schema, format: Format) -> Any:
     return _pandas(rows, schema)
 
 
-def _pandas(rows: pa.Table, schema: Schema) -> Any:
-    import pandas as pd
+def pandas() -> Any:
+    """The library. Answers by group and rows are held in its frames; whoever asks for neither can do without."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "The answer is a pandas frame, and pandas is not installed. Hint: pip install pandas."
+        ) from None
+    return pandas
 
+
+def _pandas(rows: pa.Table, schema: Schema) -> Any:
+    pd = pandas()
     gaps = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
     frame = {}
     for name, column in schema.items():

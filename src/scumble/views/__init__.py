@@ -10,7 +10,8 @@ The files::
     coarsening.py   fewer runs of numbers, for fits
     mixture.py      the model: a mixture of products, with answers in closed form
     fitting.py      the mixture that agrees with all views
-    descent.py      its loop, compiled: χ², slope, steps
+    targets.py      what it is to meet, as matrices
+    descent.py      its loop: χ², slope, steps
     estimates.py    a view's own cells and the model's answer, together
     rehearsal.py    how far answers are off, in worlds like this one
     unseen.py       what no view shows of pairs

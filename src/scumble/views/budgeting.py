@@ -20,6 +20,9 @@ equal shares of all pairs. Rarer levels are pooled (`grouping`).
 **Which pairs.** With ε alone the noise of a pair grows with their number, and a few well chosen pairs, each with
 FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that, up to two for each
 column. If that is all of them, nothing needs to be chosen; if it is next to none, single columns have everything.
+No view may have more than the claim was made for (`privacy.purse`), which in a wide table is less than a few pairs
+would take: then more pairs are chosen, less finely, until the budget is spent. (31 to 40 columns, four tables, three or
+four releases each, ε = 1: with what was left over before, the error of pairs fell by 2 to 9 %.)
 Gaussian noise grows with the square root of the number only: there all pairs are best until m* is 3, and below no pair
 is. The constants were chosen on Adult, COMPAS, bank marketing, credit default, diamonds, SmokeBan and synthetic tables.
 """
@@ -124,7 +127,7 @@ class Plan:
     bearable: float
 
 
-def plan(count: float, columns: int, budget: Noise) -> Plan:
+def plan(count: float, columns: int, budget: Noise, most: int = 1) -> Plan:
     """Decide the views of a table.
 
     Parameters
@@ -135,6 +138,8 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
         How many columns the table has.
     budget : Noise
         What all views together may spend.
+    most : int
+        No view may have more than one part in so many of it.
 
     Examples
     --------
@@ -157,10 +162,16 @@ def plan(count: float, columns: int, budget: Noise) -> Plan:
         rounds = min(int((1 - singles) / _fine(count, budget)), pairs, ROUNDS_PER_COLUMN * columns)
         if rounds < min(FEWEST_ROUNDS, pairs):
             return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
+        rounds = min(max(rounds, spending(1 - singles, most)), pairs)
         levels = _bearable(count, rounds, 1 - singles, budget)
     if levels < ALL_PAIRS_FROM:
         return Plan(1.0, 0.0, "singles", 0, 0, levels)
     return Plan(singles, 1 - singles, choice, rounds, int(levels), levels)
+
+
+def spending(share: float, most: int) -> int:
+    """How many views it takes to spend a share, if none may have more than one part in `most` of the whole."""
+    return math.ceil(share * most)
 
 
 def _bearable(count: float, views: int, share: float, budget: Noise) -> float:

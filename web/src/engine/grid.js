@@ -1,6 +1,7 @@
 // Estimates from a grid of counters: the twin of `scumble.grid.Field`. Its tables (tables.js) are interpolated, and the
 // cells around a query, where the kernel has its cusp, are read exactly.
 
+import { product } from "./boxes.js";
 import { PROFILES, raised, shareOf, valueOf } from "./profile.js";
 import { REACH } from "./tables.js";
 
@@ -73,7 +74,7 @@ export class GridReader {
     eachPlace(sizes, (_, cell) => {
       sum += this.counters[cell.reduce((at, k, j) => at + (sides[j][0] + k) * strides[j], 0)];
     });
-    const cells = sizes.reduce((a, b) => a * b, 1);
+    const cells = product(sizes);
     const beta = this.projected ? (this.variance * cells) / (this.variance * this.cells + this.countVariance) : 0;
     return {
       kind: "count",
@@ -208,20 +209,20 @@ export class GridReader {
     const { d, terms, spread } = this;
     const sizes = this.shape.map((n) => n + 2);
     const strides = this.sharpStrides;
-    const k = new Float64Array(sizes.reduce((a, b) => a * b, 1));
+    const k = new Float64Array(product(sizes));
     let total = 0;
     eachPlace(sizes, (at, cell) => {
-      let product = 1;
+      let near = 1;
       for (const factor of this.factors) {
         let distance = 0;
         factor.columns.forEach((j, c) => {
           const gap = (point[j] - (this.start[j] + (cell[j] - 0.5) * this.step[j])) / factor.scales[c];
           distance += shareOf(factor.kernel, gap);
         });
-        product *= valueOf(factor, distance);
+        near *= valueOf(factor, distance);
       }
-      k[at] = product;
-      total += this.sharp[at] * product;
+      k[at] = near;
+      total += this.sharp[at] * near;
     });
     let [ones, squares, places] = [0, 0, 0];
     eachPlace(this.shape, (at, cell) => {
@@ -290,7 +291,7 @@ const stepsOf = (places, strides) =>
 // Every place of a box in order, with its flat number.
 function eachPlace(sizes, visit) {
   const place = new Array(sizes.length).fill(0);
-  const all = sizes.reduce((a, b) => a * b, 1);
+  const all = product(sizes);
   for (let at = 0; at < all; at++) {
     visit(at, place);
     for (let j = sizes.length - 1; j >= 0 && ++place[j] === sizes[j]; j--) place[j] = 0;

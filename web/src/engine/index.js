@@ -179,7 +179,7 @@ function hasherOf(hasher, arrays) {
 }
 
 function rowsOf(release, hasher, arrays) {
-  const { counts, width, shift, gain, noiseVariance } = release;
+  const { counts, width, shift, gain, noiseVariance, rounding } = release;
   const { starts, caution } = hasher;
   return new RowsReader(hasher, {
     counts: arrays[counts],
@@ -187,6 +187,7 @@ function rowsOf(release, hasher, arrays) {
     shift: arrays[shift],
     gain,
     noiseVariance,
+    rounding,
     starts,
     caution,
   });

@@ -7,8 +7,8 @@ const places = new Int32Array(TILE);
 const sums = new Float64Array(TILE);
 
 export class RowsReader {
-  constructor(hasher, { counts, width, shift, gain, noiseVariance, starts, caution }) {
-    Object.assign(this, { hasher, counts, width, shift, gain, noiseVariance, starts, caution });
+  constructor(hasher, { counts, width, shift, gain, noiseVariance, rounding = 0, starts, caution }) {
+    Object.assign(this, { hasher, counts, width, shift, gain, noiseVariance, rounding, starts, caution });
     this.degrees = Math.max(starts.length - 1, 1);
   }
 
@@ -111,7 +111,7 @@ export class RowsReader {
       const apart = second[i] - 2 * drift[i] * first[i] + drift[i] * drift[i] * squares;
       const spread = blocks > 1 ? (Math.max(apart, 0) * blocks) / (blocks - 1) : mean * mean;
       value[i] = mean;
-      hashing[i] = Math.max(spread - this.noiseVariance, 1 / (rows * rows));
+      hashing[i] = Math.max(spread - this.noiseVariance, 1 / (rows * rows)) + (this.rounding * Math.max(mean, 0)) ** 2;
     }
   }
 }

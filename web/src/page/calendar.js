@@ -48,6 +48,7 @@ export function daysIn(text, { kind }) {
   const found = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?))?$/.exec(trimmed);
   const milliseconds = found ? Date.parse(`${found[1]}T${found[2] ?? "00:00"}Z`) : Number.NaN;
   if (!Number.isFinite(milliseconds)) return undefined;
+  if (new Date(milliseconds).toISOString().slice(0, 10) !== found[1]) return undefined; // there is no 31 February
   return kind === "date" ? Math.floor(milliseconds / DAY) : milliseconds / DAY;
 }
 

@@ -21,6 +21,13 @@ export class Column {
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
   }
 
+  // The least and the largest value of each level that has one.
+  get extremes() {
+    if (!this.edges) return [this.values, this.values];
+    const gap = this.whole ? 1 : 0;
+    return [this.values.map((_, level) => this.edges[level]), this.values.map((_, level) => this.edges[level + 1] - gap)];
+  }
+
   get ordered() {
     return this.edges !== null;
   }

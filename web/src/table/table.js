@@ -6,6 +6,7 @@ import { productOf, withFilter } from "./filters.js";
 const { Answers, drawn, interval, narrowed, valueAt } = ScumbleTables;
 
 const MOST = 40; // levels of a vocabulary that are shown
+const total = (shares, of) => shares.reduce((sum, share, level) => (share > 0 ? sum + share * of(level) : sum), 0);
 
 export class Table {
   constructor({ description, arrays }) {
@@ -41,15 +42,21 @@ export class Table {
   }
 
   mean(j, filters) {
-    return this.#mean(productOf(filters), j, this.columns[j].values);
+    const product = productOf(filters);
+    const { values, extremes } = this.columns[j];
+    return this.#mean(product, j, values, extremes);
   }
 
-  #mean(product, j, values) {
-    const known = values.filter(Number.isFinite);
-    const [least, most] = [Math.min(...known), Math.max(...known)];
+  // `extremes` are the least and the largest value of each level: where between them records lie, nobody knows.
+  #mean(product, j, values, extremes = [values, values]) {
+    const [lowest, highest] = extremes.map((ends) => ends.filter(Number.isFinite));
+    const [least, most] = [Math.min(...lowest), Math.max(...highest)];
     const found = this.answers.mean(product, j, values);
     if (Number.isNaN(found.value)) return { value: NaN, low: least, high: most, error: Infinity, unseen: 0 };
-    return interval(found, least, most);
+    const shares = this.answers.table(j, product).map((share, level) => (Number.isFinite(values[level]) ? share : 0));
+    const off = extremes.map((ends) => total(shares, (level) => Math.abs(ends[level] - values[level])));
+    const all = total(shares, () => 1);
+    return interval(found, least, most, off.map((sum) => sum / all));
   }
 
   // The count of each bin of a column, given the filters on the others.

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import scumble
-from scumble import Bundle, Release
-from scumble.audit.greybox.building import COLUMNS, KERNEL
+from scumble import Bundle, EuclideanKernel, Release
+from scumble.audit.greybox.building import COLUMNS, DECLARED, KERNEL, KINDS, dated
 from scumble.audit.greybox.forms import file_of
 from scumble.audit.greybox.neighbors import CLASSES, Table
 from scumble.audit.greybox.paths import path
@@ -76,9 +76,10 @@ def _register() -> None:
     def _build_by(table: Table, folder: Path) -> Bundle:
         return spark.build_by(frame(table, folder), "label", KERNEL, COLUMNS, classes=CLASSES, **OPTIONS)
 
-    @path("spark.sketch, then release", "floats", few=1)
+    @path("spark.sketch of declared columns, then release", "floats", few=1)
     def _sketch(table: Table, folder: Path) -> Release:
-        return spark.sketch(frame(table, folder), KERNEL, COLUMNS, **SIZE).release(epsilon=1.0, delta=1e-3)
+        made = spark.sketch(frame(dated(table), folder), EuclideanKernel(2.0), DECLARED, **SIZE, **KINDS)
+        return made.release(epsilon=1.0, delta=1e-3)
 
     @path("spark.register, SQL, spark.sketch_from, then release", "missing", few=1)
     def _sql(table: Table, folder: Path) -> Release:

@@ -158,12 +158,21 @@ ODD: Sequence[tuple[str, Any, Any]] = (
 """A cell that comes first, and those that follow it: equal to Python, or of one type with it to some container. A list
 is alien to every column of categories: such a table is refused as a whole, whatever `invalid` says."""
 
+SPELT: Sequence[tuple[str, Any, Any]] = (
+    ("a number among texts that say one", 2, "1"),
+    ("a float among texts that say numbers", 0.5, "1"),
+    ("a truth value among texts", True, "false"),
+    ("a date among texts that say one", datetime.date(2020, 3, 1), "2020-10-25"),
+)
+"""For columns that read text: a frame has a type for texts alone, and none for texts beside another cell."""
+
 
 def odd_pairs(neighbors: str = "add-remove") -> Iterator[Pair]:
     """The odd cell stands before, between and after three others; in the neighbour it is gone (or like them)."""
-    for name, odd, usual in ODD:
+    for name, odd, usual in (*ODD, *SPELT):
         others = [{"cell": usual}] * 3
         for place, word in ((0, "first"), (3, "last")):
             here = [*others[:place], {"cell": odd}, *others[place:]]
             there = others if neighbors == "add-remove" else [*others, {"cell": usual}]
-            yield Pair(f"{name}, {word}", here, there, "alien" if isinstance(odd, list) else "odd")
+            trait = "spelt" if (name, odd, usual) in SPELT else "alien" if isinstance(odd, list) else "odd"
+            yield Pair(f"{name}, {word}", here, there, trait)

@@ -61,7 +61,7 @@ class Path:
 
     def pairs(self) -> list[Pair]:
         """The neighbouring tables to try."""
-        if "odd" in self.takes:
+        if {"odd", "spelt"} & self.takes:
             return [pair for pair in odd_pairs(self.neighbors) if pair.trait in self.takes]
         relation = "replace" if "count" in self.public else self.neighbors
         found = [

@@ -11,7 +11,9 @@ from scumble import Release, Sketch
 from scumble.audit.greybox.neighbors import Table
 from scumble.audit.greybox.paths import BUDGETS, add, path, promise_of
 from scumble.audit.greybox.sketches import KERNEL, numbers
+from scumble.planning.later import Menu
 from scumble.privacy.budget import Budget
+from scumble.releasing.planned import publish_planned
 from scumble.sketch import release_disjoint
 
 OPEN: dict[str, dict[str, Any]] = {
@@ -55,6 +57,37 @@ def _add_open() -> None:
             add(f"Sketch.release, {what} left open, {name}", run, *traits, **promise_of(budget), strict=exact, few=6)
 
 
+def _add_cells() -> None:
+    """Grids of three axes that are published as rows of their cells, whatever the facts say."""
+    for name in ("gaussian", "gaussian replace"):
+
+        def run(table: Table, folder: Path, budget: dict[str, Any] = BUDGETS[name]) -> Release:
+            values = numbers(table)
+            sketch = _cells(values[:, [0, 1, 0]], budget.get("neighbors") == "replace")
+            menu = Menu(sketch.spec, Budget.of(**budget), sketch.planned)
+            rows = replace(sketch.spec, shape=None, design="iid", rows=16, buckets=4)
+            (found,) = publish_planned(
+                [sketch.secret],
+                Budget.of(**budget),
+                rows=menu.rows,
+                choose=lambda facts: menu.choice_of(rows),
+                fold=menu.fold(),
+                grained=menu.grained,
+            )
+            return sketch._published(found.made, rows)
+
+        promise = promise_of(BUDGETS[name])
+        exact = "replace" in name
+        add(f"publish_planned, rows of a grid's cells, {name}", run, "floats", **promise, strict=exact, few=4)
+
+
+def _cells(values: Any, exact: bool) -> Sketch:
+    made = Sketch(KERNEL, dimensions=3, bounds=(0.0, 10.5))
+    spec = replace(made.spec, shape=(6, 6, 6), buckets=216)
+    sketch = Sketch.from_spec(spec, planned=made.planned, invalid="error" if exact else "drop")
+    return sketch.update(values)
+
+
 @path("Sketch.save, rows left open", few=2)
 def _saved(table: Table, folder: Path) -> Release:
     _open(table).save(folder / "part.secret")
@@ -90,3 +123,4 @@ def _opendp(table: Table, folder: Path) -> Release:
 
 
 _add_open()
+_add_cells()

@@ -6,7 +6,7 @@ a path of this machine in a published file would show.
 
 What is compared: the bytes of all that is published, standard output of commands included; warnings; log lines; and an
 exception's type and words. What is exempt: standard error of commands, which is the curator's own, and what the
-documentation calls the curator's alone (`PrivateEstimator.clipped_`).
+documentation calls the curator's alone and `dir` does not show (`PrivateEstimator.clipped_`).
 """
 
 from __future__ import annotations
@@ -36,9 +36,6 @@ from scumble.privacy.composition import overlapping
 from scumble.release import Release
 from scumble.releasing import spending
 from scumble.tabular.release import TableRelease
-
-CURATORS = ("clipped_",)
-"""Fitted attributes that are for the curator only, and are neither saved nor pickled."""
 
 Run = Callable[[Any, Path], Any]
 """A path: from a table and an empty folder to what is published, one thing or a list of them. A `PrivacyClaim` among
@@ -102,10 +99,10 @@ def public_bytes(thing: Any) -> bytes:
 
 
 def _learnt(model: Any) -> Iterator[bytes]:
-    """All that a fitted estimator shows, beyond what its file holds."""
-    for name, value in sorted(vars(model).items()):
-        if name.endswith("_") and not name.startswith("_") and name not in CURATORS:
-            yield name.encode() + _plain(value)
+    """All that a fitted estimator shows, in a notebook too, beyond what its file holds."""
+    for name in dir(model):
+        if name.endswith("_") and not name.startswith("_"):
+            yield name.encode() + _plain(getattr(model, name))
 
 
 def _plain(value: Any) -> bytes:

@@ -94,6 +94,12 @@ def _add_containers() -> None:
 
         add(f"TableSketch.update, {kind} in an array of objects", run, "odd")
 
+        def framed(table: Table, folder: Path, column: Any = column) -> Any:
+            frame = CONTAINERS["pandas as it likes"](_cells(table))
+            return scumble.build(frame, schema=Schema(cell=column), epsilon=1.0, invalid="drop")
+
+        add(f"build with a schema, {kind} in a pandas frame", framed, "spelt")
+
 
 @path("TableSketch.save, load_secret, release", *TRAITS, few=6)
 def _saved(table: Table, folder: Path) -> TableRelease:

@@ -47,7 +47,7 @@ def sketch(
     progress : callable or None
         A function that is told :class:`Partitions` now and then.
     size : object
-        `rows`, `buckets`, `seed`, `design`, `bounds` of :class:`scumble.Sketch`.
+        `rows`, `buckets`, `seed`, `design`, `bounds`, `whole`, `dates`, `times`, `booleans` of :class:`scumble.Sketch`.
     """
     empty = columns_of(df, columns)
     options: dict[str, Any] = {"invalid": invalid, "engine": engine, "threads": threads}
@@ -71,10 +71,10 @@ def build(
     """A Spark DataFrame to a release. Noise is drawn once, on the driver; no exact counter is written to a file.
 
     The options are those of :func:`scumble.build`: `schema`, `target` and `levels` instead of a kernel and columns;
-    `epsilon`, `delta` (or `rho`, or `mu`), `neighbors`,
-    `records_per_person`, `rows`, `buckets`, `design`, `bounds`, `n`, `seed`, `invalid`, `person_column`, `ledger`,
-    `dataset`, `part`, `allow_empty`, `engine`, `threads` (of each task). Of each person, other records may be counted
-    than a single machine would choose.
+    `epsilon`, `delta` (or `rho`, or `mu`), `neighbors`, `records_per_person`, `rows`, `buckets`, `design`, `bounds`,
+    `whole`, `dates`, `times`, `booleans`, `n`, `seed`, `invalid`, `person_column`, `ledger`, `dataset`, `part`,
+    `allow_empty`, `engine`, `threads` (of each task). Of each person, other records may be counted than a single
+    machine would choose.
     Spark itself does again what was lost: there is no `checkpoint`.
     """
     if "label" in options or "classes" in options:
@@ -130,9 +130,6 @@ class ClusterBuild(Build):
                 "Noise first does not go with a cluster: there the counters of partitions are exact until they are "
                 "merged. Hint: leave it out, or build on one machine."
             )
-        for name in ("whole", "dates", "times", "booleans"):
-            if options.get(name) is not None:
-                raise ParameterError(f"A cluster has no `{name}`. Hint: make numbers of such columns in Spark, first.")
         others = [options[name] for name in ("label", "person_column") if options.get(name) is not None]
         schema = options.get("schema")
         wanted = columns if schema is None else list(schema)

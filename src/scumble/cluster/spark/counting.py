@@ -71,7 +71,11 @@ def _take(sums: wire.Sums, tally: Tally) -> None:
     if sums.refusal is not None:
         said = sums.refusal.decode()
         raise DataError(f"Partition {int(said[:9])}: {said[9:]}")
-    rows, dropped = sums.counters.get((wire.ABOUT, 0), (0, 0))
+    columns = tally.sketches[0].spec.columns
+    about = sums.counters.get((wire.ABOUT, 0))
+    rows, dropped = (0, 0) if about is None else about[:2]
+    if about is not None:
+        tally.strays.add_numbers(columns, about[2:])
     for part, mine in enumerate(tally.sketches):
         counted = mine.empty()
         sums.into(part, counted.contents()[1]["counts"])

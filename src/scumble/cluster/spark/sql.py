@@ -56,7 +56,7 @@ def sketch_from(data: bytes | bytearray, **options: Any) -> Sketch:
     return Sketch.from_container(files.from_bytes(bytes(data), expect="secret"), **options)
 
 
-def _sketching(spec: Spec, invalid: str, planned: bool) -> Callable[..., bytes]:
+def _sketching(spec: Spec, invalid: str, planned: int) -> Callable[..., bytes]:
     names = list(spec.columns or ())
 
     def scumble_sketch(batches: Iterator[tuple[pa.Array, ...]]) -> bytes:

@@ -22,9 +22,11 @@ from scumble.cluster.spark import engine, wire
 from scumble.errors import DataError, ScumbleError
 from scumble.loading import AnySketch, sketch_of
 from scumble.sources.source import BATCH_ROWS
+from scumble.sources.strays import Strays, beyond_grid
 from scumble.spec import Spec
 from scumble.tables import Table
 from scumble.tables.roles import converted
+from scumble.tabular.sketch import TableSketch
 from scumble.tabular.spec import TableSpec
 
 _SPECS: dict[str, Spec | TableSpec] = {}
@@ -67,7 +69,7 @@ class Order:
             # Another library's words may quote cells of the table, and Spark writes them into its logs.
             raise RuntimeError(f"Counting failed with {type(problem).__name__}.") from None
         else:
-            yield from wire.rows(wire.ABOUT, np.array([counting.rows, counting.dropped]), number % self.shares)
+            yield from wire.rows(wire.ABOUT, counting.about(), number % self.shares)
 
 
 class _Counting:
@@ -79,18 +81,23 @@ class _Counting:
         self._options: dict[str, Any] = {"invalid": order.invalid, "engine": order.engine, "threads": threads}
         self._open: dict[int, AnySketch] = {}
         self._room = max(1, order.room // (8 * math.prod(self._spec.counters)))
-        self.rows = self.dropped = 0
+        self._rows = self._dropped = 0
+        self._strays = Strays()
+
+    def about(self) -> np.ndarray:
+        """For the curator: rows read, rows dropped, and strays by column."""
+        return np.array([self._rows, self._dropped, *self._strays.numbers(self._spec.columns)], np.int64)
 
     def update(self, table: pa.Table) -> Iterator[tuple[int, np.ndarray]]:
         """Count the rows of a table; gives the sketches that had to make room."""
-        self.rows += table.num_rows
+        self._rows += table.num_rows
         if self._order.roles is not None:
             batch = table.combine_chunks().to_batches()[0]
             table = pa.Table.from_batches([converted(batch, self._order.roles)])
         if self._order.person is not None:
             table = self._owned(table, self._order.person)
         if self._order.label is None:
-            self._sketch(0).update(table)
+            self._count(0, table)
             return
         found = self._classes(table, self._order.label)
         order = np.argsort(found, kind="stable")
@@ -102,11 +109,21 @@ class _Counting:
                 continue
             if len(self._open) >= self._room and part not in self._open:
                 yield from self._close(list(self._open))
-            self._sketch(part).update(table.slice(first, last - first))
+            self._count(part, table.slice(first, last - first))
 
     def finish(self) -> Iterator[tuple[int, np.ndarray]]:
         """The sketches that are still open."""
         yield from self._close(list(self._open))
+
+    def _count(self, part: int, table: pa.Table) -> None:
+        sketch = self._sketch(part)
+        if isinstance(sketch, TableSketch):
+            found = sketch.levels(table)
+            sketch.add(found)
+            self._strays.add(found.strays)
+        else:
+            sketch.update(table)
+            self._strays.add(beyond_grid(table, sketch.spec))
 
     def _sketch(self, part: int) -> AnySketch:
         if part not in self._open:
@@ -116,7 +133,7 @@ class _Counting:
     def _close(self, parts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
         for part in parts:
             sketch = self._open.pop(part)
-            self.dropped += sketch.dropped
+            self._dropped += sketch.dropped
             yield part, sketch.contents()[1]["counts"]
 
     def _owned(self, table: pa.Table, person: str) -> pa.Table:
@@ -130,7 +147,7 @@ class _Counting:
                     f"Whose records these are is unknown: {cells} of column {person!r} missing. "
                     "Hint: correct them, or leave such rows out with --invalid drop (invalid='drop')."
                 )
-            self.dropped += int(count)
+            self._dropped += int(count)
             table = table.filter(pc.invert(missing))
         return table
 
@@ -148,7 +165,7 @@ class _Counting:
                 f"{cells} none of the classes, in column {label!r}. "
                 "Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
             )
-        self.dropped += unknown
+        self._dropped += unknown
         return found
 
 

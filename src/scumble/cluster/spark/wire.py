@@ -4,9 +4,9 @@ A row is (part, piece, share, body). `part` is the class, `piece` says which cou
 step of the tree, and `body` holds the counters as little-endian int64: merging two rows is adding their bodies. A piece
 has at most 1 MiB, so no row and no Arrow batch is enormous, however large the sketch is.
 
-Two rows are special. ABOUT holds numbers for the curator (rows read, rows dropped), which add up like counters.
-REFUSAL holds a message in place of a partial sketch: bad data must not fail a task, for then Spark would try again,
-and write what the task said into its logs.
+Two rows are special. ABOUT holds numbers for the curator (rows read, rows dropped, strays), which add up like
+counters. REFUSAL holds a message in place of a partial sketch: bad data must not fail a task, for then Spark would try
+again, and write what the task said into its logs.
 
 All of it is as secret as the table. Rows hold nothing that would differ if a task ran again.
 """

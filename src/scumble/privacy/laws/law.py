@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scumble.errors import parameter
+from scumble.errors import about, parameter
 from scumble.privacy import noise
 from scumble.privacy.exact import Number
 from scumble.privacy.sensitivity import Moves, Scales
@@ -145,7 +145,7 @@ def require_scales(scales: Scales, budget: Number, name: str = "epsilon") -> Sca
             name,
             "large enough for a noise scale of at most 2**48",
             budget,
-            f"the scale would be {float(max(found)):.3g}; use a larger {name} or fewer rows.",
+            f"the scale would be {about(max(found))}; use a larger {name} or fewer rows.",
         )
     if min(found) < noise.SMALLEST_SCALE:
         raise parameter(

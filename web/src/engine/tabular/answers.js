@@ -99,13 +99,13 @@ export function narrowed(product, j, weights) {
   return new Map(product).set(j, own ? weights.map((weight, level) => weight * own[level]) : weights);
 }
 
-// An estimate with its 95 % interval, cut to what is possible.
-export function interval({ value, variance, unseen }, least = 0, most = Infinity) {
+// An estimate with its 95 % interval, cut to what is possible. The truth may also be `below` lower or `above` higher.
+export function interval({ value, variance, unseen }, least = 0, most = Infinity, [below, above] = [0, 0]) {
   const cut = (x) => Math.min(Math.max(x, least), most);
   const error = Math.sqrt(Math.max(variance, 0));
   const reach = DEVIATIONS * error;
   const part = unseen / variance || 0; // of the variance, for what no view shows
-  return { value: cut(value), low: cut(value - reach), high: cut(value + reach), error, unseen: part };
+  return { value: cut(value), low: cut(value - reach - below), high: cut(value + reach + above), error, unseen: part };
 }
 
 const squared = (product) => new Map([...product].map(([j, weights]) => [j, weights.map((weight) => weight ** 2)]));
