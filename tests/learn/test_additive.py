@@ -121,8 +121,19 @@ def test_one_column_is_enough(curves: Any) -> None:
 
 
 def test_curves_are_drawn(curves: Any) -> None:
-    figure = learn.PrivateAdditiveRegressor(epsilon=10.0, **BOUNDS).fit(*curves).plot(title="curves")
-    assert len(figure.axes) == 3 and figure.axes[0].lines
+    model = learn.PrivateAdditiveRegressor(epsilon=10.0, pair=False, **BOUNDS).fit(*curves)
+    figure = model.plot(title="curves")
+    assert len(figure.axes) == 3 and all(axes.lines for axes in figure.axes)
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+
+
+def test_a_pair_is_drawn_beside_the_curves(curves: Any) -> None:
+    """A fourth picture, and its scale of colours."""
+    model = learn.PrivateAdditiveRegressor(epsilon=10.0, pair=True, **BOUNDS).fit(*curves)
+    *_, pair, _scale = model.plot().axes
+    drawn = pair.collections[0].get_array()
+    np.testing.assert_array_equal(np.asarray(drawn).reshape(model.pair_effects_.T.shape), model.pair_effects_.T)
+    assert {pair.get_xlabel(), pair.get_ylabel()} < {"column 0", "column 1", "column 2"}
 
 
 def test_the_cross_tables_cost_what_their_knots_cost_too(curves: Any) -> None:

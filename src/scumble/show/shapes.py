@@ -1,4 +1,4 @@
-"""Pictures of additive models: a curve for each column, with its band."""
+"""Pictures of additive models: a curve for each column, with its band; a map of what a pair of columns adds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ ACROSS = 4
 
 
 def draw(model: Any, *, title: str | None = None) -> Any:
-    """Each column's curve, and two standard errors of the noise on either side; all on one scale."""
+    """Each column's curve, and two standard errors of the noise on either side, all on one scale; then the pair."""
     names = model._names() or [f"column {j}" for j in range(model.n_features_in_)]
-    across = min(ACROSS, len(names))
-    down = math.ceil(len(names) / across)
+    pictures = len(names) + (model.pair_columns_ is not None)
+    across = min(ACROSS, pictures)
+    down = math.ceil(pictures / across)
     figure = new_figure(2.8 * across, 2.2 * down)
-    all_axes = figure.subplots(down, across, squeeze=False, sharey=True).ravel()
+    all_axes = figure.subplots(down, across, squeeze=False).ravel()
     for name, axes, knots, shape, error in zip(
         names, all_axes, model.knots_, model.shapes_, model.shape_errors_, strict=False
     ):
@@ -24,11 +25,31 @@ def draw(model: Any, *, title: str | None = None) -> Any:
         axes.plot(knots, shape, color=INK, lw=1.5)
         axes.axhline(0.0, color=SECOND, lw=0.5)
         axes.set_title(name, fontsize=9, color=INK)
+        axes.sharey(all_axes[0])
         plain(axes)
-    for axes in all_axes[::across]:
-        axes.set_ylabel("added to the prediction", fontsize=8, color=INK)
-    for axes in all_axes[len(names) :]:
+    for number, axes in enumerate(all_axes[: len(names)]):
+        if number % across:
+            axes.tick_params(labelleft=False)
+        else:
+            axes.set_ylabel("added to the prediction", fontsize=8, color=INK)
+    if model.pair_columns_ is not None:
+        _draw_pair(figure, all_axes[len(names)], model, names)
+    for axes in all_axes[pictures:]:
         axes.set_axis_off()
     told = f"about {max(model.release_.count, 0.0):,.0f} records; {model.privacy_}"
     figure.suptitle(told if title is None else title, fontsize=10, color=INK)
     return figure
+
+
+def _draw_pair(figure: Any, axes: Any, model: Any, names: list[str]) -> None:
+    """What the cells of two columns add: red more, blue less."""
+    one, other = (names[j] for j in model.pair_columns_)
+    most = max(float(abs(model.pair_effects_).max()), 1e-300)
+    image = axes.pcolormesh(*model.pair_knots_, model.pair_effects_.T, cmap="RdBu_r", vmin=-most, vmax=most)
+    bar = figure.colorbar(image, ax=axes)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=7, colors=INK)
+    axes.set_title("both, beyond the curves", fontsize=9, color=INK)
+    axes.set_xlabel(one, fontsize=8, color=INK)
+    axes.set_ylabel(other, fontsize=8, color=INK)
+    plain(axes)
