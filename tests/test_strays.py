@@ -226,6 +226,34 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
             assert "Bounds          seen 2009-01-01 to 2009-12-31, age 0 to 99; what lies outside counts at" in card
 
 
+def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "people.csv").write_text("who,age\na,41\na,7\nb,999\nc,x\n,5\n")
+    begun = ["--columns", "age", "--bandwidth", "5", "--bounds", "age=0:99", "--invalid", "drop"]
+    begun += ["--person-column", "who", "--design", "grid", "--periods", "2", "--epsilon", "1", "--folder", "days"]
+    assert main(["stream", "start", "s.secret", *begun]) == 0
+    capsys.readouterr()
+    append = ["stream", "append", "s.secret", "people.csv"]
+    assert main(append) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
+        "finite in 'age' (do not publish these numbers).",
+        "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this number).",
+        "1 record over the limit of their person was left out (do not publish this number).",
+        "Counted in period 1.",
+    ]
+    assert main(append) == 0 and capsys.readouterr().err == "This batch was counted before; nothing was done.\n"
+    assert main([*append, "--batch", "again", "--quiet"]) == 0 and capsys.readouterr().err == ""
+
+
+def test_a_stream_in_memory_tells_what_it_left_out() -> None:
+    kernel = scumble.EuclideanKernel(1.0)
+    stream = scumble.Stream(kernel, 1, periods=2, epsilon=1.0, delta=1e-6, rows=8, buckets=8, invalid="drop")
+    stream.update(np.array([[1.0], [np.nan], [np.inf]]))
+    assert stream.told == ["2 rows were left out (do not publish this number)."]
+    stream.update(np.array([[1.0]]))
+    assert stream.told == []
+
+
 def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -155,6 +155,8 @@ def _append(args: argparse.Namespace) -> None:
             say(args, "This batch was counted before; nothing was done.")
             return
         stream.save()
+        for line in stream.told:
+            say(args, line)
         say(args, f"Counted in period {opened}.")
     finally:
         stream.close()
