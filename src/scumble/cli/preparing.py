@@ -115,6 +115,6 @@ def count(args: argparse.Namespace, job: Build) -> None:
         raise
     finally:
         line.close()
-    for line in job.tally.told(job.source):  # to the curator, on standard error: as private as the table
-        say(args, line)
+    for told in job.tally.told(job.source):  # to the curator, on standard error: as private as the table
+        say(args, told)
     sys.stderr.flush()

@@ -19,7 +19,8 @@ def counted(
 ) -> tuple[Sketch, list[str]]:
     """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
 
-    Beside it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each person, whom the column `person` names, no more records than `people` has left are counted.
+    Beside it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each
+    person, whom the column `person` names, no more records than `people` has left are counted.
     """
     if person is None and _paths(X) is None and not reading:
         made = sketch.empty().update(X)
