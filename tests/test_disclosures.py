@@ -14,7 +14,8 @@ import yaml
 
 import scumble
 from scumble.cli import main
-from scumble.show import nist, registry
+from scumble.privacy.exact import show
+from scumble.show import nist, registry, wording
 from scumble.show.cards import facts, noise_of
 from scumble.show.usefulness import sample_worth, smallest_group
 
@@ -59,6 +60,17 @@ def test_an_entry_is_valid_in_the_registry_and_says_what_the_release_says(kind: 
     assert re.fullmatch(r"[a-z0-9_]+", found["url_slug"])
     blanks = [line for line in written.splitlines() if line.endswith(f"# {registry.FILL}")]
     assert any("data_curators" in line or "- " in line for line in blanks) and len(blanks) >= 8
+
+
+def test_a_promise_is_shown_short_and_never_smaller_than_it_is() -> None:
+    """A table's parts add up to a little less than its budget."""
+    made = table()
+    assert 1.0 - 1e-6 < made.privacy.epsilon < 1.0
+    assert facts(made)["epsilon"] == 1.0 and "epsilon: 1.0\n" in registry.yaml(registry.entry(facts(made), "t"))
+    assert str(made.privacy).startswith("ε = 1,") and wording.promise(made.privacy.epsilon, 0.0).startswith("ε = 1,")
+    assert wording.promise(1.0000004, 1.23456701e-6) == "ε = 1.00001, δ = 1.23457e-06"
+    for written in (0.1, 0.3, 1e-6, 2.0, 123456.0):
+        assert float(show(written)) == written
 
 
 def test_the_schema_of_the_registry_can_refuse() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import scumble
 from estimators import EACH, small, target
 from scumble import learn
 from scumble.cli.demo import BOUNDS, commuters
-from scumble.show import shading
+from scumble.show import plots, shading
 from scumble.show.cards import card, expected_error, facts, lines
 
 HOSTILE = "<script>alert('x')</script>"
@@ -101,6 +102,23 @@ def test_the_demos_homes_do_not_pile_up_at_the_border() -> None:
         per = [np.count_nonzero(np.abs(homes - end) < 0.02 * (high - low)) for end in (low, high)]
         assert max(per) < 0.05 * len(homes)  # evenly spread, a strip would have 2 % of the homes
         assert max(np.count_nonzero(homes == end) for end in (low, high)) < 10
+
+
+@pytest.mark.parametrize("ends", [(-122.52, -122.35), (11.36, 11.7222), (-180.0, 180.0)])
+def test_degrees_across_a_map_stand_apart(ends: tuple[float, float]) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = plots.new_figure(6.0, 5.0)
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    north = (37.7, 37.7 + min((ends[1] - ends[0]) / 1.3, 40.0))
+    axes.set(xlim=ends, ylim=north)
+    shading.as_a_map(axes, [ends, north], ["lon", "lat"])
+    figure.canvas.draw()
+    places = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+    places = sorted(place.extents.tolist() for place in places)
+    assert len(places) >= 3
+    assert all(right[0] - left[2] > 15 for left, right in itertools.pairwise(places))  # pixels: a letter and a half
 
 
 DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers"}

@@ -195,6 +195,14 @@ def test_the_command_line_builds_by_kind(tmp_path: Path, capsys: pytest.CaptureF
     assert {type(one["smoker"]) for one in json.loads(capsys.readouterr().out)} == {bool}
 
 
+def test_the_command_lines_bounds_of_a_date_may_be_years(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("made,seen\n1990,2024-05-01\n")
+    words = ["build", str(tmp_path / "people.csv"), "--columns", "made,seen", "--bandwidth", "9", "--dates", "seen"]
+    words += ["--epsilon", "1", "--out", str(tmp_path / "o.scumble"), "--design", "grid", "--quiet"]
+    assert main([*words, "--bounds", "made=1980:2030,seen=1975:1997-02"]) == 0
+    assert scumble.load(tmp_path / "o.scumble").bounds == ((1980.0, 1826.0), (2030.0, 9920.0))
+
+
 def test_an_upper_bound_is_all_of_its_day_or_month() -> None:
     """Whatever is seen in December lies within bounds that end with it."""
     times = ["2024-12-31T00:00", "2024-12-31T23:59:59", "2025-01-01T00:00", "2023-12-31T23:59:59"]
@@ -206,6 +214,14 @@ def test_an_upper_bound_is_all_of_its_day_or_month() -> None:
             job.count()
             (told,) = job.strays()
             assert told.startswith("2 cells of 'seen' lay outside its bounds, 2024-01-01") and "2024-12-31" in told
+    years = kinds.ends_by("date", (2020, np.int64(2024)))  # as in a cell; days of 1975 and 1997 are floats
+    assert years == kinds.ends_by("date", ("2020-01-01", "2024-12-31")) != (2020, 2024)
+    old = kinds.ends_by("date", ("1975-01-01", "1997-01-01"))
+    assert old == kinds.ends_by("date", old) == (1826.0, 9862.0), "what is a number of days stays one"
+    assert kinds.ends_by("whole", (2020, 2024)) == (2020, 2024) and kinds.ends_by("date", (999, 10_000)) == (
+        999,
+        10_000,
+    )
     moments = kinds.ends_by("time", ("2024-01-01T10:00", "2024-01-01T12:00"))
     assert moments == (19_723 + 10 / 24, 19_723.5)  # a moment is itself
 

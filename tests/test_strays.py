@@ -194,9 +194,10 @@ def test_words_in_a_databases_column_of_numbers(folder: Path) -> None:
         connection.executemany("INSERT INTO p VALUES (?)", [[cell] for cell in rows])
     connection.close()
     job = Build(f"sqlite:///{folder / 'p.db'}", schema=scumble.Schema(age=AGE), table="p")
-    assert job.count().sketches[0].secret.counts.tolist()[-1] == 7, "SQLite's own types say what is a number"
+    counts = job.count().sketches[0].secret.counts.tolist()
+    assert counts[-1] == 6 and [counts[age] for age in (5, 6, 7)] == [1, 1, 1], "a cell of text is read as in a file"
     (told,) = job.strays()
-    assert told.startswith("4 cells of 'age', most of what it holds, could not be read") and "row 3 of" in told
+    assert told.startswith("3 cells of 'age' could not be read") and "row 3 of" in told
 
 
 def test_with_persons_no_line_is_named(folder: Path) -> None:
@@ -224,6 +225,34 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
         if not more:
             card = cards.card(job.release(), "o")
             assert "Bounds          seen 2009-01-01 to 2009-12-31, age 0 to 99; what lies outside counts at" in card
+
+
+def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "people.csv").write_text("who,age\na,41\na,7\nb,999\nc,x\n,5\n")
+    begun = ["--columns", "age", "--bandwidth", "5", "--bounds", "age=0:99", "--invalid", "drop"]
+    begun += ["--person-column", "who", "--design", "grid", "--periods", "2", "--epsilon", "1", "--folder", "days"]
+    assert main(["stream", "start", "s.secret", *begun]) == 0
+    capsys.readouterr()
+    append = ["stream", "append", "s.secret", "people.csv"]
+    assert main(append) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
+        "finite in 'age' (do not publish these numbers).",
+        "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this number).",
+        "1 record over the limit of their person was left out (do not publish this number).",
+        "Counted in period 1.",
+    ]
+    assert main(append) == 0 and capsys.readouterr().err == "This batch was counted before; nothing was done.\n"
+    assert main([*append, "--batch", "again", "--quiet"]) == 0 and capsys.readouterr().err == ""
+
+
+def test_a_stream_in_memory_tells_what_it_left_out() -> None:
+    kernel = scumble.EuclideanKernel(1.0)
+    stream = scumble.Stream(kernel, 1, periods=2, epsilon=1.0, delta=1e-6, rows=8, buckets=8, invalid="drop")
+    stream.update(np.array([[1.0], [np.nan], [np.inf]]))
+    assert stream.told == ["2 rows were left out (do not publish this number)."]
+    stream.update(np.array([[1.0]]))
+    assert stream.told == []
 
 
 def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file(

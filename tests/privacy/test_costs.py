@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from lawful import calibrate, calibrate_shares
 from scumble.privacy import costs, disjoint, overlapping
-from scumble.privacy.costs import Balance, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, show, total_of
+from scumble.privacy.costs import Balance, Charge, Cost, _largest, _rho_of, _short, _simple, _sum, total_of
+from scumble.privacy.exact import show
 from scumble.privacy.gaussian import zcdp_delta
 
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), 1, 3]

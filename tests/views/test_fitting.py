@@ -12,7 +12,7 @@ from scumble.errors import ParameterError
 from scumble.views import fitting
 from scumble.views.descent import Slope, distribution
 from scumble.views.evidence import Evidence, View, shape_within, simplex
-from scumble.views.fitting import begun, fitted
+from scumble.views.fitting import begun, descend, fitted
 from scumble.views.grouping import Column
 from scumble.views.mixture import Mixture
 from scumble.views.targets import Targets
@@ -119,6 +119,20 @@ def test_components_double_where_few_cannot_reach_the_goal() -> None:
     evidence = Evidence(columns, (np.arange(12),) * 2, views)
     assert len(fitted(evidence, 0, fits=1, components=1, most=1).weights) == 1
     assert len(fitted(evidence, 0, fits=1, components=1).weights) >= 12
+
+
+def test_a_fit_after_which_no_larger_one_comes_takes_all_its_steps() -> None:
+    """Four components cannot say a 12 × 12 diagonal: half-way they are far off, and come nearer by the other half."""
+    columns = (Column(12), Column(12))
+    views = (View((0,), np.full(12, 50.0), 1.0), View((1,), np.full(12, 50.0), 1.0), View((0, 1), np.eye(12) * 50, 1.0))
+    evidence = Evidence(columns, (np.arange(12),) * 2, views)
+    targets = Targets.of(evidence)
+    (half, broken_off), (whole, reached) = (
+        descend(targets, 4, np.random.default_rng([0, 0, 4]), near=near) for near in (fitting.NEAR, np.inf)
+    )
+    assert reached < broken_off and not np.array_equal(half, whole)
+    found = fitted(evidence, 0, fits=1, components=4, most=4)
+    assert np.array_equal(found.weights, distribution(targets, whole)[0].astype(float))
 
 
 def test_columns_of_no_pair_stay_independent() -> None:

@@ -133,8 +133,10 @@ def _ranges(text: str, side: Callable[[str], Any]) -> dict[str, tuple[Any, Any]]
 
 
 def _bound(text: str) -> float | str:
-    """100, or 2024-12-31"""
-    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()) else float(text)
+    """100, or 2024-12-31, or 2024-12; four digits stay an integer, which is a year where the column has dates"""
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip()):
+        return text
+    return int(text) if re.fullmatch(r"[0-9]{4}", text.strip()) else float(text)
 
 
 def values(text: str) -> dict[str, float | str]:

@@ -67,7 +67,7 @@ def _others(args: argparse.Namespace, identity: Any) -> list[str] | None:
 
 
 def _charge(charge: Any) -> str:
-    from scumble.privacy.ledger import show
+    from scumble.privacy.exact import show
 
     part = "" if charge.part is None else f", part {charge.part}"
     delta = f", δ = {show(charge.cost.delta)}" if charge.cost.delta else ""

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _card(account: Any) -> str:
     """One dataset, for people."""
-    from scumble.privacy.ledger import show
+    from scumble.privacy.exact import show
 
     what = "record" if account.records_per_person == 1 else f"person with up to {account.records_per_person} records"
     lines = [f"{account.dataset}: {account.composition} composition, {account.neighbors} one {what}"]

@@ -115,16 +115,6 @@ def count(args: argparse.Namespace, job: Build) -> None:
         raise
     finally:
         line.close()
-    dropped = job.tally.dropped
-    if dropped:
-        # To the curator, on standard error: how many rows are bad is as private as the rest of the table.
-        were = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
-        say(args, f"{were} left out: {', '.join(job.left_out())} (do not publish these numbers).")
-    for stray in job.strays():
-        say(args, f"{stray} (do not publish this number).")
-    if job.tally.over:
-        say(
-            args,
-            f"{job.tally.over:,} records over the limit of their person were left out (do not publish this number).",
-        )
+    for told in job.tally.told(job.source):  # to the curator, on standard error: as private as the table
+        say(args, told)
     sys.stderr.flush()

@@ -30,6 +30,7 @@ def _held(path: str) -> tuple[str, str | None]:
     from scumble import files
     from scumble.errors import ScumbleError
     from scumble.loading import release_in
+    from scumble.privacy.exact import show
     from scumble.releasing.pledges import identity_of
 
     try:
@@ -37,8 +38,8 @@ def _held(path: str) -> tuple[str, str | None]:
         if container.kind not in files.RELEASES:
             return f"{files.KINDS[container.kind]} already", None
         claim = release_in(container).privacy
-        delta = f", δ = {claim.delta:.3g}" if claim.delta else ""
-        return f"a release already (ε = {claim.epsilon:.6g}{delta})", identity_of(container)
+        delta = f", δ = {show(claim.delta)}" if claim.delta else ""
+        return f"a release already (ε = {show(claim.epsilon)}{delta})", identity_of(container)
     except ScumbleError:
         return "there already", None
 

@@ -93,6 +93,7 @@ def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import print_json, say, secret_out
+    from scumble.privacy.exact import show
     from scumble.schema.declarations import KINDS
     from scumble.streams.state import State
     from scumble.streams.stream import Stream
@@ -127,7 +128,9 @@ def _start(args: argparse.Namespace) -> None:
     stream.save(args.stream)
     stream.close()
     if args.json:
-        print_json({"stream": stream.identity, "epsilon": stream.privacy.epsilon, **stream.expected.to_dict()})
+        print_json(
+            {"stream": stream.identity, "epsilon": float(show(stream.privacy.epsilon)), **stream.expected.to_dict()}
+        )
     say(args, f"Started {args.stream}. It is SECRET. What to expect: {stream.expected}.")
 
 
@@ -155,6 +158,8 @@ def _append(args: argparse.Namespace) -> None:
             say(args, "This batch was counted before; nothing was done.")
             return
         stream.save()
+        for line in stream.told:
+            say(args, line)
         say(args, f"Counted in period {opened}.")
     finally:
         stream.close()

@@ -116,8 +116,10 @@ def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarr
     place = _places(model.classes_, categories(y, "The target y"))
     known = place >= 0
     if not known.all() and model.unknown == "error":
+        unknown = int((~known).sum())
+        records = "1 record has a label that is" if unknown == 1 else f"{unknown:,} records have labels that are"
         raise DataError(
-            f"{int((~known).sum())} records have labels that are not in `classes`. "
+            f"{records} not in `classes`. "
             "Hint: name all classes, or leave such records out with --unknown drop (unknown='drop')."
         )
     return X[known], model.classes_[place[known]]

@@ -13,7 +13,7 @@ from typing import Any
 from scumble.errors import ParameterError, parameter
 from scumble.privacy import composition
 from scumble.privacy.composition import MERGED
-from scumble.privacy.exact import as_fraction, float_down, float_up
+from scumble.privacy.exact import as_fraction, float_down, float_up, show
 from scumble.privacy.laws import LAWS
 from scumble.privacy.laws.law import Law
 from scumble.privacy.sensitivity import NEIGHBORS, ONCE, Column, Moves, Reach, Scales, unit_of
@@ -227,7 +227,7 @@ class PrivacyClaim:
         )
 
     def __str__(self) -> str:
-        delta = f", δ = {self.delta:.4g}" if self.delta else ""
+        delta = f", δ = {show(self.delta)}" if self.delta else ""
         rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
         if self.by_facts:
@@ -236,7 +236,7 @@ class PrivacyClaim:
             kind += f", {composition.HOW[self.added_up]}"
         if self.custodians is not None:
             kind += f" from {self.custodians} custodians, any {self.custodians - (self.dropouts or 0)} of them enough"
-        return f"ε = {self.epsilon:.6g}{delta}{rho} ({self.neighbors} one {self.unit}; {kind})"
+        return f"ε = {show(self.epsilon)}{delta}{rho} ({self.neighbors} one {self.unit}; {kind})"
 
     # -- storing ------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from typing import Any
 from scumble.errors import ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
-from scumble.privacy.exact import ROUNDING, Number, _simplest_between, as_fraction, float_down, float_up
+from scumble.privacy.exact import ROUNDING, Number, _simplest_between, as_fraction, float_down, float_up, show
 from scumble.privacy.gaussian import zcdp_delta
 
 COMPOSITIONS = ("pure", "zcdp")
@@ -256,17 +256,6 @@ def _rho_of(epsilon: float, delta: float) -> float:
 
 def _epsilon_of(rho: float, delta: float) -> float:
     return least_epsilon(lambda epsilon: zcdp_delta(epsilon, rho), delta)
-
-
-def show(value: Fraction, *, up: bool = True) -> str:
-    """Six digits, rounded to the safe side."""
-    if value == 0:
-        return "0"
-    near = Fraction(f"{float(value):.6g}")
-    if near == value or (near > value) == up:
-        return f"{float(value):.6g}"
-    step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - 5)
-    return f"{float(near + step if up else near - step):.6g}"
 
 
 def _plain(cost: Cost, *, up: bool = True) -> dict[str, Any]:

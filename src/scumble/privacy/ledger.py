@@ -31,8 +31,8 @@ from collections.abc import Iterable, Iterator
 from scumble.errors import BudgetError, ParameterError, parameter
 from scumble.privacy import ledgertables
 from scumble.privacy.claim import PrivacyClaim
-from scumble.privacy.costs import Balance, Charge, Cost, budget_text, show, total_of
-from scumble.privacy.exact import Number, as_count
+from scumble.privacy.costs import Balance, Charge, Cost, budget_text, total_of
+from scumble.privacy.exact import Number, as_count, show
 from scumble.privacy.ledgerfile import alone
 from scumble.privacy.sensitivity import NEIGHBORS
 

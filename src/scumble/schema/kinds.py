@@ -62,21 +62,25 @@ def read(column: cells.Column, kind: str, label: str) -> np.ndarray:
 def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
     """Bounds that somebody wrote as numbers; what is one already stays.
 
-    The upper one, a day, a month or a year, is all of it: to its last day, and of times to its last second.
+    The upper one, a day, a month or a year, is all of it: to its last day, and of times to its last second. An integer
+    of four digits is a year, as it is in a cell; days since 1970 are floats, as here and in a release.
 
     >>> ends_by("date", ("2024-01", "2024-02")), ends_by("time", ("1970-01-01", "1970-01-01"))
-    ((19723, 19782), (0.0, 0.999988425925926))
+    ((19723.0, 19782.0), (0.0, 0.999988425925926))
+    >>> ends_by("date", (2020, 2024)) == ends_by("date", ("2020-01-01", "2024-12-31")), ends_by("whole", (2020, 2024))
+    (True, (2020, 2024))
     """
     return tuple(_end(one, kind, last=place == 1) for place, one in enumerate(ends))
 
 
 def _end(literal: object, kind: str, *, last: bool) -> Any:
-    found = clock.seconds_of(literal) if kind in ("date", "time") else None
+    year = isinstance(literal, int | np.integer) and 1000 <= literal <= 9999
+    found = clock.seconds_of(str(literal) if year else literal) if kind in ("date", "time") else None
     if found is None:
         return literal
     first, end = found
     seconds = end - 1 if last and end - first >= DAY else first
-    return seconds // DAY if kind == "date" else seconds / DAY
+    return float(seconds // DAY) if kind == "date" else seconds / DAY
 
 
 def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:
@@ -151,7 +155,7 @@ def bounds_by(kinds: Kinds, bounds: Any) -> Any:
     """Bounds by column with their dates as numbers; those of a boolean are 0 and 1. A plain pair stays as it is.
 
     >>> bounds_by({"seen": "date", "smoker": "boolean"}, {"seen": ("2024-01-01", "2024-12-31")})
-    {'smoker': (0.0, 1.0), 'seen': (19723, 20088)}
+    {'smoker': (0.0, 1.0), 'seen': (19723.0, 20088.0)}
     """
     if not isinstance(bounds, Mapping):
         return bounds

@@ -15,6 +15,7 @@ import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
+from scumble.privacy.exact import show
 from scumble.schema.kinds import ranges_by, shown
 from scumble.show import shading
 from scumble.show.shown import Shown
@@ -140,7 +141,7 @@ class View:
 
     def _promise(self) -> str:
         claim = self.release.privacy
-        return f"ε = {claim.epsilon:.4g}" + (f", δ = {claim.delta:.2g}" if claim.delta else "")
+        return f"ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
 
     def table(self, values: Mapping[str, np.ndarray]) -> Any:
         """Queries: these columns vary, the others stay at their fixed value or in the middle."""

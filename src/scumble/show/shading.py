@@ -19,6 +19,8 @@ PALE = 0.1
 DEEPEST = 1e-4
 """The lowest density of a logarithmic scale, as a part of the greatest."""
 LEVELS = 6
+ACROSS = 4
+"""Intervals between labels of degrees across."""
 _ANGLES = {
     "longitude": (re.compile(r"(.*[_ .-])?(lon|lng|long|longitude)", re.IGNORECASE), 360.0, "EW"),
     "latitude": (re.compile(r"(.*[_ .-])?(lat|latitude)", re.IGNORECASE), 90.0, "NS"),
@@ -85,12 +87,17 @@ def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
 
 
 def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:
-    """Degrees along the axes; longitude across and latitude up are drawn so that a kilometre has one length."""
-    from matplotlib.ticker import FuncFormatter
+    """Degrees along the axes; longitude across and latitude up are drawn so that a kilometre has one length.
+
+    Across, a label such as 122.45° W is wide, and only a few have room.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     kinds = [angle(name, *side) for name, side in zip(names, ranges, strict=True)]
     for axis, kind in zip((axes.xaxis, axes.yaxis), kinds, strict=True):
         if kind is not None:
             axis.set_major_formatter(FuncFormatter(lambda value, _, kind=kind: degrees(kind, value)))
+    if kinds[0] is not None:
+        axes.xaxis.set_major_locator(MaxNLocator(ACROSS))
     if kinds == ["longitude", "latitude"]:
         axes.set_aspect(1.0 / max(0.05, float(np.cos(np.radians(sum(ranges[1]) / 2.0)))))

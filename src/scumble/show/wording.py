@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.privacy.claim import PrivacyClaim
+from scumble.privacy.exact import show
 from scumble.privacy.laws import LAWS
 
 
 def promised(claim: PrivacyClaim) -> dict[str, Any]:
-    """What a claim says, as JSON values, the same on every card."""
+    """What a claim says, as JSON values, the same on every card; ε and δ rounded up, as they are shown."""
     return {
-        "epsilon": claim.epsilon,
-        "delta": claim.delta,
+        "epsilon": float(show(claim.epsilon)),
+        "delta": float(show(claim.delta)),
         "rho": claim.rho,
         "mu": claim.mu,
         "neighbors": claim.neighbors,
@@ -24,7 +25,7 @@ def promised(claim: PrivacyClaim) -> dict[str, Any]:
 
 def promise(epsilon: float, delta: float) -> str:
     """The budget."""
-    return f"ε = {epsilon:.6g}, " + (f"δ = {delta:.3g}" if delta else "δ = 0 (no exceptions)")
+    return f"ε = {show(epsilon)}, " + (f"δ = {show(delta)}" if delta else "δ = 0 (no exceptions)")
 
 
 def protected(neighbors: str, unit: str, people: int) -> str:

@@ -1,7 +1,9 @@
 """Databases: SQLite and PostgreSQL, read through ADBC as streams of Arrow batches.
 
 The query is wrapped into another that gives each column the type that the kernel needs: SQLite has types for cells, not
-for columns, and ADBC's driver takes a column's type from the first rows it sees. So a first row of our own fixes them.
+for columns, and ADBC's driver takes a column's type from the first rows it sees. So a first row of our own fixes them,
+and a column of numbers is asked for twice: its cells that are numbers, and those that are text, which is read as in a
+file.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from scumble.errors import DataError, ParameterError
-from scumble.machine.later import pa
+from scumble.machine.later import pa, pc
 from scumble.sources.paths import cannot_open
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source, changed, cut, did_you_mean
-from scumble.tables.cells import NO_VALUE
+from scumble.tables.cells import number_or_none
 from scumble.tables.roles import Roles
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
@@ -126,18 +128,19 @@ class DatabaseSource(Source):
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         if not self._sqlite:
             self._check_types(roles)
-        selected = ", ".join(f"{self._expression(name, role)} AS {quoted(name)}" for name, role in roles.items())
+        selected = ", ".join(self._expression(name, role) for name, role in roles.items())
         query = f"SELECT {selected} FROM {self._inner}"
         skip, row = start[1], start[1]
         if self._sqlite:
-            first = ", ".join("0.5" if role == "number" else "''" for role in roles.values())
+            first = ", ".join("0.5, ''" if role == "number" else "''" for role in roles.values())
             query = f"SELECT {first} UNION ALL {query}"
             skip += 1
         with self._cursor(query) as cursor:
             reader = cursor.fetch_record_batch()
             for batch in cut(iter(reader), skip):
                 row += batch.num_rows
-                yield Piece(pa.RecordBatch.from_arrays(batch.columns, names=list(roles)), (0, row), None)
+                columns = _by_cell(batch.columns, roles) if self._sqlite else batch.columns
+                yield Piece(pa.RecordBatch.from_arrays(columns, names=list(roles)), (0, row), None)
 
     def _expression(self, name: str, role: str) -> str:
         column = quoted(name)
@@ -146,10 +149,12 @@ class DatabaseSource(Source):
             if role == "number" and kind == "numeric":
                 return f"CAST({column} AS double precision)"
             return column if role in ("number", "tokens") or not kind else f"CAST({column} AS text)"
-        if role == "number":  # CAST alone would turn words into 0; they are no finite number, and not missing either
-            empty = f"{column} IS NULL OR trim({column}) IN ({', '.join(map(_text, NO_VALUE))})"
-            number = f"typeof({column}) IN ('integer', 'real') THEN CAST({column} AS REAL)"
-            return f"CASE WHEN {number} WHEN {empty} THEN NULL ELSE 9e999 END"
+        if role == "number":  # CAST alone would turn words into 0
+            number = f"typeof({column}) IN ('integer', 'real')"
+            return (
+                f"CASE WHEN {number} THEN CAST({column} AS REAL) END, "
+                f"CASE WHEN NOT {number} THEN CAST({column} AS TEXT) END"
+            )
         whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
         return f"CASE WHEN {whole} THEN CAST(CAST({column} AS INTEGER) AS TEXT) ELSE CAST({column} AS TEXT) END"
 
@@ -209,6 +214,19 @@ class DatabaseSource(Source):
             self._connection.close()
 
 
+def _by_cell(columns: list[pa.Array], roles: Roles) -> list[pa.Array]:
+    """The columns, of SQLite's two for each one of numbers made one again."""
+    rest = iter(columns)
+    return [_numbers(next(rest), next(rest)) if role == "number" else next(rest) for role in roles.values()]
+
+
+def _numbers(numbers: pa.Array, texts: pa.Array) -> pa.Array:
+    """Each cell by its own type. Text that says no number becomes NaN; what is missing, or says so, is null."""
+    coded = texts.cast(pa.binary()).dictionary_encode()  # SQLite does not see to it that text is UTF-8
+    said = pa.array(map(number_or_none, coded.dictionary.to_pylist()), pa.float64())
+    return pc.coalesce(numbers, said.take(coded.indices))
+
+
 def database_file(uri: str) -> str:
     """The file of an address such as sqlite:///people.db, which must be there."""
     scheme, path = uri.split("://", 1)
@@ -261,10 +279,6 @@ def _postgres_type(field: pa.Field) -> str:
     """The type's name where the driver passes it on as text."""
     metadata: dict[bytes, bytes] = field.metadata or {}
     return metadata.get(b"ADBC:postgresql:typname", b"").decode("ascii", "replace")
-
-
-def _text(word: str) -> str:
-    return "'" + word.replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:

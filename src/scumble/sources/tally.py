@@ -18,7 +18,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.sketch import Readings
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
-from scumble.sources.source import Position
+from scumble.sources.source import Position, Source
 from scumble.sources.strays import Strays, beyond_grid
 from scumble.spec import Spec
 from scumble.tables import Table, stable_hash
@@ -29,6 +29,7 @@ Found = Levels | Readings
 """What a sketch finds in a batch."""
 MOST_THREADS = 4
 """That read records beside those that count: more of them wait for the interpreter's lock, and for each other."""
+SECRET = "do not publish this number"
 HASHES_AT_ONCE = 1 << 25
 """Of a sketch: two milliseconds of each of sixteen cores."""
 
@@ -82,6 +83,20 @@ class Tally:
     def dropped(self) -> int:
         """Rows and lines dropped so far: for the curator only."""
         return self.dropped_rows + sum(self.skipped.values())
+
+    def told(self, source: Source) -> list[str]:
+        """What the curator must know of the pass, in lines: how many rows were left out and why, and which cells were
+        counted where they do not stand. As private as the rows: it belongs in nothing that is kept.
+        """
+        lines = [f"{stray} ({SECRET})." for stray in self.strays.words(self.sketches[0].spec, source)]
+        if self.dropped:
+            causes = self.causes.words(self.dropped_rows, sum(self.skipped.values()))
+            lines.insert(0, left_out(self.dropped, f": {', '.join(causes)}"))
+        if self.over:
+            records = "1 record" if self.over == 1 else f"{self.over:,} records"
+            were = "was" if self.over == 1 else "were"
+            lines.append(f"{records} over the limit of their person {were} left out ({SECRET}).")
+        return lines
 
     def restore(self, sketches: list[AnySketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
         """Go on from these."""
@@ -197,6 +212,12 @@ def class_numbers(classes: Sequence[Label]) -> np.ndarray:
     if len(set(numbers.tolist())) < len(numbers):
         raise parameter("classes", "labels that differ (1, 1.0 and '1' are one, and so are True and 'true')", classes)
     return numbers
+
+
+def left_out(rows: int, why: str = "") -> str:
+    """The line for the curator about rows that were left out, and why."""
+    were = "1 row was" if rows == 1 else f"{rows:,} rows were"
+    return f"{were} left out{why} (do not publish {'these numbers' if why else 'this number'})."
 
 
 class UnknownClass(DataError):

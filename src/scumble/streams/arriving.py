@@ -10,19 +10,21 @@ from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import PersonLimit
-from scumble.sources.tally import Tally
+from scumble.sources.tally import Tally, left_out
 from scumble.tables.roles import roles_of
 
 
 def counted(
     sketch: Sketch, X: object, reading: dict[str, Any], person: str | None = None, people: PersonLimit | None = None
-) -> Sketch:
+) -> tuple[Sketch, list[str]]:
     """A new sketch like this one, of a table in memory or of whatever a source reads; or an error, and nothing changed.
 
-    Of each person, whom the column `person` names, no more records than `people` has left are counted.
+    Beside it lines for the curator: what was left out, or counted where it does not stand (`Tally.told`). Of each
+    person, whom the column `person` names, no more records than `people` has left are counted.
     """
     if person is None and _paths(X) is None and not reading:
-        return sketch.empty().update(X)
+        made = sketch.empty().update(X)
+        return made, [left_out(made.dropped)] if made.dropped else []
     if sketch.columns is None:
         raise ParameterError("Files and persons need the columns' names. Hint: begin the stream with columns=[...].")
     before = None if people is None else people.contents()
@@ -40,5 +42,4 @@ def counted(
         raise
     finally:
         source.close()
-    made: Sketch = tally.sketches[0]
-    return made
+    return tally.sketches[0], tally.told(source)

@@ -149,6 +149,7 @@ class Stream:
         self._most = 0  # no counter has more records from the closed periods
         self._state: State | None = None
         self._broken = ""
+        self._told: list[str] = []
         self._lock, self._process = threading.RLock(), os.getpid()
 
     def _go_on(self, identity: str, closed: int) -> None:
@@ -219,12 +220,23 @@ class Stream:
         name = None if batch is None else _name(batch)
         with self._alone("update"):
             self._require_period()
+            self._told = []
             if name in self._batches:
                 return False
-            self._add(counted(self._sketch, X, reading, self._person, self._people))
+            part, told = counted(self._sketch, X, reading, self._person, self._people)
+            self._add(part)
+            self._told = told
             if name is not None:
                 self._batches.add(name)
             return True
+
+    @property
+    def told(self) -> list[str]:
+        """What the curator must know of the last `update`: rows left out, and cells counted where they do not stand.
+
+        As private as the records: it belongs in nothing that is kept.
+        """
+        return list(self._told)
 
     def knows(self, batch: str) -> bool:
         """Whether a batch of this name was counted, in this period or in one before.

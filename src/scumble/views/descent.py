@@ -85,7 +85,7 @@ class Slope:
 def descent(targets: Targets, logs: Numbers, *, goal: float, steps: int, rate: float, near: float) -> float:
     """Steps of Adam on `logs` (Kingma & Ba 2015), until χ² per cell reaches the goal; the χ² before the last step.
 
-    Steps grow smaller at the end. Who is not near the goal after half of them will not reach it.
+    Steps grow smaller at the end. Who is farther than `near` times the goal after half of them goes no further.
     """
     slope = Slope(targets, logs)
     gradient, step = slope.gradient, np.empty_like(logs)

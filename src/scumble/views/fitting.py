@@ -35,7 +35,8 @@ MANY = 200
 THREADS = 2
 STEPS = 400
 NEAR = 1.25
-"""Who is not this near to the goal after half of the steps will not reach it."""
+"""Who is not this near to the goal after half of the steps will not reach it: more components are tried at once, while
+there may be more. The last fit takes all its steps."""
 GOAL = 0.94
 RATE = 0.2
 SPREAD = 0.5
@@ -53,11 +54,11 @@ def begun(targets: Targets, components: int, generator: np.random.Generator) -> 
 
 
 def descend(
-    targets: Targets, components: int, generator: np.random.Generator, *, goal: float = GOAL
+    targets: Targets, components: int, generator: np.random.Generator, *, goal: float = GOAL, near: float = NEAR
 ) -> tuple[Numbers, float]:
     """One fit, as logarithms: step until χ² per cell reaches the goal, or the steps are used up; and the χ² reached."""
     logs = begun(targets, components, generator)
-    return logs, descent(targets, logs, goal=goal, steps=STEPS, rate=RATE, near=NEAR)
+    return logs, descent(targets, logs, goal=goal, steps=STEPS, rate=RATE, near=near)
 
 
 def fitted(
@@ -112,7 +113,8 @@ def several(
 
     def fit(number: int, size: int) -> Numbers:
         while True:
-            found, chi = descend(targets, size, np.random.default_rng([seed, number, size]), goal=goal)
+            near, generator = NEAR if size < most else np.inf, np.random.default_rng([seed, number, size])
+            found, chi = descend(targets, size, generator, goal=goal, near=near)
             if chi <= goal or size >= most:
                 return found
             size = min(2 * size, most)
