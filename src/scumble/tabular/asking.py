@@ -14,9 +14,9 @@ from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema import Schema, condition
 from scumble.tabular import rows
-from scumble.tabular.answers import Answers
+from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.drawing import batches
-from scumble.tabular.estimate import Estimate, deviations, interval, widened
+from scumble.tabular.estimate import Estimate, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.questions import (
     Floats,
@@ -101,10 +101,10 @@ class Asking:
             table, few, many, lowest, highest = self._bounds(asked, place, column)
             least, most = sums_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values))
-            below, above = records * (middle - least), records * (most - middle)
-            sides = (asked.sure, asked.maybe) if asked.cuts else ()
-            variance = max(found.variance, *(self._answers.sum(side, place, values).variance for side in sides), 0.0)
-            return interval(found.value, variance, confidence, below=below, above=above)
+            cells = {"below": records * (middle - least), "above": records * (most - middle)}
+            sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
+            sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
+            return _over(found.least_sure(sides), confidence, **sign, **cells)
 
         return self._each(where, by, total)
 
@@ -126,8 +126,8 @@ class Asking:
             table, few, many, lowest, highest = self._bounds(asked, place, column)
             low, high = means_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values) / table.sum())
-            below, above = middle - low, high - middle
-            return interval(found.value, found.variance, confidence, least, most, below=below, above=above)
+            ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
+            return _over(found, confidence, **ends)
 
         return self._each(where, by, mean)
 
@@ -304,11 +304,13 @@ class Asking:
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
-        error = math.sqrt(self._answers.mean(asked.even, place, under).variance)
-        reach = deviations(confidence) * error
+        found = self._answers.mean(asked.even, place, under)
+        reach, own = deviations(confidence) * math.sqrt(found.variance), found.own
+        more, less = (own.value - q + side * deviations(confidence) * math.sqrt(own.variance) for side in (1, -1))
         few, many = self._between(asked, place)
         least, most = shares_between(few[: cuts.size], many[: cuts.size])
-        first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
+        first = reached(max(q - max(reach, more), 0.0), most)
+        last = reached(min(q + max(reach, -less), 1.0), least)
         value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
         width = deviations(confidence) * 2
         spread = (high - low) / width if column.kind == "number" else math.nan
@@ -332,6 +334,12 @@ class Asking:
                 mine = mine.narrowed(place, part.weights)
             rows.append({**dict(_named(names, combination)), **vars(answer(mine))})
         return _frame(rows)
+
+
+def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
+    """The answer, with an interval that reaches over those of both readings."""
+    own = interval(found.own.value, found.own.variance, confidence, **ends)
+    return reaching(interval(found.value, found.variance, confidence, **ends), own)
 
 
 def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:

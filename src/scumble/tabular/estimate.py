@@ -71,6 +71,16 @@ def interval(
     return Estimate(min(max(value, least), most), low, high, math.sqrt(variance + (below + above) ** 2 / 12))
 
 
+def reaching(found: Estimate, other: Estimate) -> Estimate:
+    """An estimate whose interval reaches over that of another reading of the same number.
+
+    >>> print(reaching(Estimate(5.0, 4.0, 6.0, 0.5), Estimate(7.0, 3.0, 11.0, 2.0)))
+    5 (3 to 11)
+    """
+    error = max(found.standard_error, other.standard_error)
+    return Estimate(found.value, min(found.low, other.low), max(found.high, other.high), error)
+
+
 def widened(found: Estimate, few: Estimate, many: Estimate) -> Estimate:
     """An estimate of something between `few` and `many`, nobody knows where: its interval reaches over both of theirs.
 
