@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scumble.views.columnsums import ColumnSums
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
 from scumble.views.intervals import Reading
+from scumble.views.mixture import Condition
 
 COLUMNS = (Column(7, 7), Column(3), Column(2))
 GROUPS = (np.array([0, 1, 1, 2, 2, 2, 2]), np.arange(3), np.arange(2))
@@ -20,6 +22,7 @@ WEIGHTS = np.array([0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 400.0])
 RECORDS = np.random.default_rng(5).integers([7, 3, 2], size=(500, 3))
 
 
+@cache
 def exact(columns: tuple[int, ...]) -> np.ndarray:
     counts = np.zeros(SHAPES[columns])
     for record in RECORDS.tolist():
@@ -57,7 +60,6 @@ def test_no_unbiased_sum_of_cells_varies_less(which: list[tuple[int, ...]]) -> N
     best = weights @ inverse @ design.T @ (np.array(precision) * seen)
     ours = ColumnSums(found).sum(0, WEIGHTS)
     least = weights @ inverse @ weights
-    # It uses every margin of its own column, and of the others the number of records: nothing else speaks of the column.
     assert ours.variance == pytest.approx(least, rel=1e-9)
     assert ours.value == pytest.approx(best, rel=1e-9)
     truth = WEIGHTS[RECORDS[:, 0]].sum()
@@ -81,10 +83,14 @@ def test_a_condition_takes_the_models_share_of_each_cell() -> None:
     columns = (Column(7, 7), Column(2))
     single = [View((0,), one, 4.0), View((1,), other * one.sum(), 4.0)]
     reading = Reading(Evidence(columns, (np.arange(7), np.arange(2)), tuple(single)), "gaussian", 3)
-    all_of_them = reading.column_sum([(1.0, {})], 0, WEIGHTS)
-    assert all_of_them == reading._sums.sum(0, WEIGHTS)
-    half = reading.column_sum([(1.0, {1: np.array([1.0, 0.0])})], 0, WEIGHTS)
-    assert half.value == pytest.approx(all_of_them.value / 2)
-    assert half.variance == pytest.approx(all_of_them.variance / 4)
-    far = reading.column_sum([(2.0, {0: np.eye(7)[6]})], 0, WEIGHTS)
-    assert far == reading._sums.sum(0, 2 * WEIGHTS * np.eye(7)[6])
+
+    def summed(condition: Condition) -> tuple[float, float]:
+        (value,), (variance,) = reading.column_sums(condition, 0, WEIGHTS[None])
+        return value, variance
+
+    value, variance = summed([(1.0, {})])
+    whole = ColumnSums(reading.evidence).sum(0, WEIGHTS)
+    assert (value, variance) == (whole.value, whole.variance)
+    assert summed([(1.0, {1: np.array([1.0, 0.0])})]) == pytest.approx((value / 2, variance / 4))
+    far = ColumnSums(reading.evidence).sum(0, 2 * WEIGHTS * np.eye(7)[6])
+    assert summed([(2.0, {0: np.eye(7)[6]})]) == (far.value, far.variance)

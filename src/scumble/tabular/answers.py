@@ -165,14 +165,17 @@ class Answers:
         value, variance = scale * found.value, scale**2 * found.variance
         if column == self._spec.place:  # classes have no other views
             return Weighed(value, variance, Estimate(value, variance))
-        return Weighed(value, variance, self._column_sum(asked, column, values))
+        (own,), (of_own,) = self.column_sums(asked, column, values[None])
+        return Weighed(value, variance, Estimate(float(own), float(of_own)))
 
-    def _column_sum(self, asked: Condition, column: int, values: Floats) -> Estimate:
+    def column_sums(self, asked: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
+        """Sums over the records that meet a condition, and their variances, by the views of the column alone; one for
+        each row of `values`."""
         each = [
-            reading.column_sum(self._of_class(asked, number), self._number[column], values)
+            reading.column_sums(self._of_class(asked, number), self._number[column], values)
             for number, reading in enumerate(self.readings)
         ]
-        return Estimate(sum(one.value for one in each), sum(one.variance for one in each))
+        return np.sum([sums for sums, _ in each], axis=0), np.sum([variances for _, variances in each], axis=0)
 
 
 def _variance(evidence: Evidence) -> float:

@@ -304,17 +304,33 @@ class Asking:
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
-        found = self._answers.mean(asked.even, place, under)
-        reach, own = deviations(confidence) * math.sqrt(found.variance), found.own
-        more, less = (own.value - q + side * deviations(confidence) * math.sqrt(own.variance) for side in (1, -1))
+        reach = deviations(confidence) * math.sqrt(self._answers.mean(asked.even, place, under).variance)
         few, many = self._between(asked, place)
         least, most = shares_between(few[: cuts.size], many[: cuts.size])
-        first = reached(max(q - max(reach, more), 0.0), most)
-        last = reached(min(q + max(reach, -less), 1.0), least)
+        first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
+        if place != self._answers.place:
+            fewest, largest = self._own_quantile(asked, place, cuts.size, q, cell, confidence)
+            first, last = min(first, fewest), max(last, largest)
         value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
         width = deviations(confidence) * 2
         spread = (high - low) / width if column.kind == "number" else math.nan
         return Estimate(value, low, high, spread)
+
+    def _own_quantile(
+        self, asked: Question, place: int, cells: int, q: float, cell: int, confidence: float
+    ) -> tuple[int, int]:
+        """The nearest cells to either side of one, between which a quantile surely lies by the column's views alone.
+
+        A share of at least q lies up to a cell if Σ (1 up to it, else 0) − q over the records is not negative.
+        """
+        upto = np.zeros((cells, self.schema.sizes[place]))
+        upto[:, :cells] = np.tril(np.ones((cells, cells))) - q
+        sums, variances = self._answers.column_sums(asked.even, place, upto)
+        reach = deviations(confidence) * np.sqrt(variances)
+        enough, few = sums - reach >= 0, sums + reach < 0
+        last = np.flatnonzero(enough[cell:])
+        first = np.flatnonzero(few[:cell])
+        return int(first[-1]) + 1 if len(first) else 0, int(last[0]) + cell if len(last) else cells - 1
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate]) -> Any:
         asked = question(self.schema, where)

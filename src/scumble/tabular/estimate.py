@@ -38,13 +38,17 @@ class Estimate:
         return self.value
 
     def __str__(self) -> str:
-        value, low, high = map(_shown, (self.value, self.low, self.high))
+        three = self.value, self.low, self.high
+        least = 1e-9 * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
+        value, low, high = (_shown(one, least) for one in three)
         return f"{value} ({low} to {high})"
 
 
-def _shown(answer: object) -> str:
-    """A number to six digits; a date or a time, which a quantile may be, as it is."""
-    return f"{answer:,.6g}" if isinstance(answer, Real) else str(answer)
+def _shown(answer: object, least: float) -> str:
+    """A number to six digits, 0 below the least that counts; a date or a time, which a quantile may be, as it is."""
+    if not isinstance(answer, Real):
+        return str(answer)
+    return f"{0.0 if abs(float(answer)) < least else answer:,.6g}"
 
 
 def interval(

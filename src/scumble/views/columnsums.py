@@ -11,8 +11,8 @@ is taken (Gauss and Markov). In a group of m cells whose weights sum to S, β = 
 κ = σ²τ² / (mσ² + τ²) of each group, γ = Σ κS / (Σ κm + ν²).
 
 It is unbiased whatever the table. A fit is not: it takes cells for empty that hold fewer records than their noise, and
-a few records with large values can be half of a sum. No rehearsal shows that, as its world was fitted, too. So intervals
-of sums, means and quantiles reach over those of both readings.
+a few records with large values can be half of a sum. No rehearsal shows that, as its world was fitted, too. So the
+intervals of sums, means and quantiles reach over those of both readings.
 """
 
 from __future__ import annotations
@@ -54,19 +54,24 @@ class ColumnSums:
 
     def sum(self, column: int, weights: Floats) -> Estimate:
         """The best unbiased linear estimate of Σ weight · records over a column's cells, and its exact variance."""
+        (value,), (variance,) = self.sums(column, weights[None])
+        return Estimate(float(value), float(variance))
+
+    def sums(self, column: int, weights: Floats) -> tuple[Floats, Floats]:
+        """The same for each row of a table of weights: all values, and all variances."""
         if column not in self._beside:
             self._beside[column] = *_margins(self._evidence, column), *_total(self._evidence, column)
         margins, of_margin, total, of_total = self._beside[column]
         single, group = self._evidence.single(column), self._evidence.groups[column]
         noise = max(single.variance, LEAST)
-        cells, sums = np.bincount(group).astype(float), np.bincount(group, weights)
+        cells, summed = np.bincount(group).astype(float), weights @ np.eye(len(margins))[group]
         less = 1.0 / (cells / of_margin + 1.0 / noise)  # κ; without pairs τ² is infinite
-        common = float(less @ sums / (less @ cells + of_total))
-        shared = less / of_margin * (sums - common * cells)
-        rest = weights - shared[group] - common
-        parts = [(rest, single.counts, noise), (shared, margins, of_margin), (np.array([common]), total, of_total)]
-        value = sum(float((part * counts).sum()) for part, counts, _ in parts)
-        return Estimate(value, sum(float(part @ part) * variance for part, _, variance in parts if part.any()))
+        common = (summed @ less / (less @ cells + of_total))[:, None]
+        shared = less / of_margin * (summed - common * cells)
+        rest = weights - shared[:, group] - common
+        value = rest @ single.counts + shared @ margins + common[:, 0] * total
+        parts = [(rest, noise), (shared, of_margin), (common, of_total)]
+        return value, sum((part**2).sum(axis=1) * variance for part, variance in parts if math.isfinite(variance))
 
 
 def _margins(evidence: Evidence, column: int) -> tuple[Floats, float]:

@@ -105,10 +105,11 @@ class Reading:
         self.prepare()
         return self._rehearsals
 
-    def column_sum(self, condition: Condition, column: int, values: Floats) -> Estimate:
-        """Σ value over the records that meet a condition, by the views of the valued column alone.
+    def column_sums(self, condition: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
+        """Σ value over the records that meet a condition, by the views of the valued column alone, and its variance.
 
-        How many of the records in each of its cells meet the condition is the model's: alike for all cells of a group.
+        There is one of either for each row of `values`. How many of the records in each of the column's cells meet the
+        condition is the model's: alike for all cells of a group.
         """
         group, size = self.seen.groups[column], self.seen.sizes[column]
         told = self.model.columns[column] @ np.eye(size)[group]
@@ -118,7 +119,7 @@ class Reading:
             others = self.model.masses({j: weights for j, weights in product.items() if j != column})
             shares = np.where(masses > 0, others @ told / np.where(masses > 0, masses, 1.0), others.sum())
             meet += coefficient * shares[group] * np.asarray(product.get(column, 1.0), float)
-        return self._sums.sum(column, meet * values)
+        return self._sums.sums(column, meet * values)
 
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         """How many records meet a condition, and the variance of that.
