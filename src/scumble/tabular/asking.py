@@ -91,8 +91,8 @@ class Asking:
         """The sum of a column of numbers; missing cells count nothing.
 
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
-        it is as wide as cells are, and no wider where each number has a cell of its own. The parameters are those of
-        `count`.
+        it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
+        below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
         """
         place, values = self._valued(column)
 
@@ -112,8 +112,9 @@ class Asking:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
-        it is as wide as cells are, and no wider where each number has a cell of its own. The parameters are those of
-        `count`. Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
+        it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
+        below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
+        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
         """
         place, values = self._valued(column)
         lowest, highest = extremes_of(self.schema[column])
