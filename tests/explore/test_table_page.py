@@ -24,8 +24,8 @@ from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import Answers
-from scumble.tabular.estimate import interval
-from scumble.tabular.questions import extremes_of
+from scumble.tabular.estimate import interval, reaching
+from scumble.tabular.questions import extremes_of, narrowed
 from scumble.tabular.spec import TableSpec
 
 SCHEMA = scumble.Schema(
@@ -105,7 +105,7 @@ def questions(size: int, seed: int = 3) -> list[dict[int, np.ndarray]]:
 ASK = """(asked) => asked.map((product) => {
     const { answers, columns } = scumble.table;
     const question = new Map(product.map(([j, weights]) => [j, Float64Array.from(weights)]));
-    const told = ({ value, variance }) => [value, variance];
+    const told = ({ value, variance, own }) => [value, variance, ...(own ? [own.value, own.variance] : [])];
     return [answers.count(question), ...[0, 1, 4].map((j) => answers.mean(question, j, columns[j].values))].map(told);
 })"""
 
@@ -127,8 +127,10 @@ def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], sho
             values = list(SCHEMA.values())[j].representative
             ratio = shown.answers.mean([(1.0, product)], j, values)
             kept = np.isfinite(values) * product.get(j, np.ones(len(values)))
-            if ratio.records > 1 and kept.sum() > 1:  # of nobody there is no mean, and of one value it is that
-                assert mean == pytest.approx([ratio.value, ratio.variance], rel=1e-7, abs=1e-7)
+            records = shown.answers.count(narrowed([(1.0, product)], j, np.isfinite(values).astype(float))).value
+            if records > 1 and kept.sum() > 1:  # of nobody there is no mean, and of one value it is that
+                wanted = [ratio.value, ratio.variance, ratio.own.value, ratio.own.variance]
+                assert mean == pytest.approx(wanted, rel=1e-7, abs=1e-7)
 
 
 def test_the_page_answers_as_python_does(
@@ -245,7 +247,8 @@ def test_means_allow_for_where_in_their_cells_values_lie(visit: Callable[..., An
         ratio = whole.answers.mean([(1.0, {})], j, values)
         shares = whole.answers.model.table([j]) * np.isfinite(values)
         below, above = (np.nansum(shares * side) / shares.sum() for side in (values - lowest, highest - values))
-        wanted = interval(ratio.value, ratio.variance, 0.95, below=below, above=above)
+        readings = [(ratio.value, ratio.variance), (ratio.own.value, ratio.own.variance)]
+        wanted = reaching(*(interval(*one, 0.95, below=below, above=above) for one in readings))
         assert [mean["value"], mean["low"], mean["high"]] == pytest.approx([wanted.value, wanted.low, wanted.high])
         assert (above > 0) == (name == "pay")
 

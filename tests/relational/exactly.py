@@ -56,6 +56,9 @@ class _Exact:
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         return Estimate(round(self.model.share(condition) * len(self.model.weights), 9), self.variance)
 
+    def column_sums(self, condition: Condition, column: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return values @ self.model.table([column], condition) * len(self.model.weights), np.zeros(len(values))
+
 
 class _ExactAnswers(Answers):
     @property

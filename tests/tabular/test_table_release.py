@@ -15,6 +15,9 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 import scumble
 from scumble import Estimate, TableRelease, TableSketch
 from scumble.cli import main
+from scumble.tabular.questions import question
+from scumble.views.estimates import Estimate as Estimated
+from scumble.views.intervals import Reading
 
 FRAME = people(4000)
 COLUMNS = scumble.Schema({name: SCHEMA[name] for name in ("age", "sex", "hours", "smoker")})
@@ -82,6 +85,8 @@ def test_answers_are_printed_as_what_they_are() -> None:
     told = str(Estimate(*hours, math.nan))  # type: ignore[arg-type]
     assert told == "2024-02-29 12:00:00 (2024-02-29 11:00:00 to 2024-02-29 18:00:00)"
     assert str(Estimate(1234567.8, np.float64(41.0), 2e6, 2.0)) == "1.23457e+06 (41 to 2e+06)"
+    assert str(Estimate(3e-12, 0.0, 250.0, 70.0)) == "0 (0 to 250)"
+    assert str(Estimate(3e-12, 0.0, 5e-12, 1e-12)) == "3e-12 (0 to 5e-12)"
     assert str(Estimate(math.nan, *days[1:], math.inf)) == "nan (2024-02-01 to 2024-02-03)"  # type: ignore[arg-type]
 
 
@@ -356,3 +361,45 @@ def test_releases_of_tables_do_not_merge(noisy: TableRelease, tmp_path: Path, ca
     noisy.save(tmp_path / "a.scumble")
     assert main(["merge", *[str(tmp_path / "a.scumble")] * 2, "--out", str(tmp_path / "b.scumble")]) != 0
     assert str(told.value) in capsys.readouterr().err and not (tmp_path / "b.scumble").exists()
+
+
+@pytest.fixture(scope="module")
+def far() -> TableRelease:
+    """30 of 10,000 records have a value near 400 and all others one near 0; noise of −70, one deviation, hides them."""
+    price = scumble.Number(0, 400, edges=[0, 1, 2, 5, 10, 100, 399, 400])
+    released = TableSketch(scumble.Schema(price=price)).release(epsilon=0.02, n=10_000)
+    assert 70 < math.sqrt(released.variances[0]) < 72
+    released._counts = np.array([9970, 0, 0, 0, 0, 0, -40])
+    return released
+
+
+def test_what_noise_has_hidden_is_within_the_interval(far: TableRelease, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model has nobody there, and neither has any world that was fitted to it: it may be as sure as can be."""
+    answers, truth = far._answers, 30 * 400
+    assert answers.model.table([0])[-1] == 0
+    monkeypatch.setattr(Reading, "count", lambda self, asked, _=None: Estimated(self.model.share(asked) * 10_000, 0.0))
+    mean, total = far.mean("price"), far.sum("price")
+    assert mean.low <= truth / 10_000 <= mean.high < 10
+    assert total.low <= truth <= total.high < 100_000
+    assert mean.standard_error > 1
+    quantile = far.quantile("price", 0.998)
+    assert (quantile.low, quantile.high) == (0, 400)
+
+
+@pytest.mark.parametrize("where", [None, "hours >= 30", "sex == 'Male'"])
+def test_intervals_reach_over_those_of_the_columns_own_views(exact: TableRelease, where: str | None) -> None:
+    """By the exact law of the cells, whatever the model."""
+    place, values = list(COLUMNS).index("hours"), COLUMNS["hours"].representative
+    asked = question(COLUMNS, where).even
+    for found, known in (
+        (exact.mean("hours", where), exact._answers.mean(asked, place, values)),
+        (exact.sum("hours", where), exact._answers.sum(asked, place, values)),
+    ):
+        reach = 1.95 * math.sqrt(known.own.variance)
+        assert found.low <= known.own.value - reach < known.own.value + reach <= found.high
+        assert found.standard_error >= math.sqrt(known.own.variance)
+
+
+def test_sums_keep_the_sign_that_a_columns_values_have(far: TableRelease) -> None:
+    total = far.sum("price")
+    assert total.low == 0 <= total.value

@@ -13,6 +13,7 @@ import pytest
 from scumble.machine.patience import Patience
 from scumble.views import rehearsal as rehearsals
 from scumble.views.budgeting import Law
+from scumble.views.columnsums import ColumnSums
 from scumble.views.estimates import Estimate, combined, inside
 from scumble.views.evidence import Evidence, View, simplex
 from scumble.views.fitting import several
@@ -286,7 +287,7 @@ def test_pairs_that_were_left_out_hide_what_the_measured_ones_tell() -> None:
     model = Mixture(np.full(2, 0.5), halves)
     phi = left_out(seen, model, np.random.default_rng(0))
     assert phi == pytest.approx(LEFT_OUT * (0.8 / (1 / 3)) ** POWER)
-    found = Unseen(seen, model, phi)
+    found = Unseen(seen, model, phi, ColumnSums(seen))
     asked = [(1.0, {0: [1, 0], 2: [1, 0]})]
     assert found.variance(asked, signed=False) == pytest.approx((phi * seen.count) ** 2 / 16)
     assert found.variance([(1.0, {0: [1, 0], 1: [1, 0]})], signed=False) == pytest.approx(0, abs=1e-6)

@@ -86,7 +86,6 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
                 "variance": view.variance,
             }
             for view in evidence.views
-            if view.columns
         ],
     }
 

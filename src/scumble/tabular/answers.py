@@ -10,6 +10,7 @@ import hashlib
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,13 +27,18 @@ from scumble.views.mixture import Condition, Mixture, labelled
 Floats = npt.NDArray[np.float64]
 
 
-class Ratio(NamedTuple):
-    """A mean over some records."""
+class Weighed(NamedTuple):
+    """A sum or a mean of a column's values, read twice."""
 
     value: float
     variance: float
-    records: float
-    """How many records it is the mean of, about."""
+    own: Estimate
+    """By the views of the column alone (`views.columnsums`)."""
+
+    def least_sure(self, others: Sequence[Weighed]) -> Weighed:
+        """The same values, no surer than any of some others."""
+        own = replace(self.own, variance=max(one.own.variance for one in (self, *others)))
+        return Weighed(self.value, max(one.variance for one in (self, *others)), own)
 
 
 class Answers:
@@ -131,14 +137,11 @@ class Answers:
 
     # ---- sums and means ----
 
-    def sum(self, asked: Condition, column: int, values: Floats) -> Estimate:
+    def sum(self, asked: Condition, column: int, values: Floats) -> Weighed:
         """The sum of a column's values over the records that meet a condition."""
-        scale = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-        weighed = narrowed(asked, column, np.nan_to_num(values) / scale)
-        found = self._summed(weighed, squared(weighed))
-        return Estimate(scale * found.value, scale**2 * found.variance)
+        return self._weighed(asked, column, np.nan_to_num(values))
 
-    def mean(self, asked: Condition, column: int, values: Floats) -> Ratio:
+    def mean(self, asked: Condition, column: int, values: Floats) -> Weighed:
         """The mean of a column's values over the records that meet a condition; levels without a value are left out.
 
         The model's mean μ₀ comes first. What is left, Σ (value − μ₀) over the records, is a question like any other:
@@ -149,12 +152,30 @@ class Answers:
         records = self.count(narrowed(asked, column, known.astype(float))).value
         table = self.model.table([column], asked) * known
         if not (records > 0 and table.sum() > 0):
-            return Ratio(math.nan, math.inf, max(records, 0.0))
+            return Weighed(math.nan, math.inf, Estimate(math.nan, math.inf))
         first = float(table @ values / table.sum())
-        scale = float(np.abs(values - first)[known].max(initial=0.0)) or 1.0
-        weighed = narrowed(asked, column, np.where(known, (values - first) / scale, 0.0))
-        rest = self._summed(weighed, squared(weighed))
-        return Ratio(first + scale * rest.value / records, (scale / records) ** 2 * rest.variance, records)
+        rest = self._weighed(asked, column, np.where(known, values - first, 0.0))
+        own = Estimate(first + rest.own.value / records, rest.own.variance / records**2)
+        return Weighed(first + rest.value / records, rest.variance / records**2, own)
+
+    def _weighed(self, asked: Condition, column: int, values: Floats) -> Weighed:
+        scale = float(np.abs(values).max(initial=0.0)) or 1.0
+        weighed = narrowed(asked, column, values / scale)
+        found = self._summed(weighed, squared(weighed))
+        value, variance = scale * found.value, scale**2 * found.variance
+        if column == self._spec.place:  # classes have no other views
+            return Weighed(value, variance, Estimate(value, variance))
+        (own,), (of_own,) = self.column_sums(asked, column, values[None])
+        return Weighed(value, variance, Estimate(float(own), float(of_own)))
+
+    def column_sums(self, asked: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
+        """Sums over the records that meet a condition, and their variances, by the views of the column alone; one for
+        each row of `values`."""
+        each = [
+            reading.column_sums(self._of_class(asked, number), self._number[column], values)
+            for number, reading in enumerate(self.readings)
+        ]
+        return np.sum([sums for sums, _ in each], axis=0), np.sum([variances for _, variances in each], axis=0)
 
 
 def _variance(evidence: Evidence) -> float:

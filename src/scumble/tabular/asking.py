@@ -14,9 +14,9 @@ from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema import Schema, condition
 from scumble.tabular import rows
-from scumble.tabular.answers import Answers
+from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.drawing import batches
-from scumble.tabular.estimate import Estimate, deviations, interval, widened
+from scumble.tabular.estimate import Estimate, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.questions import (
     Floats,
@@ -91,8 +91,8 @@ class Asking:
         """The sum of a column of numbers; missing cells count nothing.
 
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
-        it is as wide as cells are, and no wider where each number has a cell of its own. The parameters are those of
-        `count`.
+        it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
+        below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
         """
         place, values = self._valued(column)
 
@@ -101,10 +101,10 @@ class Asking:
             table, few, many, lowest, highest = self._bounds(asked, place, column)
             least, most = sums_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values))
-            below, above = records * (middle - least), records * (most - middle)
-            sides = (asked.sure, asked.maybe) if asked.cuts else ()
-            variance = max(found.variance, *(self._answers.sum(side, place, values).variance for side in sides), 0.0)
-            return interval(found.value, variance, confidence, below=below, above=above)
+            cells = {"below": records * (middle - least), "above": records * (most - middle)}
+            sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
+            sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
+            return _over(found.least_sure(sides), confidence, **sign, **cells)
 
         return self._each(where, by, total)
 
@@ -112,8 +112,9 @@ class Asking:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
 
         Values are taken to lie evenly within their cells, and the interval allows for all of them lying elsewhere:
-        it is as wide as cells are, and no wider where each number has a cell of its own. The parameters are those of
-        `count`. Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
+        it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
+        below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
+        Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
         """
         place, values = self._valued(column)
         lowest, highest = extremes_of(self.schema[column])
@@ -126,8 +127,8 @@ class Asking:
             table, few, many, lowest, highest = self._bounds(asked, place, column)
             low, high = means_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values) / table.sum())
-            below, above = middle - low, high - middle
-            return interval(found.value, found.variance, confidence, least, most, below=below, above=above)
+            ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
+            return _over(found, confidence, **ends)
 
         return self._each(where, by, mean)
 
@@ -304,15 +305,33 @@ class Asking:
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
-        error = math.sqrt(self._answers.mean(asked.even, place, under).variance)
-        reach = deviations(confidence) * error
+        reach = deviations(confidence) * math.sqrt(self._answers.mean(asked.even, place, under).variance)
         few, many = self._between(asked, place)
         least, most = shares_between(few[: cuts.size], many[: cuts.size])
         first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
+        if place != self._answers.place:
+            fewest, largest = self._own_quantile(asked, place, cuts.size, q, cell, confidence)
+            first, last = min(first, fewest), max(last, largest)
         value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
         width = deviations(confidence) * 2
         spread = (high - low) / width if column.kind == "number" else math.nan
         return Estimate(value, low, high, spread)
+
+    def _own_quantile(
+        self, asked: Question, place: int, cells: int, q: float, cell: int, confidence: float
+    ) -> tuple[int, int]:
+        """The nearest cells to either side of one, between which a quantile surely lies by the column's views alone.
+
+        A share of at least q lies up to a cell if Σ (1 up to it, else 0) − q over the records is not negative.
+        """
+        upto = np.zeros((cells, self.schema.sizes[place]))
+        upto[:, :cells] = np.tril(np.ones((cells, cells))) - q
+        sums, variances = self._answers.column_sums(asked.even, place, upto)
+        reach = deviations(confidence) * np.sqrt(variances)
+        enough, few = sums - reach >= 0, sums + reach < 0
+        last = np.flatnonzero(enough[cell:])
+        first = np.flatnonzero(few[:cell])
+        return int(first[-1]) + 1 if len(first) else 0, int(last[0]) + cell if len(last) else cells - 1
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate]) -> Any:
         asked = question(self.schema, where)
@@ -332,6 +351,12 @@ class Asking:
                 mine = mine.narrowed(place, part.weights)
             rows.append({**dict(_named(names, combination)), **vars(answer(mine))})
         return _frame(rows)
+
+
+def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
+    """The answer, with an interval that reaches over those of both readings."""
+    own = interval(found.own.value, found.own.variance, confidence, **ends)
+    return reaching(interval(found.value, found.variance, confidence, **ends), own)
 
 
 def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:

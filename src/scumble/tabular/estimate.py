@@ -38,13 +38,17 @@ class Estimate:
         return self.value
 
     def __str__(self) -> str:
-        value, low, high = map(_shown, (self.value, self.low, self.high))
+        three = self.value, self.low, self.high
+        least = 1e-9 * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
+        value, low, high = (_shown(one, least) for one in three)
         return f"{value} ({low} to {high})"
 
 
-def _shown(answer: object) -> str:
-    """A number to six digits; a date or a time, which a quantile may be, as it is."""
-    return f"{answer:,.6g}" if isinstance(answer, Real) else str(answer)
+def _shown(answer: object, least: float) -> str:
+    """A number to six digits, 0 below the least that counts; a date or a time, which a quantile may be, as it is."""
+    if not isinstance(answer, Real):
+        return str(answer)
+    return f"{0.0 if abs(float(answer)) < least else answer:,.6g}"
 
 
 def interval(
@@ -69,6 +73,16 @@ def interval(
     reach = deviations(confidence) * math.sqrt(variance)
     low, high = (min(max(end, least), most) for end in (value - reach - below, value + reach + above))
     return Estimate(min(max(value, least), most), low, high, math.sqrt(variance + (below + above) ** 2 / 12))
+
+
+def reaching(found: Estimate, other: Estimate) -> Estimate:
+    """An estimate whose interval reaches over that of another reading of the same number.
+
+    >>> print(reaching(Estimate(5.0, 4.0, 6.0, 0.5), Estimate(7.0, 3.0, 11.0, 2.0)))
+    5 (3 to 11)
+    """
+    error = max(found.standard_error, other.standard_error)
+    return Estimate(found.value, min(found.low, other.low), max(found.high, other.high), error)
 
 
 def widened(found: Estimate, few: Estimate, many: Estimate) -> Estimate:

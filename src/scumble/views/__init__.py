@@ -13,6 +13,7 @@ The files::
     targets.py      what it is to meet, as matrices
     descent.py      its loop: χ², slope, steps
     estimates.py    a view's own cells and the model's answer, together
+    columnsums.py   sums of a column by its views alone: an exact law
     rehearsal.py    how far answers are off, in worlds like this one
     unseen.py       what no view shows of pairs
     intervals.py    answers with intervals

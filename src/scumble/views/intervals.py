@@ -20,7 +20,8 @@ Where single columns are all there is, the model is those columns made distribut
 known (`_projected`): no variance is less, however little a few rehearsals erred.
 
 Inside one view there is an exact law beside the model. If its cells are surely farther from the model than their noise
-takes them, the model is off by the rest at least (`apart`).
+takes them, the model is off by the rest at least (`apart`). Sums of a column's values have a law of their own
+(`columnsums`), and what a fit takes for empty is not lost there.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import numpy.typing as npt
 
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
+from scumble.views.columnsums import ColumnSums
 from scumble.views.estimates import Estimate, combined, inside, spread
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
@@ -75,6 +77,7 @@ class Reading:
             fits = several(self.seen, seed)
         self.model = together(fits)
         self._fits = np.cumsum([0, *(len(fit.weights) for fit in fits[:-1])])
+        self._sums = ColumnSums(evidence)
         self._law = law
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
@@ -84,7 +87,7 @@ class Reading:
     def unseen(self) -> Unseen:
         """What no view shows."""
         generator = np.random.default_rng([self._seed, CONDITIONS])
-        return Unseen(self.seen, self.model, left_out(self.seen, self.model, generator))
+        return Unseen(self.seen, self.model, left_out(self.seen, self.model, generator), self._sums)
 
     def prepare(self) -> None:
         """Rehearse, if that was not done: once, when errors are first asked for."""
@@ -101,6 +104,22 @@ class Reading:
         """Releases of synthetic tables like this one, whose truth is known."""
         self.prepare()
         return self._rehearsals
+
+    def column_sums(self, condition: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
+        """Σ value over the records that meet a condition, by the views of the valued column alone, and its variance.
+
+        There is one of either for each row of `values`. How many of the records in each of the column's cells meet the
+        condition is the model's: alike for all cells of a group.
+        """
+        group, size = self.seen.groups[column], self.seen.sizes[column]
+        told = self.model.columns[column] @ np.eye(size)[group]
+        masses = self.model.weights @ told
+        meet = np.zeros(len(group))
+        for coefficient, product in condition:
+            others = self.model.masses({j: weights for j, weights in product.items() if j != column})
+            shares = np.where(masses > 0, others @ told / np.where(masses > 0, masses, 1.0), others.sum())
+            meet += coefficient * shares[group] * np.asarray(product.get(column, 1.0), float)
+        return self._sums.sums(column, meet * values)
 
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         """How many records meet a condition, and the variance of that.

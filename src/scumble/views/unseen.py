@@ -16,6 +16,7 @@ other errors beside. Within the groups of a measured pair what its groups tell h
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scumble.views.columnsums import ColumnSums
 from scumble.views.evidence import Evidence
 from scumble.views.mixture import Condition, Mixture
 
@@ -56,11 +58,14 @@ class Unseen:
         The model.
     correlation : float
         φ of pairs that were not measured (`left_out`).
+    sums : ColumnSums
+        What the views tell of single columns.
     """
 
     seen: Evidence
     model: Mixture
     correlation: float
+    sums: ColumnSums
 
     def variance(self, condition: Condition, *, signed: bool) -> float:
         """The variance of a count for all pairs of conditions; weights that are `signed` may have a mean of nought."""
@@ -80,6 +85,8 @@ class Unseen:
         for coefficient, product in condition:
             whole = self.model.share([(1.0, product)]) * self.seen.count
             parts = {j: self._parts(j, np.asarray(weights, float)) for j, weights in product.items()}
+            if signed:
+                parts = {j: self._with_tail(j, np.asarray(product[j], float), part) for j, part in parts.items()}
             for i, j in itertools.combinations(sorted(product), 2):
                 if signed:
                     others = {k: weights for k, weights in product.items() if k not in (i, j)}
@@ -98,6 +105,14 @@ class Unseen:
         masses = np.bincount(group, share)
         off = np.bincount(group, share * weights) / np.maximum(masses, 1e-300) - mean
         return _Parts(mean, float(share @ (weights - mean) ** 2), float(masses @ off**2))
+
+    def _with_tail(self, column: int, weights: Floats, part: _Parts) -> _Parts:
+        """With the variance that the column's own views tell, and one standard deviation of that, if it is more.
+
+        A fit takes cells for empty that hold less than their noise; a few records there may vary more than all others.
+        """
+        own = self.sums.sum(column, (weights - part.mean) ** 2)
+        return part._replace(total=max(part.total, (own.value + math.sqrt(own.variance)) / self.seen.count))
 
 
 def left_out(seen: Evidence, model: Mixture, generator: np.random.Generator) -> float:

@@ -30,21 +30,24 @@ export class Answers {
     return product.size ? this.#summed(product) : this.total;
   }
 
-  // The mean of a column's values among the records that meet a product; levels without a value (NaN) are left out.
+  // The mean of a column's values among the records that meet a product; levels without a value (NaN) are left out. `own` is
+  // the same by the views of the column alone.
   mean(product, j, values) {
     const known = Float64Array.from(values, (value) => (Number.isFinite(value) ? 1 : 0));
     const kept = values.map((value, level) => (known[level] ? value : 0));
     const records = this.count(narrowed(product, j, known)).value;
     const table = this.table(j, product).map((share, level) => share * known[level]);
     const all = sum(table);
-    if (!(records > 0 && all > 0)) return { value: NaN, variance: Infinity, records: Math.max(records, 0), unseen: 0 };
+    if (!(records > 0 && all > 0)) return { own: null, value: NaN, variance: Infinity, records: Math.max(records, 0), unseen: 0 };
     const first = sum(table.map((share, level) => share * kept[level])) / all;
     const scale = kept.reduce((most, value, level) => Math.max(most, known[level] * Math.abs(value - first)), 0) || 1;
     const off = kept.map((value, level) => (known[level] * (value - first)) / scale);
     const weighed = narrowed(product, j, off);
     const rest = this.#summed(weighed, squared(weighed));
     const unit = scale / records;
+    const own = j === this.place ? rest : this.#columnSum(product, j, off);
     return {
+      own: { value: first + unit * own.value, variance: unit ** 2 * own.variance },
       value: first + unit * rest.value,
       variance: unit ** 2 * rest.variance,
       unseen: unit ** 2 * rest.unseen,
@@ -86,6 +89,14 @@ export class Answers {
     return total;
   }
 
+  #columnSum(product, j, values) {
+    const each = this.parts.map(({ reading }, number) => {
+      const mine = this.ofClass(product, number);
+      return reading.columnSum(mine.product, this.numbers.get(j), values, mine.coefficient);
+    });
+    return { value: sum(each.map(({ value }) => value)), variance: sum(each.map(({ variance }) => variance)) };
+  }
+
   #alike(alike, number) {
     if (alike === null) return null;
     const { coefficient, product } = this.ofClass(alike, number);
@@ -99,13 +110,18 @@ export function narrowed(product, j, weights) {
   return new Map(product).set(j, own ? weights.map((weight, level) => weight * own[level]) : weights);
 }
 
-// An estimate with its 95 % interval, cut to what is possible. The truth may also be `below` lower or `above` higher.
-export function interval({ value, variance, unseen }, least = 0, most = Infinity, [below, above] = [0, 0]) {
+// An estimate with its 95 % interval, cut to what is possible. The truth may also be `below` lower or `above` higher. Where
+// there are two readings, the interval reaches over both of theirs.
+export function interval({ value, variance, unseen, own }, least = 0, most = Infinity, [below, above] = [0, 0]) {
   const cut = (x) => Math.min(Math.max(x, least), most);
   const error = Math.sqrt(Math.max(variance, 0));
   const reach = DEVIATIONS * error;
   const part = unseen / variance || 0; // of the variance, for what no view shows
-  return { value: cut(value), low: cut(value - reach - below), high: cut(value + reach + above), error, unseen: part };
+  const found = { value: cut(value), low: cut(value - reach - below), high: cut(value + reach + above) };
+  if (!own) return { ...found, error, unseen: part };
+  const other = interval({ ...own, unseen: 0 }, least, most, [below, above]);
+  const [low, high] = [Math.min(found.low, other.low), Math.max(found.high, other.high)];
+  return { value: found.value, low, high, error: Math.max(error, other.error), unseen: part };
 }
 
 const squared = (product) => new Map([...product].map(([j, weights]) => [j, weights.map((weight) => weight ** 2)]));

@@ -1,5 +1,7 @@
 // A count off a view's own cells, and the best mean of that and the model's: the twin of views/estimates.py.
 
+import { ColumnSums } from "./columnsums.js";
+
 export class Views {
   #found = new Map();
 
@@ -7,6 +9,7 @@ export class Views {
   constructor(views, groups) {
     for (const view of views) this.#found.set(String(view.columns), view);
     this.groups = groups;
+    this.sums = new ColumnSums(views, groups);
     this.starts = groups.map(firsts);
   }
 

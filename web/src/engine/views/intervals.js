@@ -34,6 +34,18 @@ export class Reading {
     return { value, variance: Math.max(both, off), unseen: unseen * (1 - weight) ** 2 };
   }
 
+  // Σ value over the records that meet a product, by the views of the valued column alone. How many of the records in each
+  // of its cells meet the product is the model's: alike for all cells of a group.
+  columnSum(product, j, values, coefficient) {
+    const { group, groups } = this.model.columns[j];
+    const others = this.model.masses(new Map([...product].filter(([i]) => i !== j)));
+    const [met, all] = [others, this.model.weights].map((masses) => this.model.columns[j].told(masses));
+    const shares = Float64Array.from({ length: groups }, (_, g) => (all[g] > 0 ? met[g] / all[g] : sum(others)));
+    const own = product.get(j);
+    const weight = (value, level) => coefficient * shares[group[level]] * (own ? own[level] : 1) * value;
+    return this.views.sums.sum(j, values.map(weight));
+  }
+
   // The law's squared error of a question, in records.
   smoothed(share, size) {
     const rarity = Math.log(Math.max(Math.min(share, 1 - share), SMALL));
@@ -46,7 +58,7 @@ export class Reading {
     let variance = 0;
     for (const [at, i] of columns.entries()) {
       for (const j of columns.slice(at + 1)) {
-        const [one, two] = [this.#parts(i, product.get(i)), this.#parts(j, product.get(j))];
+        const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k), signed));
         const measured = this.views.has(i, j);
         const unseen = Math.max(one.total * two.total - (measured ? one.between * two.between : 0), 0);
         const phi = measured ? WITHIN : this.correlation;
@@ -61,12 +73,16 @@ export class Reading {
     return this.model.share(new Map([...product].filter(([k]) => k !== i && k !== j)));
   }
 
-  // A condition's mean, its variance, and the part of that between groups.
-  #parts(j, weights) {
+  // A condition's mean, its variance, and the part of that between groups. If weights are `signed`, the variance is at least
+  // what the column's own views tell, and one standard deviation of that: a fit takes cells with few records for empty.
+  #parts(j, weights, signed) {
     if (!this.#variances.has(j)) this.#variances.set(j, new WeakMap());
     const kept = this.#variances.get(j);
     if (!kept.has(weights)) kept.set(weights, variancesOf(weights, this.marginals[j], this.model.columns[j]));
-    return kept.get(weights);
+    const found = kept.get(weights);
+    if (!signed) return found;
+    const own = this.views.sums.sum(j, weights.map((weight) => (weight - found.mean) ** 2));
+    return { ...found, total: Math.max(found.total, (own.value + Math.sqrt(own.variance)) / this.count) };
   }
 }
 

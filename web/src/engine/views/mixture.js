@@ -45,13 +45,19 @@ export class Column {
     return found;
   }
 
-  // The shares of levels, where components have these masses.
-  shares(masses) {
-    const coarse = new Float64Array(this.groups);
+  // The shares of groups, where components have these masses.
+  told(masses) {
+    const found = new Float64Array(this.groups);
     for (let g = 0; g < this.groups; g++) {
       const from = g * this.components;
-      for (let k = 0; k < this.components; k++) coarse[g] += masses[k] * this.stack[from + k];
+      for (let k = 0; k < this.components; k++) found[g] += masses[k] * this.stack[from + k];
     }
+    return found;
+  }
+
+  // The shares of levels, likewise.
+  shares(masses) {
+    const coarse = this.told(masses);
     return Float64Array.from(this.shape, (share, level) => share * coarse[this.group[level]]);
   }
 }
