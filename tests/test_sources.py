@@ -176,6 +176,21 @@ def test_sqlite(table: pa.Table, expected: np.ndarray, tmp_path: Path) -> None:
     assert np.array_equal(counted(uri, query="SELECT * FROM people WHERE age >= 0;"), expected)
 
 
+def test_sqlite_tables_of_as_many_columns_as_it_has(tmp_path: Path) -> None:
+    """More than half of the most: a result cannot have numbers and texts of all of them."""
+    names = [f"x{j}" for j in range(1500)]
+    values = np.random.default_rng(0).normal(size=(3, 1500)).round(2)
+    with sqlite3.connect(tmp_path / "t.db") as database:
+        database.execute(f"CREATE TABLE t ({', '.join(names)})")
+        for row in values:  # a statement has fewer variables than a table has columns, in older versions
+            database.execute(f"INSERT INTO t VALUES ({', '.join(map(str, row))})")
+    database.close()
+    options: dict = {"rows": 4, "buckets": 8, "design": "iid", "seed": 1}
+    job = Build(f"sqlite:///{tmp_path / 't.db'}", EuclideanKernel(1.0), names, table="t", **options)
+    direct = scumble.Sketch(EuclideanKernel(1.0), columns=names, **options).update(values)
+    assert np.array_equal(job.count().sketches[0]._counts, direct._counts)
+
+
 def test_sqlite_cells_have_types_of_their_own(tmp_path: Path) -> None:
     """2,000 missing cells first, then whole numbers, fractions and words: the driver alone would fail on each."""
     with sqlite3.connect(tmp_path / "t.db") as database:

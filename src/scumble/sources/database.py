@@ -23,6 +23,9 @@ from scumble.tables.cells import number_or_none
 from scumble.tables.roles import Roles
 
 SCHEMES = ("sqlite", "postgresql", "postgres")
+MOST_RESULTS = 2000
+"""Columns that a result of SQLite may have. A column of numbers takes two of them, its numbers and its texts; in tables
+so wide that this is too many, texts are missing cells."""
 
 
 def is_database(source: str) -> bool:
@@ -128,21 +131,23 @@ class DatabaseSource(Source):
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         if not self._sqlite:
             self._check_types(roles)
-        selected = ", ".join(self._expression(name, role) for name, role in roles.items())
+        apart = len(roles) + sum(role == "number" for role in roles.values()) <= MOST_RESULTS
+        selected = ", ".join(self._expression(name, role, apart) for name, role in roles.items())
         query = f"SELECT {selected} FROM {self._inner}"
         skip, row = start[1], start[1]
         if self._sqlite:
-            first = ", ".join("0.5, ''" if role == "number" else "''" for role in roles.values())
+            number = "0.5, ''" if apart else "0.5"
+            first = ", ".join(number if role == "number" else "''" for role in roles.values())
             query = f"SELECT {first} UNION ALL {query}"
             skip += 1
         with self._cursor(query) as cursor:
             reader = cursor.fetch_record_batch()
             for batch in cut(iter(reader), skip):
                 row += batch.num_rows
-                columns = _by_cell(batch.columns, roles) if self._sqlite else batch.columns
+                columns = _by_cell(batch.columns, roles) if self._sqlite and apart else batch.columns
                 yield Piece(pa.RecordBatch.from_arrays(columns, names=list(roles)), (0, row), None)
 
-    def _expression(self, name: str, role: str) -> str:
+    def _expression(self, name: str, role: str, apart: bool) -> str:
         column = quoted(name)
         if not self._sqlite:
             kind = _postgres_type(self._types[name])
@@ -151,10 +156,8 @@ class DatabaseSource(Source):
             return column if role in ("number", "tokens") or not kind else f"CAST({column} AS text)"
         if role == "number":  # CAST alone would turn words into 0
             number = f"typeof({column}) IN ('integer', 'real')"
-            return (
-                f"CASE WHEN {number} THEN CAST({column} AS REAL) END, "
-                f"CASE WHEN NOT {number} THEN CAST({column} AS TEXT) END"
-            )
+            numbers = f"CASE WHEN {number} THEN CAST({column} AS REAL) END"
+            return f"{numbers}, CASE WHEN NOT {number} THEN CAST({column} AS TEXT) END" if apart else numbers
         whole = f"typeof({column}) = 'real' AND {column} = CAST({column} AS INTEGER)"
         return f"CASE WHEN {whole} THEN CAST(CAST({column} AS INTEGER) AS TEXT) ELSE CAST({column} AS TEXT) END"
 
