@@ -37,6 +37,13 @@ MOST_DAYS = 700_000
 
 UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
 """What a bad cell is that is not merely no number."""
+READ_AS = {
+    "whole": "whole numbers are read from numbers",
+    "date": "dates are read as ISO 8601 has them, 2009-01-31: write them so",
+    "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
+    "boolean": "true and false, yes and no, 1 and 0 are read",
+}
+"""How cells of declared columns are written."""
 
 Kinds = Mapping[str, str]
 """The kinds of some columns, by name."""

@@ -25,7 +25,8 @@ from scumble.tables import Table
 from scumble.tabular.spec import TableSpec
 
 SURELY_WRONG = 100
-"""Cells of a column that hold something. If not one of so many can be read, or is in its vocabulary, it is declared wrongly."""
+"""Cells of a column that hold something. If not one of so many can be read, or has one of the column's words, the
+declaration is wrong."""
 _AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is."
 
 
@@ -103,7 +104,7 @@ class Strays:
                 )
 
     def require_readable(self, spec: Spec | TableSpec, source: Source) -> None:
-        """Refuse a column of which nothing could be read, or none of its words was found, if all rows were seen here."""
+        """Refuse a column of which nothing could be read, or that has none of its words, if all rows were seen here."""
         if not isinstance(spec, TableSpec) or self.resumed:
             return
         for name, mine in self._columns.items():
