@@ -168,7 +168,7 @@ def _outside(point: dict[str, list[float | str]], release: Any) -> Iterator[str]
     numbers, roles = _numbers(point, release), roles_of(release.kernel, release.columns)
     for name, low, high in zip(release.columns, *release.spec.bounds, strict=True):
         if roles[name] == "number" and not low <= float(numbers[name][0]) <= high:
-            ends = [shown(end, release.kinds.get(name)) for end in (low, high)]
+            ends = [shown(end, release.kinds.get(name), 12) for end in (low, high)]
             yield (
                 f"The point lies outside the release's bounds: {name!r} goes from {ends[0]} to {ends[1]}. What lies "
                 "outside counted at the edge."

@@ -86,11 +86,13 @@ def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
 
 def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:
     """Degrees along the axes; longitude across and latitude up are drawn so that a kilometre has one length."""
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     kinds = [angle(name, *side) for name, side in zip(names, ranges, strict=True)]
     for axis, kind in zip((axes.xaxis, axes.yaxis), kinds, strict=True):
         if kind is not None:
             axis.set_major_formatter(FuncFormatter(lambda value, _, kind=kind: degrees(kind, value)))
+    if kinds[0] is not None:
+        axes.xaxis.set_major_locator(MaxNLocator(5))  # degrees are long words, side by side
     if kinds == ["longitude", "latitude"]:
         axes.set_aspect(1.0 / max(0.05, float(np.cos(np.radians(sum(ranges[1]) / 2.0)))))
