@@ -17,7 +17,7 @@ BARS = 24
 LONGEST = 24
 """Letters of a label: as many as a range of dates has."""
 _RANGE = re.compile(r"[\[(](.+), (.+)[\])]")
-_LETTERS = ((1e12, 1.0, ""), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, ""))
+_LETTERS = ((1e12, 1.0, ""), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e3, 1e3, "k"), (0.0, 1.0, ""))
 """From where on a number has a letter, what it is divided by, and the letter."""
 
 
@@ -72,8 +72,8 @@ def _label(bin: Any) -> str:
 def _short(number: float) -> str:
     """Three digits, and a letter for thousands.
 
-    >>> [_short(number) for number in (-59003.4, 9999.6, 999_999.0, 5e13, 0.125)]
-    ['-59k', '10k', '1M', '5e+13', '0.125']
+    >>> [_short(number) for number in (-59003.4, 1681.92, 999_999.0, 5e13, 0.125)]
+    ['-59k', '1.68k', '1M', '5e+13', '0.125']
     """
     rounded = float(f"{number:.3g}")
     _, size, letter = next(row for row in _LETTERS if abs(rounded) >= row[0])
