@@ -146,7 +146,7 @@ def test_points_are_dates_or_days(release: Release, tmp_path: Path, capsys: pyte
     assert main([*words, str(tmp_path / "points.csv")]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("2024-05-01,40,")
     assert main([*words, "--at", "age=40,seen=soon"]) == BAD_DATA
-    assert "column 'seen'" in capsys.readouterr().err
+    assert "column 'seen' is missing or not a date. Hint: dates are read as ISO 8601" in capsys.readouterr().err
 
 
 def test_pictures_have_a_calendar(release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

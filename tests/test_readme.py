@@ -108,3 +108,18 @@ def check_the_first_example(printed: str) -> None:
     # The count's noise is a Laplace number of scale 25 at most, and 500 are twenty of them: 2e-9. An interval is four
     # standard errors wide, so a width beyond its sides is 5.9 from its middle: 4e-9.
     assert abs(count - 100_000) < 500 and low - (high - low) < exact < high + (high - low)
+
+
+@pytest.mark.parametrize("page", ["analyst", "curator"])
+def test_a_tutorial_names_what_it_needs_before_it_is_needed(page: str) -> None:
+    """Packages that `pip install scumble` does not bring."""
+    text = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text()
+    install = re.search(r"^pip install .*$", text, re.MULTILINE)
+    assert install is not None and text.index("```python") > install.start()
+    needs = {
+        r"scumble\.learn|scumble (modes|fit|predict)": "learn",
+        r"scumble plot|\.plot\(": "plot",
+        "scumble sql": "sql",
+    }
+    needs |= {r"import pandas|--by|--report": "pandas"}
+    assert [word for use, word in needs.items() if re.search(use, text) and word not in install[0]] == []

@@ -116,6 +116,23 @@ def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spe
     assert b"could not" not in (folder / "o.scumble").read_bytes()
 
 
+def test_a_column_that_holds_none_of_its_words_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    """A blank behind each word, as files from spreadsheets have: all would be "(other)"."""
+    schema = scumble.Schema(town=scumble.Category(["Ulm", "Bonn"]))
+    rows = {"town": ["Ulm "] * SURELY_WRONG + [None]}
+    ledger = scumble.Ledger.create(tmp_path / "town.ledger")
+    ledger.open_dataset("people", epsilon=1.0)
+    before = (tmp_path / "town.ledger").read_bytes()
+    with pytest.raises(DataError, match="Not one cell of column 'town' holds a word of its vocabulary") as refused:
+        scumble.build(pa.table(rows), schema=schema, epsilon=1.0, ledger=ledger, dataset="people")
+    assert "Ulm" not in str(refused.value) and (tmp_path / "town.ledger").read_bytes() == before
+    for few in (rows["town"][1:], [*rows["town"], "Bonn"]):
+        Build(pa.table({"town": few}), schema=schema).count()
+    job = Build(pa.table(rows), schema=schema, invalid="drop")
+    job.count()
+    assert job.strays()[0].startswith(f"{SURELY_WRONG} cells of 'town', all that it holds, held none of its words")
+
+
 def test_a_resumed_build_has_not_seen_all_rows_and_is_not_refused(folder: Path) -> None:
     """Nor does it tell of rows that it has not seen: the numbers are of those since."""
     for name, first in (("a.csv", "2009-01-01"), ("b.csv", "soon")):

@@ -272,6 +272,18 @@ def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
     assert "two different columns" in page.locator(".cross").inner_text()
 
 
+def test_long_names_of_columns_stay_within_their_cells(visit: Callable[..., Any], tmp_path: Path) -> None:
+    schema = scumble.Schema(
+        neighbourhood_group=scumble.Category(["Manhattan"]), bits=scumble.Category(["Averylongwordwithoutanyblanks"])
+    )
+    rows = {"neighbourhood_group": ["Manhattan"] * 9, "bits": ["Averylongwordwithoutanyblanks"] * 9}
+    scumble.explore(scumble.TableSketch(schema).update(rows).release(epsilon=1.0), tmp_path / "long.html", title="long")
+    page = visit().open((tmp_path / "long.html").as_uri())
+    page.wait_for_selector(READY)
+    wider = "cells => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+    assert page.locator(".crosstab th").evaluate_all(wider) == []
+
+
 def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:
     """Columns that were counted alone: nothing is known of two together."""
     release = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=())).update(people(400)).release(epsilon=0.05)

@@ -16,7 +16,7 @@ from scumble.privacy.budget import Budget
 from scumble.schema.date import Date
 from scumble.show.cards import card, facts, noise_of
 from scumble.sources.rehearsal import Rehearsal
-from scumble.sources.tableadvice import between_years
+from scumble.sources.tableadvice import between_years, from_zero
 from scumble.tabular.planner import Planner
 from scumble.tabular.publishing import COUNT_SHARE
 from scumble.views.budgeting import CHOOSING
@@ -84,7 +84,9 @@ def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scum
     assert f"in a cell of a measured pair one of about {4 * deviation:,.0f}" in told and noise_of(data) == deviation
 
 
-@pytest.mark.parametrize("low, high", [("2009-01-01", "2021-12-31"), ("2009-03-01T06:00", "2011-02-01T05:00")])
+@pytest.mark.parametrize(
+    "low, high", [("2009-01-01", "2021-12-31"), ("1960-01-01", "2014-12-31"), ("2009-03-01T06:00", "2011-02-01T05:00")]
+)
 def test_years_that_cells_do_not_end_with_are_told_with_edges_that_do(low: str, high: str) -> None:
     column = Date(low, high)
     (told,) = between_years(scumble.Schema(seen=column))
@@ -101,3 +103,13 @@ def test_months_of_a_single_year_and_days_that_have_a_cell_each() -> None:
     (told,) = between_years(scumble.Schema(seen=Date("2024-01-15", "2024-12-31")))
     assert "months" in told and '["2024-01-15", "2024-02-01"' in told
     assert not between_years(scumble.Schema(seen=Date("2023-12-01", "2024-02-29"), age=scumble.Number(0, 9)))
+
+
+def test_cells_below_all_that_matters_are_foretold() -> None:
+    """Half of the cells of a logarithmic scale from zero are where the advice says; what it says to do ends it."""
+    price = scumble.Number(0, 10_000, scale="log", cells=64)
+    (told,) = from_zero(scumble.Schema(price=price, age=scumble.Number(0, 90)))
+    assert "'price'" in told and "below 10. Hint" in told
+    assert price.encode([9.999, 10.001]).codes.tolist() == [32, 33] and price.size == 64
+    for better in (scumble.Number(5, 10_000, scale="log"), scumble.Number(0, 10_000, scale="log", whole=True)):
+        assert not from_zero(scumble.Schema(price=better))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.tabular.people import SCHEMA, people
 
 import scumble
 from scumble import TableRelease, TableSketch, files
+from scumble.cli import main
 from scumble.loading import release_in
 from scumble.show.cards import card, facts
 
@@ -123,9 +125,24 @@ def test_missing_cells_are_called_so_in_pictures_of_every_kind_of_column() -> No
         x=scumble.Number(0, 2, cells=2, missing=True),
         day=scumble.Date("2024-01-01", "2024-01-02", missing=True),
         word=scumble.Category(["a"]),
+        cars=scumble.Number(0, 10, whole=True, missing=True),  # twelve bars, of which every second has a label
     )
-    figure = scumble.TableSketch(schema).update({"x": [1.0], "day": ["2024-01-01"], "word": ["a"]}).release(1.0).plot()
-    assert [axes.get_xticklabels()[-1].get_text() for axes in figure.axes[:3]] == ["(missing)"] * 3
+    rows = {"x": [1.0], "day": ["2024-01-01"], "word": ["a"], "cars": [2]}
+    figure = scumble.TableSketch(schema).update(rows).release(1.0).plot()
+    assert [axes.get_xticklabels()[-1].get_text() for axes in figure.axes[:4]] == ["(missing)"] * 4
+
+
+def test_who_asks_a_file_for_what_it_does_not_hold_is_told_its_kind(
+    release: TableRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release.save(tmp_path / "table.scumble")
+    monkeypatch.setitem(sys.modules, "scumble.learn", None)  # nobody has to install anything to learn it
+    assert main(["modes", str(tmp_path / "table.scumble")]) == 2
+    assert "is the release of a table, which has no densities" in capsys.readouterr().err
+    density = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=2, buckets=4).update([[0.0]])
+    density.release(epsilon=1.0).save(tmp_path / "density.scumble")
+    assert main(["count", str(tmp_path / "density.scumble")]) == 2
+    assert "is not the release of a table. Hint: scumble info" in capsys.readouterr().err
 
 
 def test_counters_cannot_be_changed(release: TableRelease) -> None:

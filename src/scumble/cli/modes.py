@@ -30,12 +30,13 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.checks import by_column
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, say
-    from scumble.learn import PrivateModes
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
 
     check_out(args.out, like=tuple(TABLES))
     release = one_release(load_release(args.release), args.release, args.label)
+    from scumble.learn import PrivateModes  # needs scikit-learn: a file that has no modes is told first
+
     names = column_names(release)
     model = PrivateModes.from_release(
         release,

@@ -215,7 +215,10 @@ def table_release(path: str) -> Any:
 
     found = load_release(path, tables=True)
     if not isinstance(found, TableRelease):
-        raise ParameterError(f"{path} is not the release of a table. Hint: scumble build --schema makes one.")
+        raise ParameterError(
+            f"{path} is not the release of a table. Hint: scumble info tells what it is, scumble query asks for "
+            "densities; scumble build --schema makes releases of tables."
+        )
     return found
 
 

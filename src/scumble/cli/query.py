@@ -143,7 +143,7 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
     import numpy as np
 
     from scumble.errors import DataError
-    from scumble.schema.kinds import unread
+    from scumble.schema.kinds import READ_AS, unread
     from scumble.tables import Table
 
     table = Table.of(points)
@@ -153,7 +153,9 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
         if bad.any():
             row, column = np.argwhere(bad)[0]
             name = columns[which[column]]
-            raise DataError(f"{place(int(row))}: column {name!r} is {unread([release.kinds.get(name)])}.")
+            kind = release.kinds.get(name)
+            hint = f" Hint: {READ_AS[kind]}." if kind is not None else ""
+            raise DataError(f"{place(int(row))}: column {name!r} is {unread([kind])}.{hint}")
 
 
 def _outside(point: dict[str, list[float | str]], release: Any) -> Iterator[str]:
@@ -166,8 +168,11 @@ def _outside(point: dict[str, list[float | str]], release: Any) -> Iterator[str]
     numbers, roles = _numbers(point, release), roles_of(release.kernel, release.columns)
     for name, low, high in zip(release.columns, *release.spec.bounds, strict=True):
         if roles[name] == "number" and not low <= float(numbers[name][0]) <= high:
-            ends = [shown(end, release.kinds.get(name)) for end in (low, high)]
-            yield f"The point lies outside the release's bounds: {name!r} goes from {ends[0]} to {ends[1]}."
+            ends = [shown(end, release.kinds.get(name), 12) for end in (low, high)]
+            yield (
+                f"The point lies outside the release's bounds: {name!r} goes from {ends[0]} to {ends[1]}. What lies "
+                "outside counted at the edge."
+            )
 
 
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:

@@ -37,6 +37,13 @@ MOST_DAYS = 700_000
 
 UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
 """What a bad cell is that is not merely no number."""
+READ_AS = {
+    "whole": "whole numbers are read from numbers",
+    "date": "dates are read as ISO 8601 has them, 2009-01-31: write them so",
+    "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
+    "boolean": "true and false, yes and no, 1 and 0 are read",
+}
+"""How cells of declared columns are written."""
 
 Kinds = Mapping[str, str]
 """The kinds of some columns, by name."""
@@ -191,11 +198,11 @@ def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float,
 def shown(value: float, kind: str | None, digits: int = 6) -> str:
     """A number of a declared column as people read it; one without a calendar, to so many `digits`.
 
-    >>> shown(19782.0, "date"), shown(19782.5, "time"), shown(41.25, None)
-    ('2024-02-29', '2024-02-29 12:00', '41.25')
+    >>> shown(19782.0, "date"), shown(19782.5, "time"), shown(20_000.5, None, 12)
+    ('2024-02-29', '2024-02-29 12:00', '20,000.5')
     """
     if kind not in ("date", "time") or not abs(value) < MOST_DAYS:
-        return f"{value:.{digits}g}"
+        return f"{value:,.{digits}g}"
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=round(value) if kind == "date" else value)
     return f"{moment:%Y-%m-%d}" if kind == "date" else f"{moment:%Y-%m-%d %H:%M}"
 

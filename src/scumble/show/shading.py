@@ -98,6 +98,6 @@ def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> 
         if kind is not None:
             axis.set_major_formatter(FuncFormatter(lambda value, _, kind=kind: degrees(kind, value)))
     if kinds[0] is not None:
-        axes.xaxis.set_major_locator(MaxNLocator(ACROSS))
+        axes.xaxis.set_major_locator(MaxNLocator(ACROSS, steps=[1, 2, 5, 10]))
     if kinds == ["longitude", "latitude"]:
         axes.set_aspect(1.0 / max(0.05, float(np.cos(np.radians(sum(ranges[1]) / 2.0)))))

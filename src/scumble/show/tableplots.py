@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from scumble.schema.column import MISSING
@@ -12,8 +14,11 @@ from scumble.show.shown import ShownTable
 
 ACROSS = 3
 BARS = 24
-LONGEST = 22
-"""Letters of a label; a range of numbers has fewer."""
+LONGEST = 24
+"""Letters of a label: as many as a range of dates has."""
+_RANGE = re.compile(r"[\[(](.+), (.+)[\])]")
+_LETTERS = ((1e12, 1.0, ""), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e3, 1e3, "k"), (0.0, 1.0, ""))
+"""From where on a number has a letter, what it is divided by, and the letter."""
 
 
 def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
@@ -28,9 +33,9 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
         middle = range(len(found))
         off = [found["value"] - found["low"], found["high"] - found["value"]]
         axes.bar(middle, found["value"], width=0.9, color=INK, yerr=off, ecolor=SECOND, error_kw={"lw": 1.0})
-        shown = list(middle)[:: max(1, len(found) // 6)]
-        labels = [_label(found[name].iloc[place]) for place in shown]
-        axes.set_xticks(shown, labels, rotation=30, ha="right", fontsize=7)
+        labels = [_label(bin) for bin in found[name]]
+        shown = _ticks(labels)
+        axes.set_xticks(shown, [labels[place] for place in shown], rotation=30, ha="right", fontsize=7)
         axes.set_title(name, fontsize=9, color=INK)
         plain(axes)
     for axes in all_axes[len(names) :]:
@@ -39,7 +44,37 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     return figure
 
 
+def _ticks(labels: Sequence[str]) -> list[int]:
+    """Which bars have a label: every so many, and always that of missing cells, which are not the next number.
+
+    >>> _ticks([*"0123456789", "10", MISSING]), _ticks(["a", "b"])
+    ([0, 2, 4, 6, 8, 11], [0, 1])
+    """
+    last, step = len(labels) - 1, max(1, len(labels) // 6)
+    ticks = range(0, len(labels), step)
+    return [*ticks] if labels[last] != MISSING else [*(tick for tick in ticks if tick + step <= last), last]
+
+
 def _label(bin: Any) -> str:
-    """Missing cells of numbers and dates have a null in a frame, those of words a word."""
+    """Missing cells of numbers and dates have a null in a frame, those of words a word.
+
+    >>> _label("[834434, 1.06968e+06)"), _label("[0, 0.0124961)"), _label("Ulm"), _label(None)
+    ('834k to 1.07M', '0 to 0.0125', 'Ulm', '(missing)')
+    """
     label = str(bin) if bin == bin and bin is not None else MISSING  # NaN and NaT alone differ from themselves
+    between = _RANGE.fullmatch(label)
+    if between:
+        with suppress(ValueError):  # a word of such a form
+            label = " to ".join(_short(float(end)) for end in between.groups())
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+
+
+def _short(number: float) -> str:
+    """Three digits, and a letter for thousands.
+
+    >>> [_short(number) for number in (-59003.4, 1681.92, 999_999.0, 5e13, 0.125)]
+    ['-59k', '1.68k', '1M', '5e+13', '0.125']
+    """
+    rounded = float(f"{number:.3g}")
+    _, size, letter = next(row for row in _LETTERS if abs(rounded) >= row[0])
+    return f"{rounded / size:.3g}{letter}"

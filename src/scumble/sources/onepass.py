@@ -12,7 +12,7 @@ import numpy as np
 from scumble.errors import DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
-from scumble.schema.kinds import unread
+from scumble.schema.kinds import READ_AS, unread
 from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
@@ -34,14 +34,6 @@ class Progress(NamedTuple):
 
 
 Report = Callable[[Progress], None]
-
-READ_AS = {
-    "whole": "whole numbers are read from numbers",
-    "date": "dates are read as ISO 8601 has them, 2009-01-31: write them so",
-    "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
-    "boolean": "true and false, yes and no, 1 and 0 are read",
-}
-"""How cells of declared columns are written."""
 
 LARGE, MOST_BYTES = 1 << 15, 1 << 25
 """Rows of a piece that is joined with others, and the bytes of all of them."""

@@ -21,7 +21,7 @@ from scumble.planning.plans import COUNTER_BYTES
 from scumble.show.wording import decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import NO_PAIRS, PAIRS_LATER, between_years, few_cells, few_pairs
+from scumble.sources.tableadvice import NO_PAIRS, PAIRS_LATER, between_years, few_cells, few_pairs, from_zero
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
@@ -232,6 +232,6 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         records=n,
         places=tuple(places),
         decides=decides,
-        advice=(*told, *between_years(spec.schema)),
+        advice=(*told, *between_years(spec.schema), *from_zero(spec.schema)),
         later=PAIRS_LATER if pairs else "",
     )

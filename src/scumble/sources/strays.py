@@ -25,7 +25,9 @@ from scumble.tables import Table
 from scumble.tabular.spec import TableSpec
 
 SURELY_WRONG = 100
-"""Cells of a column that hold something. If not one of so many can be read, its declaration is wrong."""
+"""Cells of a column that hold something. If not one of so many can be read, or has one of the column's words, the
+declaration is wrong."""
+_AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is."
 
 
 @dataclass
@@ -102,16 +104,21 @@ class Strays:
                 )
 
     def require_readable(self, spec: Spec | TableSpec, source: Source) -> None:
-        """Refuse a column of which nothing could be read, if all rows were seen here."""
+        """Refuse a column of which nothing could be read, or that has none of its words, if all rows were seen here."""
+        if not isinstance(spec, TableSpec) or self.resumed:
+            return
         for name, mine in self._columns.items():
-            if not isinstance(spec, TableSpec) or mine.read or self.resumed:
-                continue
-            if mine.unread >= SURELY_WRONG:
+            if not mine.read and mine.unread >= SURELY_WRONG:
                 raise DataError(
                     f"Not one cell of column {name!r} can be read, and all would count as missing: "
                     f"{spec.schema[name].refuses}{_first(mine, source)}. Nothing was spent. Hint: correct the cells, "
-                    "or the column's kind in the schema, or leave the column out of it; --invalid drop "
-                    "(invalid='drop') releases it as it is."
+                    f"or the column's kind in the schema, or leave the column out of it; {_AS_IT_IS}"
+                )
+            if mine.read == mine.other >= SURELY_WRONG:
+                raise DataError(
+                    f"Not one cell of column {name!r} holds a word of its vocabulary, and all would count as "
+                    f"'{OTHER}'. Nothing was spent. Hint: capitals and blanks at the ends count; correct the cells, or "
+                    f"the column's values in the schema, or leave the column out of it; {_AS_IT_IS}"
                 )
 
 

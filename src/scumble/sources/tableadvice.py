@@ -1,4 +1,4 @@
-"""What a table's public arguments will make of it: pairs, levels and years that stay untold.
+"""What a table's public arguments will make of it: pairs, levels and years that stay untold, cells that stay empty.
 
 Everything here is said of arguments, never of records, so it may be said to anybody, before anything is spent.
 """
@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from scumble.schema import Schema
 from scumble.schema.date import Date
+from scumble.schema.edges import DECADES
+from scumble.schema.number import Number
 from scumble.sources.advice import listed
 
 NO_PAIRS = "No pair of columns stands out from the noise. Hint: a larger ε, a δ above 0, or fewer columns."
 PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
-SHOWN = 20
-"""Edges of a hint."""
+SHOWN = 100
+"""Edges of a hint, which is there to be copied: a century of years."""
 
 
 def few_pairs(pairs: int, of: int, columns: int) -> str:
@@ -61,6 +63,21 @@ def between_years(schema: Schema) -> list[str]:
             f"cannot be grouped by them. Hint: in the schema, edges = [{hint}] instead of cells."
         )
     return told
+
+
+def from_zero(schema: Schema) -> list[str]:
+    """Logarithmic scales that begin at zero: six powers of ten, of which most tables have two or three."""
+    return [
+        f"{name!r} is counted on a logarithmic scale from 0 on, and half of its cells are for numbers below "
+        f"{column.high / DECADES**0.5:,.3g}. Hint: in the schema, a low above 0, the least that matters (what is less "
+        "counts there); or whole = true, if it has no fractions."
+        for name, column in schema.items()
+        if isinstance(column, Number)
+        and column.scale == "log"
+        and column.low == 0
+        and not column.whole
+        and column.edges is None
+    ]
 
 
 def _day(column: Date, place: int) -> datetime.datetime:
