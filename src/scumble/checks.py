@@ -105,7 +105,10 @@ def by_column(bounds: Any, columns: Sequence[str] | None, numbers: Sequence[str]
     except (TypeError, ValueError):
         low = high = []
     if len(low) < len(columns):
-        raise parameter("bounds", "a pair (low, high) for each column, such as {'age': (0, 100)}", dict(bounds))
+        given = [(name, ends) for name, ends in bounds.items() if isinstance(ends, (list, tuple))]
+        worded = [name for name, ends in given if any(isinstance(end, str) for end in ends)]
+        hint = f"if {worded[0]!r} holds dates or times, say so: --dates or --times {worded[0]}." if worded else ""
+        raise parameter("bounds", "a pair (low, high) for each column, such as {'age': (0, 100)}", dict(bounds), hint)
     for name, first, last in zip(columns, low, high, strict=True):
         if not (first < last and np.isfinite(last - first)):
             raise reversed_bounds(name, *bounds[name])
