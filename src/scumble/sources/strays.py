@@ -30,7 +30,7 @@ declaration is wrong."""
 _AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is."
 
 
-@dataclass
+@dataclass(repr=False)
 class _OfColumn:
     read: int = 0
     unread: int = 0
