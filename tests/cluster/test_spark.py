@@ -183,21 +183,15 @@ def test_a_whole_table_too(df, table: pa.Table, target: str | None) -> None:
     assert isinstance(job.release(), scumble.TableRelease)
 
 
-def test_a_column_of_which_nothing_can_be_read_is_refused_here_too(session, tmp_path: Path) -> None:
-    rows = pa.table({"seen": ["01/02/2009"] * SURELY_WRONG, "town": ["ULM"] * SURELY_WRONG})
-    df = session.createDataFrame(rows).repartition(3)
+def test_a_column_that_holds_none_of_its_words_is_refused_here_too(session, tmp_path: Path) -> None:
+    df = session.createDataFrame(pa.table({"town": ["ULM"] * SURELY_WRONG})).repartition(3)
     ledger = scumble.Ledger.create(tmp_path / "town.ledger")
     ledger.open_dataset("people", epsilon=1.0)
     before = (tmp_path / "town.ledger").read_bytes()
-    seen, town = scumble.Date("2009-01-01", "2009-12-31", missing=True), scumble.Category(["Ulm"])
-    for schema, words in (
-        (scumble.Schema(seen=seen), "Not one cell of column 'seen' can be read"),
-        (scumble.Schema(town=town), "Not one cell of column 'town' holds a word"),
-    ):
-        with pytest.raises(scumble.DataError, match=words):
-            spark.build(df, schema=schema, epsilon=1.0, ledger=ledger, dataset="people")
+    with pytest.raises(scumble.DataError, match="Not one cell of column 'town' holds a word"):
+        schema = scumble.Schema(town=scumble.Category(["Ulm"]))
+        spark.build(df, schema=schema, epsilon=1.0, ledger=ledger, dataset="people")
     assert (tmp_path / "town.ledger").read_bytes() == before
-    ClusterBuild(df, schema=schema, epsilon=1.0, invalid="drop").count()
 
 
 def test_declared_columns_too(session) -> None:
