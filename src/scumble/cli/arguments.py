@@ -146,9 +146,12 @@ def _ranges(text: str, side: Callable[[str], Any]) -> dict[str, tuple[Any, Any]]
 
 
 def _bound(text: str) -> float | str:
-    """100, or 2024-12-31, or 2024-12; four digits stay an integer, which is a year where the column has dates"""
-    if re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip()):
-        return text
+    """100, or 2024-12-31, or 2024-12, or a year"""
+    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip()) else _number(text)
+
+
+def _number(text: str) -> float:
+    """100; four digits stay an integer, which is a year where the column has dates"""
     return int(text) if re.fullmatch(r"[0-9]{4}", text.strip()) else float(text)
 
 
@@ -157,7 +160,7 @@ def values(text: str) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for name, value in _pairs(text, "age=40,mode=bus").items():
         try:
-            found[name] = float(value)
+            found[name] = _number(value)
         except ValueError:
             found[name] = value
     return found

@@ -105,9 +105,10 @@ def _numbers(table: Any, release: Any) -> Any:
 def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
     from scumble.errors import ParameterError
+    from scumble.schema.kinds import fixed_by
     from scumble.tables.roles import roles_of
 
-    columns = release.columns
+    columns, at = release.columns, fixed_by(release.kinds, at)
     if columns is None:
         raise ParameterError("--at needs names, and this release's columns have none. Hint: give a table of points.")
     for name in columns:
