@@ -409,6 +409,21 @@ def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFi
         assert listed <= {action.option_strings[0] for action in parser._actions if action.type in LISTS}
 
 
+def test_a_count_and_its_density_agree_where_few_records_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """So large a budget that the noise is far below one record."""
+    kernel = scumble.EuclideanKernel(1.0, power=2)
+    people = {"age": np.full(10_000, 20.0)}
+    release = scumble.build(pl.DataFrame(people), kernel, epsilon=20.0, bounds=(0, 60), buckets=4096)
+    release.save("far.scumble")
+    for age in range(21, 60, 2):
+        assert main(["query", "far.scumble", "--at", f"age={age}"]) == 0
+        told = re.fullmatch(r"(\S+) records near \((\S+) to (\S+), 95%\); density (\S+)\n", capsys.readouterr().out)
+        assert told is not None
+        total, low, high, density = (float(number.replace(",", "")) for number in told.groups())
+        assert low < high and low <= total <= high
+        assert abs(density * release.count - total) < 0.2 * (high - low) + 1e-3 * total or density == 0.0
+
+
 def test_a_point_outside_the_bounds_is_answered_with_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
     release = scumble.Sketch(
         scumble.EuclideanKernel(9.0), columns=["age", "seen"], dates=["seen"], design="grid", buckets=64,
