@@ -21,7 +21,7 @@ import pytest
 
 import scumble
 from scumble.bundle import Bundle
-from scumble.cli import VERBS, home, main
+from scumble.cli import VERBS, demo, home, main
 from scumble.cli.arguments import LISTS, parser_of
 from scumble.cli.progress import ProgressLine
 from scumble.sources import Progress
@@ -311,6 +311,15 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
         line.close()
     assert main([*DESIGN, "--rows", "8", "--quiet"]) == 0
     assert said(capsys)[1] == ""
+
+
+def test_no_question_of_the_demo_cuts_a_cell() -> None:
+    """Of a cell that is cut nobody knows which half the records are in: the interval would be wide on one side."""
+    schema = demo.public_schema()
+    for where in (demo.CYCLISTS, demo.ON_THE_BUS, demo.YOUNG_AND_RICH):
+        assert scumble.schema.condition(schema, where).exact
+    income = demo.commuters(2000)["income"].to_numpy()
+    assert ((income >= schema["income"].low) & (income <= schema["income"].high)).all()
 
 
 def test_the_demo_of_a_stream_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
