@@ -173,6 +173,19 @@ def test_misspelt_and_missing_classes() -> None:
     assert advice(KERNEL, NAMES, BOUNDS, label="cut", classes=[1, 2]) == []
 
 
+def test_a_rehearsal_says_that_it_guessed_how_many_records_there_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "t.toml").write_text('[columns.age]\nkind = "number"\nlow = 0\nhigh = 99\n')
+    for words in (WORDS, ["--schema", "t.toml", "--epsilon", "1"]):
+        told = []
+        for more in ([], ["--n", "100000"]):
+            assert main(["build", "sound.csv", *words, "--rehearse", *more]) == 0
+            told.append(capsys.readouterr().out)
+        assert "Of 100,000 records (a guess: give --n or n=, if it is public):" in told[0]
+        assert "Of 100,000 records:" in told[1] and "guess" not in told[1]
+
+
 def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +193,9 @@ def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     words = ["build", "sound.csv", "--columns", "age,income", "--bandwidth", "1", "--epsilon", "1", "--rows", "8"]
     assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert first.startswith("Expected: 8 rows of 16 buckets (sobol), about 2.5 kB. Of 100,000 records, a density of")
+    assert first.startswith(
+        "Expected: 8 rows of 16 buckets (sobol), about 2.5 kB. Of 100,000 records (a guess: give --n"
+    )
     assert second.startswith("Advice: No scale") and second.endswith("(2 more: --rehearse)")
     assert main([*words, "--buckets", "16", "--out", "o.scumble", "--quiet"]) == 0
     assert capsys.readouterr().err == ""

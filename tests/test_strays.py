@@ -133,6 +133,22 @@ def test_a_column_that_holds_none_of_its_words_is_refused_before_anything_is_spe
     assert job.strays()[0].startswith(f"{SURELY_WRONG} cells of 'town', all that it holds, held none of its words")
 
 
+def test_a_column_that_holds_few_of_its_words_is_told_with_its_likely_cause(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the curator, and not refused: that would tell of the records, and nobody has paid for it."""
+    (folder / "people.toml").write_text('[columns.town]\nkind = "category"\nvalues = ["Ulm", "Bonn"]\n')
+    (folder / "people.csv").write_text("town\n" + "ULM\n" * 999 + "Bonn\n")
+    assert build("--json") == 0
+    out, err = capsys.readouterr()
+    assert "999 cells of 'town', 99 % of what it holds, held none of its words, and counted as '(other)'" in err
+    assert "capitals and blanks at the ends count" in err and "ULM" not in err
+    assert "capitals" not in out and b"capitals" not in (folder / "o.scumble").read_bytes()
+    (folder / "people.csv").write_text("town\n" + "ULM\n" * 5 + "Bonn\n" * 5)
+    assert build() == 0
+    assert "capitals" not in capsys.readouterr().err
+
+
 def test_a_resumed_build_has_not_seen_all_rows_and_is_not_refused(folder: Path) -> None:
     """Nor does it tell of rows that it has not seen: the numbers are of those since."""
     for name, first in (("a.csv", "2009-01-01"), ("b.csv", "soon")):
@@ -194,7 +210,7 @@ def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
         job = Build(folder / name, schema=schema)
         job.count()
         (told,) = job.strays()
-        assert told.startswith("2 cells of 'age', most of what it holds,") and told.endswith(where)
+        assert told.startswith("2 cells of 'age', 66 % of what it holds,") and told.endswith(where)
     job = Build(pa.table({"age": pa.array([1.0, None])}), schema=schema)
     job.count()
     assert job.strays() == []
@@ -234,7 +250,7 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
         job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
         job.count()
         want = [
-            "2 cells of 'seen', most of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
+            "2 cells of 'seen', 66 % of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
             "at the nearest",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest",
         ]

@@ -106,7 +106,7 @@ _MAX_DEPTH = 32
 _MAX_NDIM = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Container:
     """What a file holds: arrays by name (read-only), and JSON metadata.
 
@@ -121,6 +121,9 @@ class Container:
     arrays: dict[str, np.ndarray]
     version: int
     library: str
+
+    def __repr__(self) -> str:
+        return f"Container({self.kind!r})"
 
 
 # ---------------------------------------------------------------- to bytes

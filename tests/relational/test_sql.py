@@ -273,6 +273,9 @@ REFUSED = {
     "select count(*) from people order by all": "name what to sort by",
     "select count(*) from": "cannot be read at line 1",
     "select 'open": "cannot be read",
+    "select count(*) from people where age > $1,000,000": "cannot be read: numbers stand plain, here 1000000.",
+    "select count(*) from people where age > 1,000": "cannot be read: numbers stand plain, here 1000.",
+    "select count(*) from people where age > $1000": "write the value itself, and a number plainly",
     "select count(*) from people where age > 1\0": "NUL",
 }
 

@@ -16,7 +16,7 @@ import numpy as np
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
-from scumble.schema.kinds import ranges_by, shown
+from scumble.schema.kinds import fixed_by, ranges_by, shown
 from scumble.show import shading
 from scumble.show.shown import Shown
 
@@ -97,7 +97,7 @@ class View:
         ranges = ranges_by(self.kinds, ranges)
         roles = roles_of(release.kernel, self.names) if release.columns and release.kernel else {}
         self.ranges: dict[str, tuple[float, float]] = {}
-        self.fixed: dict[str, Any] = dict(at)
+        self.fixed = fixed_by(self.kinds, at)
         for j, name in enumerate(self.names):
             if name in at:
                 continue
@@ -131,7 +131,7 @@ class View:
     def title(self) -> str:
         """Where the picture cuts through the data, and the promise."""
         fixed = {
-            name: shown(value, self.kinds.get(name)) if isinstance(value, float) else value
+            name: shown(value, self.kinds.get(name)) if type(value) in (int, float) else value
             for name, value in self.fixed.items()
         }
         if len(self.free) > 2:

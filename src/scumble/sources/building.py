@@ -181,7 +181,7 @@ class Build:
         As private as the rows: it belongs in nothing that is kept. After `count` and before `release` it comes in time
         to mend a misspelt class or a column of a wrong kind, before anything is spent.
         """
-        return list(self.tally.causes.words(self.tally.dropped_rows, sum(self.tally.skipped.values())))
+        return self.tally.left_out()
 
     def strays(self) -> list[str]:
         """Which columns have cells that count as missing since they could not be read, or at a bound they lie beyond.
@@ -189,7 +189,7 @@ class Build:
         How many there are of each, and where in the source the first unreadable one is; as private as `left_out`.
         (Where noise comes first, nothing is known beside it.)
         """
-        return list(self.tally.strays.words(self.tally.sketches[0].spec, self.source))
+        return self.tally.astray(self.source)
 
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)

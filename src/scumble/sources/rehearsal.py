@@ -10,7 +10,7 @@ No noise is drawn: the same arguments always give the same words.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +74,8 @@ class Rehearsal:
         What to change, the costliest first.
     later : str
         What is decided after counting only, in a sentence; empty if that is nothing.
+    assumed : bool
+        Whether nobody said how many records there are.
     """
 
     kind: str
@@ -83,6 +85,7 @@ class Rehearsal:
     decides: str
     advice: tuple[str, ...]
     later: str = ""
+    assumed: bool = False
 
     @property
     def summary(self) -> str:
@@ -91,7 +94,7 @@ class Rehearsal:
 
     @property
     def _made(self) -> str:
-        return f"{self.kind}, about {human_bytes(self.bytes)}. Of {self.records:,} records:"
+        return f"{self.kind}, about {human_bytes(self.bytes)}. {_of(self.records, self.assumed)}:"
 
     def __str__(self) -> str:
         told = [
@@ -112,7 +115,13 @@ def rehearse(job: Build) -> Rehearsal:
     """Of a build that is ready to run; it then has no further use."""
     spec = job.tally.sketches[0].spec
     n = job.size.n or DEFAULT_RECORDS
-    return _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+    found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+    return replace(found, assumed=job.size.n is None)
+
+
+def _of(records: int, assumed: bool) -> str:
+    guess = " (a guess: give --n or n=, if it is public)" if assumed else ""
+    return f"Of {records:,} records{guess}"
 
 
 def beforehand(job: Build) -> list[str]:
@@ -120,7 +129,7 @@ def beforehand(job: Build) -> list[str]:
     spec = job.tally.sketches[0].spec
     n, classes = job.size.n or DEFAULT_RECORDS, len(job.tally.sketches)
     if isinstance(spec, TableSpec):
-        found = _of_table(job, spec, n)
+        found = rehearse(job)
         expected, told = found.summary, list(found.advice)
     else:
         each = max(1, n // classes)
@@ -128,7 +137,8 @@ def beforehand(job: Build) -> list[str]:
         density = chosen.layout.typical_density
         off = chosen.layout.relative_error(variance, each, density)
         made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}"
-        expected = f"{made}. Of {n:,} records, a density of {density:.3g} is off by {off:.2%}."
+        of = _of(n, job.size.n is None)
+        expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
         told = _advice(job, spec)
     more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
     return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in told[:1])]

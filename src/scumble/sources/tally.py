@@ -29,7 +29,6 @@ Found = Levels | Readings
 """What a sketch finds in a batch."""
 MOST_THREADS = 4
 """That read records beside those that count: more of them wait for the interpreter's lock, and for each other."""
-SECRET = "do not publish this number"
 HASHES_AT_ONCE = 1 << 27
 """Of a sketch: eight milliseconds of each of sixteen cores."""
 
@@ -88,15 +87,22 @@ class Tally:
         """What the curator must know of the pass, in lines: how many rows were left out and why, and which cells were
         counted where they do not stand. As private as the rows: it belongs in nothing that is kept.
         """
-        lines = [f"{stray} ({SECRET})." for stray in self.strays.words(self.sketches[0].spec, source)]
+        lines = [private(stray) for stray in self.astray(source)]
         if self.dropped:
-            causes = self.causes.words(self.dropped_rows, sum(self.skipped.values()))
-            lines.insert(0, left_out(self.dropped, f": {', '.join(causes)}"))
+            lines.insert(0, left_out(self.dropped, self.left_out()))
         if self.over:
             records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
-            lines.append(f"{records} over the limit of their person {were} left out ({SECRET}).")
+            lines.append(private(f"{records} over the limit of their person {were} left out"))
         return lines
+
+    def left_out(self) -> list[str]:
+        """Why rows were left out so far, and how many, the most frequent cause first."""
+        return list(self.causes.words(self.dropped_rows, sum(self.skipped.values())))
+
+    def astray(self, source: Source) -> list[str]:
+        """Which columns have cells that were counted where they do not stand, and how many."""
+        return list(self.strays.words(self.sketches[0].spec, source))
 
     def restore(self, sketches: list[AnySketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
         """Go on from these."""
@@ -214,10 +220,16 @@ def class_numbers(classes: Sequence[Label]) -> np.ndarray:
     return numbers
 
 
-def left_out(rows: int, why: str = "") -> str:
+def left_out(rows: int, why: Sequence[str] = ()) -> str:
     """The line for the curator about rows that were left out, and why."""
     were = "1 row was" if rows == 1 else f"{rows:,} rows were"
-    return f"{were} left out{why} (do not publish {'these numbers' if why else 'this number'})."
+    causes = f": {', '.join(why)}" if why else ""
+    return private(f"{were} left out{causes}", numbers=bool(why))
+
+
+def private(line: str, *, numbers: bool = False) -> str:
+    """A line for the curator alone, marked as such."""
+    return f"{line} (do not publish {'these numbers' if numbers else 'this number'})."
 
 
 class UnknownClass(DataError):
