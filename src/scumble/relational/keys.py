@@ -32,6 +32,8 @@ _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
 )
+_MOST_STEP = 1e299
+"""Beyond, a statement's numbers are too large."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 
@@ -129,7 +131,7 @@ def _single(name: str, column: Number | Date) -> Iterator[tuple[Any, Tree]]:
     if column.cuts.real or column.cuts.size != end - first:
         raise ParameterError(
             f"The cells of column {name!r} hold several values each, so there is no group for each value. "
-            f"Hint: GROUP BY {_bearable(name, column)}, or other ranges of whole cells."
+            f"Hint: {_instead(name, column)}."
         )
     for place in range(first, end):
         shown = column.moment(place) if isinstance(column, Date) else place
@@ -152,7 +154,7 @@ def _steps(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
     if not isinstance(column, Number):
         raise ParameterError(f"Column {name!r} is a {column.kind}, no number. Hint: group by the column itself.")
     if whole and not (column.whole and (column.low or 0) >= 0):
-        raise refused(f"{shown(node)}: // is for whole numbers from zero on. Hint: {_bearable(name, column)}")
+        raise refused(f"{shown(node)}: // is for whole numbers from zero on; write {_bearable(name, column)}")
     low, high = column.low, column.high
     assert low is not None and high is not None
     first, last = math.floor(Fraction(low) / Fraction(width)), math.floor(Fraction(high) / Fraction(width))
@@ -260,6 +262,13 @@ def _moment(found: datetime.date) -> datetime.datetime:
     return found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
 
 
+def _instead(name: str, column: Number | Date) -> str:
+    """What can be grouped by, in words."""
+    if column.cuts.size > 1 or column.missing:
+        return f"GROUP BY {_bearable(name, column)}, or other ranges of whole cells"
+    return "it has one cell only, so all records are one group: ask without GROUP BY"
+
+
 def _bearable(name: str, column: Number | Date) -> str:
     """Something to group by that the column's own cells bear, as SQL writes it."""
     written, inner = identifier(name), column.cuts.edges[1:-1]
@@ -284,7 +293,10 @@ def _least_step(column: Number, edges: list[float]) -> str | None:
     low, high = column.low, column.high
     assert low is not None and high is not None
     known, end = set(edges), high + 1 if column.whole else high
-    for width in sorted({size for edge in edges for size in (edge - low, abs(edge)) if size > 0}):
+    widths = {size for edge in edges for size in (edge - low, abs(edge)) if 0 < size < _MOST_STEP}
+    for width in sorted(widths):
+        if not math.isfinite(max(abs(low), abs(end)) / width):  # more steps than there are numbers
+            continue
         first, last = math.floor(low / width) + 1, math.ceil(end / width)
         if 0 < last - first <= len(known) and known.issuperset(step * width for step in range(first, last)):
             return _plainly(width)
@@ -292,7 +304,7 @@ def _least_step(column: Number, edges: list[float]) -> str | None:
 
 
 def _plainly(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
 def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str) -> None:
