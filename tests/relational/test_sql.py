@@ -211,9 +211,9 @@ REFUSED = {
     "select distinct town from people": "DISTINCT",
     "select count(distinct town) from people": "how many values differ",
     "select * from people": "scumble sample, or `release.sample`, draws",
-    "select age from people": "Hint: avg(age), or GROUP BY age",
+    "select age from people": "Hint: avg(age), or count(*) and GROUP BY age",
     "select town, count(*) from people": "single records",
-    "select town from people": "Hint: GROUP BY town and count(*); scumble sample",
+    "select town from people": "Hint: count(*) and GROUP BY town; scumble sample",
     "select town, plan, count(*) from people group by town": "'plan' must be grouped by",
     "select agee, count(*) from people group by agee": "Did you mean 'age'?",
     "select q.age, count(*) from people group by q.age": "There is no table 'q'",
@@ -323,7 +323,11 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
     assert hints["day"].startswith("day < '201") and hints["seen"] == "date_trunc('month', seen)"
     for question, hint in (
         ('select count(*) from t where "Card Number" = null', r'Hint: write "Card Number" IS NULL'),
-        ('select "case" from t', r'Hint: avg\("case"\), or GROUP BY "case"'),
+        (
+            'select "case" from t',
+            r'Hint: avg\("case"\), or count\(\*\) and GROUP BY floor\("case" / 0.03125\) \* 0.03125;',
+        ),
+        ("select seen from t", r"Hint: count\(\*\) and GROUP BY date_trunc\('month', seen\);"),
     ):
         with pytest.raises(scumble.ParameterError, match=hint):
             scumble.sql(question, t=release)

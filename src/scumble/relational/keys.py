@@ -23,6 +23,7 @@ from scumble.relational.syntax import bare, exp, identifier, refused, shown
 from scumble.relational.where import both, tree_of
 from scumble.schema import condition
 from scumble.schema.category import Category
+from scumble.schema.column import Column
 from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.number import Number
@@ -128,7 +129,7 @@ def _column(name: str, scope: Scope) -> Iterator[tuple[Any, Tree]]:
 def _single(name: str, column: Number | Date) -> Iterator[tuple[Any, Tree]]:
     """Whole numbers and days, where each has a cell to itself."""
     first, end = column.line
-    if column.cuts.real or column.cuts.size != end - first:
+    if not _told_apart(column):
         raise ParameterError(
             f"The cells of column {name!r} hold several values each, so there is no group for each value. "
             f"Hint: {_instead(name, column)}."
@@ -260,6 +261,19 @@ def _begin(unit: str, moment: datetime.datetime) -> datetime.datetime:
 
 def _moment(found: datetime.date) -> datetime.datetime:
     return found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
+
+
+def _told_apart(column: Number | Date) -> bool:
+    """Whether each value has a cell to itself."""
+    first, end = column.line
+    return not column.cuts.real and column.cuts.size == end - first
+
+
+def groups_of(name: str, column: Column) -> str:
+    """Something to group by a column, as SQL writes it: by its values, if it tells them apart."""
+    if isinstance(column, Number | Date) and not _told_apart(column):
+        return _bearable(name, column)
+    return identifier(name)
 
 
 def _instead(name: str, column: Number | Date) -> str:
