@@ -146,9 +146,9 @@ class Category(Column):
         return code, code + 1
 
     def _not_a_word(self, literal: object) -> str:
-        names = [text.decode() for text in self.known]
-        close = difflib.get_close_matches(str(literal)[:100], names, n=1)
-        guess = f" (did you mean {close[0]!r}?)" if close else ""
+        names = {text.decode().strip().lower(): text.decode() for text in self.known}
+        close = difflib.get_close_matches(str(literal)[:100].strip().lower(), names, n=1)
+        guess = f" (did you mean {names[close[0]]!r}?)" if close else ""
         if not self.other:
             return f"{str(literal)[:100]!r} is not in its vocabulary{guess}"
         return (

@@ -109,7 +109,7 @@ def parse(text: str, columns: Collection[str]) -> Tree:
     try:
         found = ast.parse(source, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _unclear(text) from None
+        raise _unclear(text, _bare_name(text, columns)) from None
     return _Reader(text, words, columns).tree(found.body, 0)
 
 
@@ -122,6 +122,13 @@ def _unclear(text: str, what: str = "") -> ParameterError:
         f"The condition {shown} cannot be read{what}. Hint: write age >= 65 and sex == 'Female', with text in quotes "
         "and odd names in backticks."
     )
+
+
+def _bare_name(text: str, columns: Collection[str]) -> str:
+    """How an odd name is written that stands there without backticks; empty if there is none."""
+    plain = _QUOTED.sub("''", text)
+    found = max((name for name in columns if written(name) != name and name in plain), key=len, default=None)
+    return "" if found is None else f": such a name stands in backticks, {written(found)}"
 
 
 def undressed(text: str) -> str:
@@ -216,7 +223,7 @@ class _Reader:
 
     def _refused(self, node: ast.AST) -> ParameterError:
         if isinstance(node, ast.BinOp | ast.UnaryOp):
-            return _unclear(self._text, ": arithmetic is not known here")
+            return _unclear(self._text, _bare_name(self._text, self._columns) or ": arithmetic is not known here")
         return _unclear(self._text, ": it must compare columns with values")
 
     # ---- comparisons ----
