@@ -28,7 +28,7 @@ class PageReading(Reading):
         self.unseen = replace(reading.unseen, model=self.model)
 
     def count(self, condition: Any, alike: float | None = None) -> Estimate:
-        """The model's answer, with the law's error; and the view's own."""
+        """The model's answer, with the law's error; and the view's own, of two columns."""
         share = self.model.share(condition)
         variance = smoothed(self.law, share if alike is None else alike, conditions(condition))
         variance += share**2 * self.of_count

@@ -53,6 +53,9 @@ class _Exact:
     def __init__(self, model: Mixture, variance: float) -> None:
         self.model, self.variance = model, variance
 
+    def exact(self, condition: Condition) -> None:
+        """Everything is counted."""
+
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         return Estimate(round(self.model.share(condition) * len(self.model.weights), 9), self.variance)
 

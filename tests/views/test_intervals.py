@@ -5,21 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scumble.machine.patience import Patience
+from scumble.tabular.estimate import deviations
 from scumble.views import rehearsal as rehearsals
 from scumble.views.budgeting import Law
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, combined, inside
+from scumble.views.estimates import Estimate, combined, inside, nearest
 from scumble.views.evidence import Evidence, View, simplex
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
 from scumble.views.intervals import Reading, apart, conditions, gamma_regression, law_inputs, mean_square
-from scumble.views.mixture import Mixture
+from scumble.views.mixture import Condition, Mixture
 from scumble.views.rehearsal import rehearse
 from scumble.views.unseen import LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
 
@@ -53,6 +55,13 @@ def evidence(rows: np.ndarray, deviation: float, seed: int, law: Law = "gaussian
     return Evidence(COLUMNS, GROUPS, tuple(views))
 
 
+def alone(reading: Reading, condition: Condition) -> Estimate:
+    """The answer to a question of one column."""
+    exact = reading.exact(condition)
+    assert exact is not None
+    return nearest(reading.modelled(condition), exact)
+
+
 @pytest.mark.parametrize("first", [0, 10**9])
 def test_synthetic_records_are_counted_as_true_ones_are(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oracle, `evidence`, counts record by record; NumPy and the compiled loop count alike."""
@@ -79,15 +88,13 @@ def test_cells_are_summed_where_a_view_holds_the_question() -> None:
     either = inside(seen, union)
     assert either is not None
     assert either.value == pytest.approx(((rows[:, 0] < 2) | (rows[:, 1] == 0)).sum(), abs=1e-6)
-    alone = inside(seen, [(1.0, {0: [1, 0, 0, 0, 0, 0]})])  # finer than the groups: the single column knows
-    assert alone is not None
-    assert alone.value == pytest.approx((rows[:, 0] == 0).sum(), abs=1e-6)
 
 
 def test_no_view_holds_what_tells_grouped_levels_apart_or_spans_views() -> None:
     seen = evidence(table(), 1.0, 0)
     assert inside(seen, [(1.0, {0: [1, 0, 0, 0, 0, 0], 1: [1, 0, 0]})]) is None
     assert inside(seen, [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0], 2: [1, 0, 0, 0]})]) is None
+    assert inside(seen, [(1.0, {0: [1, 1, 0, 0, 0, 0]})]) is None  # of one column all views tell (`columnsums`)
     fewer = replace(seen, views=tuple(v for v in seen.views if v.columns != (0, 1)))
     assert inside(fewer, [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]) is None
 
@@ -193,7 +200,7 @@ def test_errors_are_of_the_size_that_they_say() -> None:
             ratios.append((estimate.value - (rows == cell).all(axis=1).sum()) ** 2 / estimate.variance)
         for j, column in enumerate(COLUMNS):
             for x in range(column.levels):
-                estimate = reading.count([(1.0, {j: np.eye(column.levels)[x]})])
+                estimate = alone(reading, [(1.0, {j: np.eye(column.levels)[x]})])
                 ratios.append((estimate.value - (rows[:, j] == x).sum()) ** 2 / estimate.variance)
     assert 0.25 < np.mean(ratios) < 4
 
@@ -220,7 +227,7 @@ def test_what_more_fits_take_off_is_known() -> None:
 def test_a_table_of_single_columns_has_errors_too() -> None:
     seen = evidence(table(), 25.0, 0)
     alone = replace(seen, views=tuple(v for v in seen.views if len(v.columns) < 2))
-    found = Reading(alone, "gaussian", 1).count([(1.0, {0: [1, 1, 0, 0, 0, 0]})])
+    found = Reading(alone, "gaussian", 1).count([(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})])
     assert np.isfinite(found.variance) and found.variance > 0
 
 
@@ -358,10 +365,10 @@ def test_a_sparse_world_has_the_levels_that_are_surely_not_empty() -> None:
 
 
 def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Reading) -> None:
-    asked = [(1.0, {1: [1, 0, 0]})]
+    asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
     usual = reading.count(asked)
     seen = reading.evidence
-    moved = tuple(replace(v, counts=v.counts + [900, -900, 0]) if v.columns == (1,) else v for v in seen.views)
+    moved = tuple(replace(v, counts=v.counts + [900, -900, 0]) if v.columns == (0, 1) else v for v in seen.views)
     reading.evidence = replace(seen, views=moved)
     found, own = reading.count(asked), inside(reading.evidence, asked)
     reading.evidence = seen
@@ -373,8 +380,43 @@ def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Rea
 
 def test_cells_keep_their_exact_law(reading: Reading) -> None:
     """Rehearsals that never err do not make an interval narrower than what its cells' own noise says."""
-    asked = [(1.0, {1: [1, 0, 0]})]
+    asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
     own = inside(reading.evidence, asked)
     assert own is not None
     found = reading._both(own, Estimate(own.value, 1e12), asked, np.zeros(len(reading.rehearsals)))
     assert found.variance >= own.variance
+
+
+def test_an_interval_of_one_column_holds_however_far_the_model_is_off() -> None:
+    """By the normal law itself: of a model beside the exact reading at any distance, in its standard deviations."""
+    law = NormalDist()
+    for confidence, least in ((0.95, 0.95), (0.9, 0.899), (0.99, 0.99)):
+        for off in (0.0, 0.1, 0.3, 0.5, 0.7, 5.0):
+            found = nearest(10.0 + 2.0 * off, Estimate(10.0, 4.0))
+            beside, reach = (found.value - 10.0) / 2.0, deviations(confidence) * math.sqrt(found.variance) / 2.0
+            assert beside == pytest.approx(min(off, 0.5))
+            assert law.cdf(reach - beside) - law.cdf(-reach - beside) >= least
+    assert nearest(-7.0, Estimate(10.0, 4.0)).value == 9.0
+
+
+def test_a_tail_that_the_model_takes_for_empty_is_counted(reading: Reading) -> None:
+    """Forty of fifty cells hold six records each, under a noise of ten: together 240, ± 63 by the exact law."""
+    counts = np.concatenate([np.full(10, 1000.0), np.full(40, 6.0)])
+    tail = (np.arange(50) >= 10).astype(float)
+    asked = [(1.0, {0: tail})]
+    for seed in range(3):
+        noisy = counts + np.random.default_rng(seed).normal(0, 10, 50)
+        seen = Evidence((Column(50, 50),), (np.arange(50),), (View((0,), noisy, 100.0),))
+        one = Reading(seen, "gaussian", 1)
+        exact = one.exact(asked)
+        assert exact is not None
+        assert exact.value == pytest.approx(noisy[10:].sum())
+        assert exact.variance == pytest.approx(4000.0)
+        found = alone(one, asked)
+        assert abs(found.value - exact.value) <= 0.5 * math.sqrt(4000.0) + 1e-9
+        assert not one._rehearsals  # nothing was rehearsed for that
+    everything = reading.exact([(0.5, {})])
+    assert everything == Estimate(0.5 * reading.evidence.count, 0.25 * reading.evidence.count_variance)
+    assert reading.exact([(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]) is None
+    neither = reading.exact([(1.0, {}), (-1.0, {1: [1, 0, 0]})])
+    assert neither == reading.exact([(1.0, {1: [0, 1, 1]})])

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scumble.tabular.questions import narrowed, squared
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
-from scumble.views.estimates import Estimate
+from scumble.views.estimates import NOTHING, Estimate, nearest
 from scumble.views.evidence import Evidence
 from scumble.views.intervals import Reading
 from scumble.views.mixture import Condition, Mixture, labelled
@@ -77,9 +77,7 @@ class Answers:
     @property
     def total(self) -> Estimate:
         """The number of records, by the sums of all views: an exact law, and no model."""
-        return Estimate(
-            sum(evidence.count for evidence in self._evidence), sum(_variance(evidence) for evidence in self._evidence)
-        )
+        return sum((Estimate(one.count, one.count_variance) for one in self._evidence), NOTHING)
 
     @property
     def readings(self) -> list[Reading]:
@@ -112,16 +110,19 @@ class Answers:
         return self._summed(asked)
 
     def _summed(self, asked: Condition, alike: Condition | None = None) -> Estimate:
-        value = variance = 0.0
+        """The sum over all classes. Those whose laws are exact are summed first: only then the model's sum is drawn to
+        theirs, as it may be off by as much in each."""
+        exact = others = NOTHING
+        modelled = 0.0
         for number, reading in enumerate(self.readings):
             mine = self._of_class(asked, number)
-            if not mine:
-                continue
-            weight = None if alike is None else reading.model.share(self._of_class(alike, number))
-            found = _whole_class(reading, mine) if alike is None else None
-            found = reading.count(mine, weight) if found is None else found
-            value, variance = value + found.value, variance + found.variance
-        return Estimate(value, variance)
+            own = reading.exact(mine)
+            if own is None:
+                weight = None if alike is None else reading.model.share(self._of_class(alike, number))
+                others += reading.count(mine, weight)
+            else:
+                exact, modelled = exact + own, modelled + reading.modelled(mine)
+        return nearest(modelled, exact) + others
 
     def _of_class(self, asked: Condition, number: int) -> Condition:
         """The same question, to the records of one class."""
@@ -163,10 +164,16 @@ class Answers:
         weighed = narrowed(asked, column, values / scale)
         found = self._summed(weighed, squared(weighed))
         value, variance = scale * found.value, scale**2 * found.variance
-        if column == self._spec.place:  # classes have no other views
+        if self._alone(weighed, column):
             return Weighed(value, variance, Estimate(value, variance))
         (own,), (of_own,) = self.column_sums(asked, column, values[None])
         return Weighed(value, variance, Estimate(float(own), float(of_own)))
+
+    def _alone(self, asked: Condition, column: int) -> bool:
+        """Whether a question has one reading only: the views of the column answer it, or it is the one of the classes,
+        which have no other views."""
+        place = self._spec.place
+        return column == place or all(j in (column, place) for _, product in asked for j in product)
 
     def column_sums(self, asked: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
         """Sums over the records that meet a condition, and their variances, by the views of the column alone; one for
@@ -176,16 +183,3 @@ class Answers:
             for number, reading in enumerate(self.readings)
         ]
         return np.sum([sums for sums, _ in each], axis=0), np.sum([variances for _, variances in each], axis=0)
-
-
-def _variance(evidence: Evidence) -> float:
-    """That of `Evidence.count`, which weighs the views' totals by inverse variance."""
-    return 1.0 / sum(1.0 / (max(view.variance, 1e-12) * view.counts.size) for view in evidence.views)
-
-
-def _whole_class(reading: Reading, asked: Condition) -> Estimate | None:
-    """All records of a class are a question that its sums answer."""
-    if any(product for _, product in asked):
-        return None
-    factor = sum(coefficient for coefficient, _ in asked)
-    return Estimate(factor * reading.evidence.count, factor**2 * _variance(reading.evidence))

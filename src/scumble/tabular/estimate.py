@@ -61,18 +61,20 @@ def interval(
     below: float = 0.0,
     above: float = 0.0,
 ) -> Estimate:
-    """The estimate with its interval, cut to what is possible.
+    """The estimate with its interval, cut to what is possible: first the value, so that noise leaves no interval empty.
 
     Beside an error of known variance there may be one that is known by its bounds alone: the truth may be `below` lower
     or `above` higher. Both bounds are added in full; in the standard error they count as if all between were alike.
 
     >>> interval(10.0, 0.0, 0.95, below=1.0, above=2.0)
     Estimate(value=10.0, low=9.0, high=12.0, standard_error=0.8660254037844386)
+    >>> print(interval(-5.0, 1.0, 0.95, least=0.0))
+    0 (0 to 1.95996)
     """
-    variance = max(variance, 0.0)
+    variance, value = max(variance, 0.0), min(max(value, least), most)
     reach = deviations(confidence) * math.sqrt(variance)
     low, high = (min(max(end, least), most) for end in (value - reach - below, value + reach + above))
-    return Estimate(min(max(value, least), most), low, high, math.sqrt(variance + (below + above) ** 2 / 12))
+    return Estimate(value, low, high, math.sqrt(variance + (below + above) ** 2 / 12))
 
 
 def reaching(found: Estimate, other: Estimate) -> Estimate:

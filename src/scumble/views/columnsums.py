@@ -11,8 +11,9 @@ is taken (Gauss and Markov). In a group of m cells whose weights sum to S, β = 
 κ = σ²τ² / (mσ² + τ²) of each group, γ = Σ κS / (Σ κm + ν²).
 
 It is unbiased whatever the table. A fit is not: it takes cells for empty that hold fewer records than their noise, and
-a few records with large values can be half of a sum. No rehearsal shows that, as its world was fitted, too. So the
-intervals of sums, means and quantiles reach over those of both readings.
+a few records with large values can be half of a sum. No rehearsal shows that, as its world was fitted, too. So what is
+asked of one column alone is answered by this law (`estimates.nearest`); and if other columns say whose values are
+meant, and for quantiles, intervals reach over those of both readings.
 """
 
 from __future__ import annotations

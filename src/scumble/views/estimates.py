@@ -1,8 +1,13 @@
-"""A count read twice: off the view's own cells, whose law is known, and off the model; then the best mean of both.
+"""A count read twice: off the views' own cells, whose law is known, and off the model; then one answer of both.
 
 Cells of a view are noisy but unbiased: a weighted sum of them has variance Σ w²·variance, exactly. The model is less
-noisy but may be off. The surer one weighs more; and as the same noise is in both, one that is far less sure weighs
-nothing.
+noisy but may be off.
+
+**Of one column** all views together tell nearly as much as the model (`columnsums`), so their law is what counts, and
+the model only says where within its noise to look (`nearest`).
+
+**Of two columns** a view's cells are noisy, and both are weighed (`combined`): the surer one weighs more; and as the
+same noise is in both, one that is far less sure weighs nothing. That errs by a quarter to a third less than the cells.
 """
 
 from __future__ import annotations
@@ -13,10 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scumble.views.evidence import Evidence, View
+from scumble.views.evidence import Evidence
 from scumble.views.mixture import Condition
 
 Floats = npt.NDArray[np.float64]
+
+NEAR = 0.5
+"""How far a model's answer may be from the exact law's, in its standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -26,25 +34,51 @@ class Estimate:
     value: float
     variance: float
 
+    def __add__(self, other: Estimate) -> Estimate:
+        """The sum of two numbers whose errors are independent."""
+        return Estimate(self.value + other.value, self.variance + other.variance)
+
+
+NOTHING = Estimate(0.0, 0.0)
+
+
+def nearest(modelled: float, exact: Estimate) -> Estimate:
+    """The model's number, drawn to within half a standard deviation s of a reading whose law is exact.
+
+    The square of its distance from that reading counts as variance. So an interval holds however far the model is off:
+    of 95 % it then is s/2 beside the reading's own, and √1.25 times as wide, and P(|Z + ½| < 1.96·√1.25) = 0.951. (Of
+    90 and 99 % it is 0.900 and 0.991.)
+
+    Half is chosen by error, on some sixty tables at six budgets. Of random ranges, of the highest 0.5 % and of single
+    cells the root mean squares were 0.95, 0.90 and 0.85 s; of the reading alone, cut at nought, 0.97, 0.84 and 0.91; of
+    the model 1.05, 1.34 and 0.88. Nearer to the reading, histograms of mostly empty cells would sum to too much.
+
+    >>> nearest(30.0, Estimate(10.0, 16.0)), nearest(9.0, Estimate(10.0, 16.0))
+    (Estimate(value=12.0, variance=20.0), Estimate(value=9.0, variance=17.0))
+    """
+    reach = NEAR * math.sqrt(exact.variance)
+    value = min(max(modelled, exact.value - reach), exact.value + reach)
+    return Estimate(value, exact.variance + (value - exact.value) ** 2)
+
 
 def inside(evidence: Evidence, condition: Condition) -> Estimate | None:
-    """The count of a condition from the cells of one view, or None if no view holds it.
+    """The count of a condition on two columns from the cells of their view, or None if no view holds it.
 
-    A pair holds what does not tell apart levels of one group.
+    A view holds what does not tell apart levels of one group.
 
+    >>> from scumble.views.evidence import View
     >>> from scumble.views.grouping import Column
-    >>> single = View((0,), np.array([5.0, 7.0, 1.0]), variance=4.0)
-    >>> evidence = Evidence((Column(3),), (np.arange(3),), (single,))
-    >>> inside(evidence, [(1.0, {0: [0, 1, 1]})])
-    Estimate(value=8.0, variance=8.0)
+    >>> views = [View((j,), np.array([5.0, 5.0]), variance=1.0) for j in (0, 1)]
+    >>> both = View((0, 1), np.array([[4.0, 1.0], [1.0, 4.0]]), variance=2.0)
+    >>> evidence = Evidence((Column(2), Column(2)), (np.arange(2), np.arange(2)), (*views, both))
+    >>> inside(evidence, [(1.0, {0: [1, 0]}), (1.0, {1: [1, 0]}), (-1.0, {0: [1, 0], 1: [1, 0]})])
+    Estimate(value=6.0, variance=6.0)
     """
-    columns = tuple(sorted({j for _, product in condition for j in product}))
-    if len(columns) == 1:
-        return _read(evidence.single(columns[0]), _weights(evidence, condition, columns))
+    columns = spoken_of(condition)
     view = evidence.pair((columns[0], columns[1])) if len(columns) == 2 else None
     if view is None:
         return None
-    weights = _weights(evidence, condition, columns)
+    weights = weights_of(evidence, condition)
     for axis, j in enumerate(columns):
         group = evidence.groups[j]
         first = np.unique(group, return_index=True)[1]
@@ -52,7 +86,24 @@ def inside(evidence: Evidence, condition: Condition) -> Estimate | None:
         if not np.array_equal(coarse.take(group, axis), weights):
             return None
         weights = coarse
-    return _read(view, weights)
+    return Estimate(float((view.counts * weights).sum()), view.variance * float((weights**2).sum()))
+
+
+def spoken_of(condition: Condition) -> tuple[int, ...]:
+    """The columns that a condition speaks of, in rising order."""
+    return tuple(sorted({j for _, product in condition for j in product}))
+
+
+def weights_of(evidence: Evidence, condition: Condition) -> Floats:
+    """Σ_i c_i Π_j v_ij over all cells of the columns that a condition speaks of."""
+    columns = spoken_of(condition)
+    total = np.zeros([evidence.columns[j].levels for j in columns])
+    for coefficient, product in condition:
+        term: Floats = np.array(coefficient)
+        for j in columns:
+            term = np.multiply.outer(term, np.asarray(product.get(j, np.ones(evidence.columns[j].levels)), float))
+        total += term
+    return total
 
 
 def combined(one: Estimate, other: Estimate, correlation: float = 0.0) -> tuple[float, float]:
@@ -71,18 +122,3 @@ def spread(one: Estimate, other: Estimate, weight: float, correlation: float) ->
     """The variance of a mean of two estimates, the first of which has this weight."""
     s, t = weight * math.sqrt(one.variance), (1 - weight) * math.sqrt(other.variance)
     return s**2 + t**2 + 2 * correlation * s * t
-
-
-def _weights(evidence: Evidence, condition: Condition, columns: tuple[int, ...]) -> Floats:
-    """Σ_i c_i Π_j v_ij over all cells of these columns."""
-    total = np.zeros([evidence.columns[j].levels for j in columns])
-    for coefficient, product in condition:
-        term: Floats = np.array(coefficient)
-        for j in columns:
-            term = np.multiply.outer(term, np.asarray(product.get(j, np.ones(evidence.columns[j].levels)), float))
-        total += term
-    return total
-
-
-def _read(view: View, weights: Floats) -> Estimate:
-    return Estimate(float((view.counts * weights).sum()), view.variance * float((weights**2).sum()))

@@ -73,8 +73,17 @@ class Evidence:
     def count(self) -> float:
         """The number of records: the totals of all views, by inverse variance; at least one."""
         totals = np.array([view.counts.sum() for view in self.views])
-        variances = np.array([max(view.variance, 1e-12) * view.counts.size for view in self.views])
-        return max(1.0, float((totals / variances).sum() / (1 / variances).sum()))
+        return max(1.0, float((totals * self._precisions).sum() * self.count_variance))
+
+    @cached_property
+    def count_variance(self) -> float:
+        """The variance of that number."""
+        return 1.0 / float(self._precisions.sum())
+
+    @cached_property
+    def _precisions(self) -> Floats:
+        """Of the views' totals: inverse variances."""
+        return np.array([1.0 / (max(view.variance, 1e-12) * view.counts.size) for view in self.views])
 
     @cached_property
     def _found(self) -> dict[tuple[int, ...], View]:

@@ -19,9 +19,9 @@ What was never measured, no rehearsal can show: `unseen` adds it.
 Where single columns are all there is, the model is those columns made distributions, and how noise goes into that is
 known (`_projected`): no variance is less, however little a few rehearsals erred.
 
-Inside one view there is an exact law beside the model. If its cells are surely farther from the model than their noise
-takes them, the model is off by the rest at least (`apart`). Sums of a column's values have a law of their own
-(`columnsums`), and what a fit takes for empty is not lost there.
+Questions of one column need no rehearsal: the views' own law is exact (`columnsums`), and what a fit takes for empty is
+not lost there (`estimates.nearest`). Inside the view of a pair there is an exact law beside the model. If its cells are
+surely farther from the model than their noise takes them, the model is off by the rest at least (`apart`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import numpy.typing as npt
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, combined, inside, spread
+from scumble.views.estimates import Estimate, combined, inside, spoken_of, spread, weights_of
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
 from scumble.views.mixture import Condition, together
@@ -121,13 +121,25 @@ class Reading:
             meet += coefficient * shares[group] * np.asarray(product.get(column, 1.0), float)
         return self._sums.sums(column, meet * values)
 
+    def exact(self, condition: Condition) -> Estimate | None:
+        """How many records meet a condition on one column at most, by the views alone; weights may be any numbers."""
+        columns = spoken_of(condition)
+        if len(columns) == 1:
+            return self._sums.sum(columns[0], weights_of(self.evidence, condition))
+        factor = sum(coefficient for coefficient, _ in condition)
+        return None if columns else Estimate(factor * self.evidence.count, factor**2 * self.evidence.count_variance)
+
+    def modelled(self, condition: Condition) -> float:
+        """How many records meet a condition by the model alone."""
+        return self.model.share(condition) * self.evidence.count
+
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
-        """How many records meet a condition, and the variance of that.
+        """How many records meet a condition on two columns or more, and the variance of that; of fewer, see `exact`.
 
         Weights may be any numbers, of size one at most; then `alike` is the share of an ordinary condition that errs as
         much: the mean square of the weights.
         """
-        modelled = self.model.share(condition) * self.evidence.count
+        modelled = self.modelled(condition)
         share = modelled / self.evidence.count if alike is None else alike
         rehearsed = self._rehearsed(condition)
         unseen = self.unseen.variance(condition, signed=alike is not None)

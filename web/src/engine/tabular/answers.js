@@ -1,7 +1,7 @@
 // Answers out of a table's release: the twin of tabular/answers.py. A question is a product: a Map from the place of a
 // column in the schema to weights over its levels. Classes are disjoint: their answers and variances add up.
 
-import { Views } from "../views/estimates.js";
+import { nearest, Views } from "../views/estimates.js";
 import { Reading } from "../views/intervals.js";
 import { Column, Mixture, sum } from "../views/mixture.js";
 
@@ -45,7 +45,7 @@ export class Answers {
     const weighed = narrowed(product, j, off);
     const rest = this.#summed(weighed, squared(weighed));
     const unit = scale / records;
-    const own = j === this.place ? rest : this.#columnSum(product, j, off);
+    const own = this.#alone(product, j) ? rest : this.#columnSum(product, j, off);
     return {
       own: { value: first + unit * own.value, variance: unit ** 2 * own.variance },
       value: first + unit * rest.value,
@@ -75,18 +75,27 @@ export class Answers {
     return { coefficient, product: new Map(rest.map(([j, weights]) => [this.numbers.get(j), weights])) };
   }
 
+  // Classes whose laws are exact are summed first: only then the model's sum is drawn to theirs.
   #summed(product, alike = null) {
-    const total = { value: 0, variance: 0, unseen: 0 };
+    const [exact, others] = [nothing(), nothing()];
+    let modelled = 0;
     this.parts.forEach(({ reading, whole }, number) => {
       const mine = this.ofClass(product, number);
-      if (!mine.coefficient) return;
-      const found =
-        alike === null && !mine.product.size
-          ? scaled(whole, mine.coefficient)
-          : reading.estimate(mine.product, { coefficient: mine.coefficient, alike: this.#alike(alike, number) });
-      for (const name of Object.keys(total)) total[name] += found[name];
+      const own = mine.product.size ? reading.exact(mine.product, mine.coefficient) : scaled(whole, mine.coefficient);
+      if (own) {
+        add(exact, own);
+        modelled += mine.coefficient * reading.model.share(mine.product) * reading.count;
+      } else if (mine.coefficient) {
+        const options = { coefficient: mine.coefficient, alike: this.#alike(alike, number) };
+        add(others, reading.estimate(mine.product, options));
+      }
     });
-    return total;
+    return add(others, nearest(modelled, exact));
+  }
+
+  // Whether a question has one reading only.
+  #alone(product, j) {
+    return j === this.place || [...product.keys()].every((i) => i === j || i === this.place);
   }
 
   #columnSum(product, j, values) {
@@ -110,14 +119,15 @@ export function narrowed(product, j, weights) {
   return new Map(product).set(j, own ? weights.map((weight, level) => weight * own[level]) : weights);
 }
 
-// An estimate with its 95 % interval, cut to what is possible. The truth may also be `below` lower or `above` higher. Where
-// there are two readings, the interval reaches over both of theirs.
+// An estimate with its 95 % interval, cut to what is possible: first the value, so that noise leaves no interval empty. The
+// truth may also be `below` lower or `above` higher. Where there are two readings, the interval reaches over both of theirs.
 export function interval({ value, variance, unseen, own }, least = 0, most = Infinity, [below, above] = [0, 0]) {
   const cut = (x) => Math.min(Math.max(x, least), most);
   const error = Math.sqrt(Math.max(variance, 0));
   const reach = DEVIATIONS * error;
   const part = unseen / variance || 0; // of the variance, for what no view shows
-  const found = { value: cut(value), low: cut(value - reach - below), high: cut(value + reach + above) };
+  const middle = cut(value);
+  const found = { value: middle, low: cut(middle - reach - below), high: cut(middle + reach + above) };
   if (!own) return { ...found, error, unseen: part };
   const other = interval({ ...own, unseen: 0 }, least, most, [below, above]);
   const [low, high] = [Math.min(found.low, other.low), Math.max(found.high, other.high)];
@@ -125,6 +135,15 @@ export function interval({ value, variance, unseen, own }, least = 0, most = Inf
 }
 
 const squared = (product) => new Map([...product].map(([j, weights]) => [j, weights.map((weight) => weight ** 2)]));
+
+const nothing = () => ({ value: 0, variance: 0, unseen: 0 });
+
+function add(total, { value, variance, unseen = 0 }) {
+  total.value += value;
+  total.variance += variance;
+  total.unseen += unseen;
+  return total;
+}
 
 function scaled({ value, variance }, factor) {
   return { value: factor * value, variance: factor ** 2 * variance, unseen: 0 };

@@ -1,6 +1,8 @@
-// A count off a view's own cells, and the best mean of that and the model's: the twin of views/estimates.py.
+// A count off views' own cells, and one answer of that and the model's: the twin of views/estimates.py.
 
 import { ColumnSums } from "./columnsums.js";
+
+const NEAR = 0.5;
 
 export class Views {
   #found = new Map();
@@ -17,16 +19,14 @@ export class Views {
     return this.#found.has(`${i},${j}`);
   }
 
-  // The count of a product from the cells of one view, or null if no view holds it.
+  // The count of a product of two columns from the cells of their view, or null if no view holds it.
   inside(product, coefficient = 1) {
     const columns = [...product.keys()].sort((i, j) => i - j);
-    const view = columns.length ? this.#found.get(String(columns)) : undefined;
+    const view = columns.length === 2 ? this.#found.get(String(columns)) : undefined;
     if (!view) return null;
     if (columns.some((j) => product.get(j).every((weight) => weight === 0))) return { value: 0, variance: 0 };
-    const axes =
-      columns.length === 1 ? [product.get(columns[0])] : columns.map((j) => this.#coarse(j, product.get(j)));
-    if (axes.includes(null)) return null;
-    const [rows, across] = axes.length === 2 ? axes : [[1], axes[0]];
+    const [rows, across] = columns.map((j) => this.#coarse(j, product.get(j)));
+    if (!rows || !across) return null;
     let [value, squares] = [0, 0];
     for (let i = 0; i < rows.length; i++) {
       for (let j = 0; j < across.length; j++) {
@@ -43,6 +43,13 @@ export class Views {
     const [group, starts] = [this.groups[j], this.starts[j]];
     return group.every((g, level) => weights[level] === weights[starts[g]]) ? starts.map((at) => weights[at]) : null;
   }
+}
+
+// The model's number, drawn to within half a standard deviation of a reading whose law is exact.
+export function nearest(modelled, { value, variance }) {
+  const reach = NEAR * Math.sqrt(variance);
+  const found = Math.min(Math.max(modelled, value - reach), value + reach);
+  return { value: found, variance: variance + (found - value) ** 2 };
 }
 
 // The best mean of two estimates whose errors are so correlated, and the weight of the first in it.

@@ -18,7 +18,14 @@ export class Reading {
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
 
-  // How many records meet a product of conditions. Weights may be any numbers, of size one at most; then `alike` is the
+  // How many records meet a condition on one column, by the views alone; null for others.
+  exact(product, coefficient) {
+    if (product.size > 1) return null;
+    const [[j, weights]] = product;
+    return this.views.sums.sum(j, weights.map((weight) => coefficient * weight));
+  }
+
+  // How many records meet a product of conditions on two columns or more. Weights may be any numbers, of size one at most; then `alike` is the
   // share of an ordinary condition that errs as much. `unseen` is the part of the variance for what no view shows.
   estimate(product, { coefficient = 1, alike = null } = {}) {
     const whole = this.model.share(product);
