@@ -38,6 +38,7 @@ from scumble.cli import build as build_verb
 from scumble.cli import release as release_verb
 from scumble.cli import sketch as sketch_verb
 from scumble.errors import ScumbleError
+from scumble.files import disk, reading, rules, writing
 from scumble.machine import interrupts, owned, places
 from scumble.machine.interrupts import Stopped
 from scumble.releasing import gate, pledges, spending
@@ -48,7 +49,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
 ]
 
-STORING = [places, owned, files, pledges, handover, interrupts, output]
+STORING = [places, owned, disk, reading, rules, writing, pledges, handover, interrupts, output]
 """The files that write."""
 DRAWING = [spending, gate, sketch, release_verb, sketch_verb, build_verb, building, checkpoint, preparing, guard]
 
