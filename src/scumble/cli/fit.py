@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("--bounds and --schema both say what the columns can hold. Hint: leave out --bounds.")
     if args.out == "-":
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
-    check_out(args.out)
+    check_out(args.out, ours=True)
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     kind = getattr(learn, TASKS[args.task])
     regresses = "target_bounds" in kind._get_param_names()
@@ -157,6 +157,7 @@ def read(
     from scumble.errors import DataError
     from scumble.machine.later import pa
     from scumble.sources import open_source
+    from scumble.sources.tally import UNPUBLISHED
     from scumble.tables.roles import converted
 
     reading = {name: getattr(args, name) for name in ("format", "delimiter", "encoding")}
@@ -186,8 +187,8 @@ def read(
         fits = target is not None and schema is None  # who predicts has the schema of the model, or none
         beside = "; or say what columns hold by --schema, where missing = true counts them" if fits else ""
         raise DataError(
-            f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told}. "
-            f"Hint: leave those rows out of the table, each for itself{beside}."
+            f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told} "
+            f"{UNPUBLISHED}. Hint: leave those rows out of the table, each for itself{beside}."
         )
     try:
         X = (
