@@ -484,6 +484,15 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
     return container
 
 
+def is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8 + len(_MAGIC))[8:] == _MAGIC
+    except OSError:
+        return False
+
+
 def _path(path: str | os.PathLike[str]) -> str:
     try:
         target = os.fsdecode(path)

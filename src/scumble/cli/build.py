@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         _rehearse(args)
         return
     require(args, out="the released file to write, such as people.scumble")
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     job = prepare(args, label=args.label, classes=args.classes)

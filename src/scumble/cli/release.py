@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
 
     asked = promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
     require(args, out="the released file to write, such as people.scumble")
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     charged = {name: getattr(args, name) for name in ("ledger", "dataset", "part")}

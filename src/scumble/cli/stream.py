@@ -194,7 +194,7 @@ def _window(args: argparse.Namespace) -> None:
     from scumble.show.cards import facts
 
     require(args, out="the released file to write, such as week.scumble")
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     found = StreamRelease(args.stream)
