@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.checks import by_column
     from scumble.cli.arguments import require
-    from scumble.cli.output import check_out, say
+    from scumble.cli.output import check_out, say, tell_weak
     from scumble.cli.replacing import tell_replaced
     from scumble.errors import ParameterError
     from scumble.learn import saving
@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
     from scumble.privacy.account import Account
+    from scumble.privacy.budget import Budget
 
     require(args, epsilon="the privacy budget of this fit, such as 1")
     if args.schema is None:
@@ -99,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
         options |= {"classes": classes, "unknown": args.unknown or "error"}
     model = kind(**options)
     tell_replaced(args, "fit")
+    tell_weak(args, Budget.of(args.epsilon, args.delta))
     place = Place(args.out)
     try:
         model.before_charge = place.reserve

@@ -20,7 +20,7 @@ from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
 
 if TYPE_CHECKING:
-    pass
+    from scumble.privacy.budget import Budget
 
 TABLES = {
     ".csv": "csv",
@@ -38,6 +38,12 @@ def say(args: argparse.Namespace, message: str) -> None:
     """A line for the person at the terminal."""
     if not args.quiet:
         tell(message)
+
+
+def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
+    """Before it is spent: how little a large budget promises."""
+    if budget.weakness:
+        say(args, f"Note: {budget.weakness}.")
 
 
 def print_json(value: object) -> None:
