@@ -389,11 +389,35 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
     assert third[0].endswith(
         "what it cost stays spent: this build adds to it, and without --ledger nobody keeps count."
     )
-    Path("note.scumble").write_text("something else")
     parts = ["sketch", "north.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8"]
     assert main([*parts, "--out", "twice.secret"]) == 0
-    assert main(["release", "twice.secret", "--epsilon", "1", "--out", "note.scumble"]) == 0
-    assert "note.scumble is there already, written 20" in capsys.readouterr().err
+    assert main([*parts, "--out", "thrice.secret"]) == 0
+    assert main(["release", "twice.secret", "--epsilon", "1", "--out", "thrice.secret"]) == 0
+    assert "thrice.secret is there already, written 20" in capsys.readouterr().err
+
+
+def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table, a schema that was filled in by hand, or any other file stays as it is, and nothing is counted."""
+    kernel = "north.csv --columns age --bandwidth 5 --rows 4 --buckets 8"
+    assert run(f"build {kernel} --epsilon 1 --out p.scumble") == 0
+    before = Path("south.csv").read_bytes()
+    capsys.readouterr()
+    for line in (
+        f"build {kernel} --epsilon 1 --out south.csv",
+        f"build {kernel} --epsilon 1 --out new.scumble --checkpoint south.csv",
+        f"sketch {kernel} --out south.csv",
+        "merge p.scumble --out south.csv",
+        "fit north.csv --task classify --target mode --bounds 0:1 --classes bus --epsilon 1 --out south.csv",
+    ):
+        assert run(line) == 2, line
+        assert "'south.csv' is there already, and scumble did not write it" in said(capsys)[1]
+    for line in ("schema north.csv", "sample p.scumble --bounds 0:100 --n 2"):
+        assert run(f"{line} --out south.csv") == 2, line
+        assert "Hint: name another file, or add --replace." in said(capsys)[1]
+        assert Path("south.csv").read_bytes() == before
+        Path("mine.csv").write_text("mine")
+        assert run(f"{line} --out mine.csv --replace") == 0
+        assert Path("mine.csv").read_text() != "mine"
 
 
 def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -319,6 +319,11 @@ def cluster(parser: Parser) -> None:
     )
 
 
+def replace_flag(parser: Any) -> None:
+    """Leave to replace a file."""
+    parser.add_argument("--replace", action="store_true", help="--out may be a file that is there already")
+
+
 def json_flag(parser: Any) -> None:
     """Output for programs."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table for people")

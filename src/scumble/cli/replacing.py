@@ -1,7 +1,8 @@
 """Before a budget is spent: what an output's name holds already, and that it will be replaced.
 
-Nothing is refused: scripts write the same file again and again. But each time costs, and one file is left to show for
-it, so whoever types the command is told. What is told is public: the file's claim and date, the ledger's line.
+A file of scumble's own is replaced (another is not: see `check_out`): scripts write the same one again and again. But
+each time costs, and one file is left to show for it, so whoever types the command is told. What is told is public: the
+file's claim and date, the ledger's line.
 """
 
 from __future__ import annotations

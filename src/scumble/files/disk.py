@@ -12,7 +12,7 @@ import numpy as np
 
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
 from scumble.files.reading import from_bytes, preamble
-from scumble.files.rules import SECRET_KINDS, Container
+from scumble.files.rules import MAGIC, SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
 from scumble.machine import places
 from scumble.machine.mark import mark_of
@@ -100,6 +100,15 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             stacklevel=3,
         )
     return container
+
+
+def is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8 + len(MAGIC))[8:] == MAGIC
+    except OSError:
+        return False
 
 
 def _path(path: str | os.PathLike[str]) -> str:

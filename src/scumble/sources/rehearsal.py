@@ -10,18 +10,22 @@ No noise is drawn: the same arguments always give the same words.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scumble.errors import ScumbleError
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES
+from scumble.privacy.account import Account
 from scumble.show.wording import decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import NO_PAIRS, PAIRS_LATER, between_years, few_cells, few_pairs, from_zero
+from scumble.sources.tableadvice import PAIRS_LATER, between_years, few_cells, few_pairs, from_zero, no_pairs
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
@@ -76,6 +80,8 @@ class Rehearsal:
         What is decided after counting only, in a sentence; empty if that is nothing.
     assumed : bool
         Whether nobody said how many records there are.
+    refused : str
+        Why the ledger would refuse the build, in its words; empty if it would not, or there is none.
     """
 
     kind: str
@@ -86,6 +92,7 @@ class Rehearsal:
     advice: tuple[str, ...]
     later: str = ""
     assumed: bool = False
+    refused: str = ""
 
     @property
     def summary(self) -> str:
@@ -103,7 +110,8 @@ class Rehearsal:
             *([self.later] if self.later else []),
             self.decides,
         ]
-        told += [f"Advice: {one}" for one in self.advice] or ["No advice: go on."]
+        told += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No advice: go on."])
+        told += [f"The build would be refused: {self.refused}"] if self.refused else []
         return "\n".join([*told, "A rehearsal: no record was read, nothing was spent, nothing was written."])
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,12 +119,25 @@ class Rehearsal:
         return asdict(self)
 
 
-def rehearse(job: Build) -> Rehearsal:
-    """Of a build that is ready to run; it then has no further use."""
+def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehearsal:
+    """Of a build that is ready to run, and would be charged to this ledger; it then has no further use."""
     spec = job.tally.sketches[0].spec
     n = job.size.n or DEFAULT_RECORDS
     found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
-    return replace(found, assumed=job.size.n is None)
+    weak = (f"{job.budget.weakness.capitalize()}.",) if job.budget.weakness else ()
+    return replace(found, assumed=job.size.n is None, advice=(*weak, *found.advice), refused=_refusal(job, book))
+
+
+def _refusal(job: Build, book: Mapping[str, Any]) -> str:
+    """What the ledger would say, if it would refuse the build."""
+    sketch = job.tally.sketches[0]
+    try:
+        account = Account.of(book.get("ledger"), book.get("dataset"), book.get("part"))
+        if account is not None:
+            account.check(job.price_of(sketch.spec, sketch.secret.planned))
+    except ScumbleError as problem:
+        return str(problem)
+    return ""
 
 
 def _of(records: int, assumed: bool) -> str:
@@ -233,9 +254,9 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
     apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
     decides += f"; pairs {apart}." if pairs else ", and no pair is published."
-    told = [NO_PAIRS] if spec.pairs and not pairs else few_cells(sizes, levels)
+    told = [no_pairs(job.budget.pure)] if spec.pairs and not pairs else few_cells(sizes, levels)
     if 0 < pairs < len(spec.pairs) / 2:
-        told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n)))
+        told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n), job.budget.pure))
     return Rehearsal(
         kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
         bytes=COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + found.cells) + BESIDE_COUNTERS,
