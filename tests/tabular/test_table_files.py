@@ -161,14 +161,11 @@ def test_narrow_ranges_are_told_apart() -> None:
 
 
 def test_every_bar_of_words_has_its_name() -> None:
-    schema = scumble.Schema(
-        borough=scumble.Category([f"ward {k}" for k in range(20)]), town=scumble.Category([f"{k}" for k in range(60)])
-    )
-    figure = drawn(schema, {"borough": ["ward 3"] * 999, "town": ["57"] * 999})
-    few, many = ([label.get_text() for label in axes.get_xticklabels()] for axes in figure.axes[:2])
-    assert few[:20] == [f"ward {k}" for k in range(20)]
-    assert len(many) == 40 and "57" in many and figure.axes[1].get_xlabel().startswith(f"… and {62 - 40} more")
-    places = [label.get_window_extent().extents.tolist() for label in figure.axes[1].get_xticklabels()]
+    figure = drawn(scumble.Schema(town=scumble.Category([f"ward {k}" for k in range(60)])), {"town": ["ward 57"] * 999})
+    labels = figure.axes[0].get_xticklabels()
+    assert len({label.get_text() for label in labels}) == 40 and "ward 57" in {label.get_text() for label in labels}
+    assert figure.axes[0].get_xlabel().startswith(f"… and {62 - 40} more")
+    places = [label.get_window_extent().extents.tolist() for label in labels]
     assert all(left[2] <= right[0] for left, right in itertools.pairwise(sorted(places)))
 
 

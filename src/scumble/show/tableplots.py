@@ -14,6 +14,8 @@ ACROSS = 3
 BARS = 24
 WORDS = 40
 """Bars of words at most, each with its name."""
+CROWDED = 24
+"""Names that have room in letters of the usual size."""
 LONGEST = 24
 """Letters of a label: as many as a range of dates has."""
 _LETTERS = ((1e12, 1.0, ""), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e3, 1e3, "k"), (0.0, 1.0, ""))
@@ -25,7 +27,8 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     names = list(release.columns if columns is None else columns)
     across = min(ACROSS, len(names))
     down = math.ceil(len(names) / across)
-    figure = new_figure(3.4 * across, 2.7 * down)
+    crowded = any(not release.schema[name].ordered and release.schema[name].size > CROWDED for name in names)
+    figure = new_figure((4.4 if crowded else 3.4) * across, 2.7 * down)
     all_axes = figure.subplots(down, across, squeeze=False).ravel()
     for name, axes in zip(names, all_axes, strict=False):
         found, left_out = _most(release.histogram(name, BARS), release.schema[name].ordered)
@@ -55,14 +58,9 @@ def _most(found: Any, ordered: bool) -> tuple[Any, int]:
 
 def _set(labels: int) -> dict[str, Any]:
     """How so many names have room side by side: slanted, upright, or small."""
-    return (
-        {"rotation": 30, "ha": "right", "fontsize": 7}
-        if labels <= 8
-        else {
-            "rotation": 90,
-            "fontsize": 7 if labels <= 24 else 5,
-        }
-    )
+    if labels <= 8:
+        return {"rotation": 30, "ha": "right", "fontsize": 7}
+    return {"rotation": 90, "fontsize": 7 if labels <= CROWDED else 5}
 
 
 def _ticks(labels: Sequence[str]) -> list[int]:
