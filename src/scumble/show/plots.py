@@ -37,6 +37,15 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def literal(text: object) -> str:
+    """A name, a level or a title as it is written: to matplotlib, what stands between two dollars is a formula.
+
+    >>> print(literal("$20-$40"))
+    \\$20-\\$40
+    """
+    return str(text).replace("$", r"\$")
+
+
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a picture; the name's end says as what."""
     name = os.fsdecode(path)
@@ -77,7 +86,7 @@ def density(
         figure.supxlabel("pale: noise alone could explain it", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
-    figure.suptitle(title if title is not None else view.title(), fontsize=11, color=INK)
+    figure.suptitle(literal(title if title is not None else view.title()), fontsize=11, color=INK)
     return figure
 
 
@@ -126,7 +135,7 @@ class View:
 
     def label(self, name: str) -> str:
         """A column's name, with its unit."""
-        return f"{name} ({self.units[name]})" if name in self.units else name
+        return literal(f"{name} ({self.units[name]})" if name in self.units else name)
 
     def title(self) -> str:
         """Where the picture cuts through the data, and the promise."""
