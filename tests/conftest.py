@@ -34,7 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real-noise", action="store_true", help="draw every test's noise from the operating system")
 
 
+FORKING = ("test_signals.py", "test_faults.py", "test_kills.py")
+"""They fork some hundred times each, which takes longer the more a process holds: so they come first."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in FORKING)
     for item in items:
         for marker in item.iter_markers("statistical"):
             rate_of(marker)
