@@ -15,7 +15,7 @@ import numpy as np
 import scumble
 from benchmarks.paper.densities import PAPER, density_set, truth
 from scumble.learn import refine
-from scumble.planning.plans import _left
+from scumble.planning.plans import left_by_refining
 
 QUERIES = 1000
 
@@ -37,7 +37,7 @@ def main() -> None:
                 float(np.mean(np.abs(one.density(data.Q[:QUERIES]) - exact) / exact))
                 for one in (release, refine(release, data.bounds))
             )
-            expected = _left(rows, float(np.median(exact)), data.X.shape[1])
+            expected = left_by_refining(rows, float(np.median(exact)), data.X.shape[1])
             print(f"{name:8} {rows:5} {plain:7.2%} {refined:8.2%} {refined / plain:7.2f} {expected:9.2f}", flush=True)
 
 

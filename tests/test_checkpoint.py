@@ -289,7 +289,7 @@ def test_a_full_disk_leaves_the_old_files_intact(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         for seconds in ("0", "1000"):  # the checkpoint does not fit; the release does not fit
             words = command(
                 sources, "--checkpoint", str(checkpoint), "--checkpoint-seconds", seconds, "--out", str(out)

@@ -21,7 +21,10 @@ import pytest
 
 import scumble
 from scumble.bundle import Bundle
-from scumble.cli import VERBS, home, main
+from scumble.cli import VERBS, demo, home, main
+from scumble.cli.arguments import LISTS, parser_of
+from scumble.cli.progress import ProgressLine
+from scumble.sources import Progress
 
 DESIGN = shlex.split(
     "build people.parquet --columns age,income --kernel euclidean --bandwidth 1 --power 2 "
@@ -297,8 +300,26 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert main([*DESIGN, "--rows", "8"]) == 0
     assert "100%  4,000 rows" in said(capsys)[1]
+
+    def gone(_: str) -> int:
+        raise OSError("the terminal is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stderr, "write", gone)
+        line = ProgressLine(quiet=False)
+        line(Progress(1, 1.0, None, None))  # no reason for a build to fail
+        line.close()
     assert main([*DESIGN, "--rows", "8", "--quiet"]) == 0
     assert said(capsys)[1] == ""
+
+
+def test_no_question_of_the_demo_cuts_a_cell() -> None:
+    """Of a cell that is cut nobody knows which half the records are in: the interval would be wide on one side."""
+    schema = demo.public_schema()
+    for where in (demo.CYCLISTS, demo.ON_THE_BUS, demo.YOUNG_AND_RICH):
+        assert scumble.schema.condition(schema, where).exact
+    income = demo.commuters(2000)["income"].to_numpy()
+    assert ((income >= schema["income"].low) & (income <= schema["income"].high)).all()
 
 
 def test_the_demo_of_a_stream_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
@@ -364,12 +385,76 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
     assert len(first) == 1 and quiet == []
     assert second[0].startswith(told) and "it will be replaced, and this build is charged beside it." in second[0]
     assert "The ledger has its charge of 20" in second[0] and second[1].startswith("Wrote")
-    assert third[0].startswith(told) and third[0].endswith("beside it.")
-    Path("note.scumble").write_text("something else")
+    assert third[0].startswith(told) and "charged" not in third[0], "there is no ledger to charge"
+    assert third[0].endswith(
+        "what it cost stays spent: this build adds to it, and without --ledger nobody keeps count."
+    )
     parts = ["sketch", "north.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8"]
     assert main([*parts, "--out", "twice.secret"]) == 0
-    assert main(["release", "twice.secret", "--epsilon", "1", "--out", "note.scumble"]) == 0
-    assert "note.scumble is there already, written 20" in capsys.readouterr().err
+    assert main([*parts, "--out", "thrice.secret"]) == 0
+    assert main(["release", "twice.secret", "--epsilon", "1", "--out", "thrice.secret"]) == 0
+    assert "thrice.secret is there already, written 20" in capsys.readouterr().err
+
+
+def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table, a schema that was filled in by hand, or any other file stays as it is, and nothing is counted."""
+    kernel = "north.csv --columns age --bandwidth 5 --rows 4 --buckets 8"
+    assert run(f"build {kernel} --epsilon 1 --out p.scumble") == 0
+    before = Path("south.csv").read_bytes()
+    capsys.readouterr()
+    for line in (
+        f"build {kernel} --epsilon 1 --out south.csv",
+        f"build {kernel} --epsilon 1 --out new.scumble --checkpoint south.csv",
+        f"sketch {kernel} --out south.csv",
+        "merge p.scumble --out south.csv",
+        "fit north.csv --task classify --target mode --bounds 0:1 --classes bus --epsilon 1 --out south.csv",
+    ):
+        assert run(line) == 2, line
+        assert "'south.csv' is there already, and scumble did not write it" in said(capsys)[1]
+    for line in ("schema north.csv", "sample p.scumble --bounds 0:100 --n 2"):
+        assert run(f"{line} --out south.csv") == 2, line
+        assert "Hint: name another file, or add --replace." in said(capsys)[1]
+        assert Path("south.csv").read_bytes() == before
+        Path("mine.csv").write_text("mine")
+        assert run(f"{line} --out mine.csv --replace") == 0
+        assert Path("mine.csv").read_text() != "mine"
+
+
+def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    build = shlex.split("build north.csv --columns age,income --bandwidth 5 --epsilon 1 --out o.scumble")
+    for words, told in (
+        ("--bounds age=0:100 --bounds income=0:9", "--bounds is given twice"),
+        ("--bounds age=0:100,age=0:50", "argument --bounds: names 'age' twice"),
+        ("--bounds=age=0:100 --bounds age=0:50", "--bounds is given twice"),
+        ("--scale age=1,age=2", "argument --scale: names 'age' twice"),
+        ("--scale 2 --scale age=2", "--scale is given twice"),
+        ("--columns income", "--columns is given twice"),
+        *((f"--{kind} age --{kind} income", f"--{kind} is given twice") for kind in ("whole", "dates", "categories")),
+    ):
+        assert main([*build, *words.split()]) == 2
+        assert told in capsys.readouterr().err
+    assert main(["query", "o.scumble", "--at", "age=1,age=2"]) == 2
+    assert main(["explore", "o.scumble", "--values", "mode=bus,mode=car"]) == 2
+    assert capsys.readouterr().err.count("twice, and only one of them can be meant") == 2
+    for verb in VERBS:  # whatever is a list of columns is known as one
+        parser = parser_of(verb, VERBS[verb], importlib.import_module(home(verb)))
+        listed = {action.option_strings[0] for action in parser._actions if str(action.metavar).count(",")}
+        assert listed <= {action.option_strings[0] for action in parser._actions if action.type in LISTS}
+
+
+def test_a_count_and_its_density_agree_where_few_records_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """So large a budget that the noise is far below one record."""
+    kernel = scumble.EuclideanKernel(1.0, power=2)
+    people = {"age": np.full(10_000, 20.0)}
+    release = scumble.build(pl.DataFrame(people), kernel, epsilon=20.0, bounds=(0, 60), buckets=4096)
+    release.save("far.scumble")
+    for age in range(21, 60, 2):
+        assert main(["query", "far.scumble", "--at", f"age={age}"]) == 0
+        told = re.fullmatch(r"(\S+) records near \((\S+) to (\S+), 95%\); density (\S+)\n", capsys.readouterr().out)
+        assert told is not None
+        total, low, high, density = (float(number.replace(",", "")) for number in told.groups())
+        assert low < high and low <= total <= high
+        assert abs(density * release.count - total) < 0.2 * (high - low) + 1e-3 * total or density == 0.0
 
 
 def test_a_point_outside_the_bounds_is_answered_with_a_remark(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,6 +84,13 @@ def test_a_release_draws_itself(town: np.ndarray) -> None:
         one.plot(ranges={"east": (0, 9)})
 
 
+def test_dollars_are_no_formulas(town: np.ndarray) -> None:
+    one = release(["$_east", "north"], town)
+    figure = one.plot(ranges={"$_east": (0, 9)}, at={"north": 2}, units={"$_east": "$_"}, title="$20_$")
+    shown = [text._preprocess_math(text.get_text()) for text in (figure._suptitle, figure.axes[0].xaxis.label)]
+    assert shown == [("$20_$", False), ("$_east ($_)", False)]
+
+
 def test_colours_by_logarithm_show_what_one_corner_hides() -> None:
     """A thousandth of the density: a thousandth of even colours, and most of the way down a logarithmic scale."""
     values, error = np.array([[1.0, 1e-3, 0.0]]), np.full((1, 3), 1e-5)

@@ -33,6 +33,7 @@ import pytest
 import scumble
 from scumble import files, sketch
 from scumble.cli import main
+from scumble.files import disk, reading, rules, writing
 from scumble.privacy import costs, ledger, ledgertables
 from scumble.releasing import gate, spending
 from scumble.releasing import secret as secrets
@@ -44,6 +45,7 @@ pytestmark = [
 ]
 
 KERNEL = scumble.EuclideanKernel(1.0)
+FILES = [disk, reading, rules, writing]
 LEAST = {"release": 30, "secret": 18, "charging": 45, "sqlite": 30, "random": 25, "building": 28, "noise first": 28}
 
 
@@ -147,7 +149,7 @@ def test_killed_while_writing_a_file(tmp_path: Path, secret: bool) -> None:
         if secret:
             assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in tmp_path.iterdir())
 
-    assert at_every_step(write, [files], after, stride=5) >= LEAST["secret" if secret else "release"]
+    assert at_every_step(write, FILES, after, stride=5) >= LEAST["secret" if secret else "release"]
     assert seen == contents
     write()
     assert reader() in contents
@@ -182,7 +184,7 @@ def test_killed_while_charging_and_releasing(tmp_path: Path) -> None:
         Path(book.path).write_bytes(clean)  # or each run would have more lines to read than the one before
 
     assert (
-        at_every_step(work, [ledger, ledgertables, costs, spending, gate, secrets, sketch, files], after, stride=12)
+        at_every_step(work, [ledger, ledgertables, costs, spending, gate, secrets, sketch, *FILES], after, stride=12)
         >= LEAST["charging"]
     )
     assert len(outcomes) > 1, "some kills fell between charge and release"
@@ -294,7 +296,7 @@ def test_killed_while_building_with_checkpoints(tmp_path: Path, folder: Path, no
         if (tmp_path / "out.scumble").exists():
             assert scumble.load(tmp_path / "out.scumble").identity in charged
 
-    modules = [checkpoint, onepass, building, files, spending, sketch]
+    modules = [checkpoint, onepass, building, *FILES, spending, sketch]
     assert at_every_step(work, modules, after, stride=70) >= LEAST["noise first" if noise_first else "building"]
     release = scumble.load(tmp_path / "out.scumble")
     assert abs(release.count - (800 if noise_first else 0)) < 10**4

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from scumble import errors, files
+from scumble.files import reading, rules
 from scumble.machine import places
 from test_files import about, entry, sealed
 
@@ -24,14 +25,14 @@ def nested(levels: int) -> Any:
 
 def test_metadata_is_32_levels_deep_at_most() -> None:
     for value in (nested(31), {"a": nested(30)}):
-        assert files._not_plain({"a": value}) == ""
-    assert files._not_plain(nested(32)) == ""
-    assert files._not_plain(nested(33)) == "more than 32 levels"
+        assert rules.not_plain({"a": value}) == ""
+    assert rules.not_plain(nested(32)) == ""
+    assert rules.not_plain(nested(33)) == "more than 32 levels"
 
 
 def test_integers_of_8192_bits_at_most() -> None:
-    assert files._not_plain(2**8192 - 1) == files._not_plain(-(2**8192) + 1) == ""
-    assert files._not_plain(2**8192) == "an integer of more than 8192 bits"
+    assert rules.not_plain(2**8192 - 1) == rules.not_plain(-(2**8192) + 1) == ""
+    assert rules.not_plain(2**8192) == "an integer of more than 8192 bits"
     files.from_bytes(files.to_bytes("release", {"a": 2**8192 - 1}, {}), expect="release")
 
 
@@ -48,7 +49,7 @@ def test_integers_of_8192_bits_at_most() -> None:
     ],
 )
 def test_what_json_holds(value: object, problem: str) -> None:
-    assert files._not_plain(value) == problem
+    assert rules.not_plain(value) == problem
 
 
 def test_eight_axes_at_most() -> None:
@@ -70,12 +71,12 @@ def test_names_of_128_letters_at_most() -> None:
 def test_how_large_a_header_may_be_beside_its_data() -> None:
     """1 MiB and twice the data's size; 32,768 values and one for every four bytes of data."""
     for data in (0, 7, 8, 10**6):
-        assert not files._too_large(b" " * (2**20 + 2 * data), data)
-        assert files._too_large(b" " * (2**20 + 2 * data + 1), data)
+        assert not rules.too_large(b" " * (2**20 + 2 * data), data)
+        assert rules.too_large(b" " * (2**20 + 2 * data + 1), data)
         for mark in (b",", b"[", b"{"):
-            assert not files._too_large(mark * (2**15 + data // 4), data)
-            assert files._too_large(mark * (2**15 + data // 4 + 1), data)
-    assert files._too_large(b",[{" * 11_000, 0)
+            assert not rules.too_large(mark * (2**15 + data // 4), data)
+            assert rules.too_large(mark * (2**15 + data // 4 + 1), data)
+    assert rules.too_large(b",[{" * 11_000, 0)
 
 
 def test_a_large_header_is_refused_by_writer_and_reader_but_for_checkpoints() -> None:
@@ -96,9 +97,9 @@ def test_the_reader_counts_the_whole_header(monkeypatch: pytest.MonkeyPatch) -> 
     header = data[8:-80]
     assert header.startswith(b"{") and header.rstrip().endswith(b"}")
     values = sum(header.count(mark) for mark in (b",", b"[", b"{"))
-    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 20)
+    monkeypatch.setattr(rules, "_PLAIN_VALUES", values - 20)
     files.from_bytes(data, expect="release")
-    monkeypatch.setattr(files, "_PLAIN_VALUES", values - 21)
+    monkeypatch.setattr(rules, "_PLAIN_VALUES", values - 21)
     with pytest.raises(errors.CorruptFileError, match="too large for what it holds"):
         files.from_bytes(data, expect="release")
 
@@ -121,7 +122,7 @@ def test_a_header_may_have_16_mib_and_no_more() -> None:
     head = files.to_bytes("release", {}, {})[8:]
     for length, refused in ((2**24, "truncated"), (2**24 + 8, "header is damaged"), (4, "header is damaged")):
         with pytest.raises(errors.CorruptFileError, match=refused):
-            files._preamble(length.to_bytes(8, "little") + head, 1000, "it")
+            reading.preamble(length.to_bytes(8, "little") + head, 1000, "it")
 
 
 def test_arrays_may_not_outnumber_their_data() -> None:
@@ -163,14 +164,14 @@ def test_a_damaged_beginning_is_told_from_another_program_s_file() -> None:
 
 def test_a_stump_of_ours_is_truncated_and_another_s_is_foreign() -> None:
     sound = files.to_bytes("release", {}, {})
-    for size in range(8, 8 + len(files._MAGIC)):
+    for size in range(8, 8 + len(rules.MAGIC)):
         with pytest.raises(errors.CorruptFileError, match=rf"truncated \({size} bytes\)"):
             files.from_bytes(sound[:size], expect="release")
     for high in range(4, 8):  # a header of 4 GiB or more is not ours
         length = bytearray(8)
         length[high] = 1
         with pytest.raises(errors.ForeignFileError):
-            files.from_bytes(bytes(length) + files._MAGIC[:10], expect="release")
+            files.from_bytes(bytes(length) + rules.MAGIC[:10], expect="release")
     with pytest.raises(errors.ForeignFileError, match="it is empty"):
         files.from_bytes(b"", expect="release")
 

@@ -6,6 +6,7 @@ Nothing here is a matter of chance: the noise is recorded and played back, and n
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path as Folder
 from unittest import mock
@@ -39,15 +40,18 @@ def test_the_path_keeps_its_promise(name):
 
 
 def test_no_path_is_left_out():
-    """Whatever ends in a release has run, every option of it; and Spark's paths, on one cluster, keep their promise."""
+    """Whatever ends in a release has run, every option of it; and Spark's paths, on one cluster, keep their promise.
+
+    An estimator with options of its own is not run again here, for these are found by name: a hole it would fill shows.
+    """
     seen = coverage.Seen()
     try:
         for name, path in PATHS.items():
             with seen.watching():
-                if name in ALONE:
-                    run(path.run, path.pairs()[0].here)
-                else:
+                if name not in ALONE:
                     assert audit_path(path).findings == []
+                elif not re.search(r"\(.+\)", name):
+                    run(path.run, path.pairs()[0].here)
     finally:
         clusters.stop()
     assert coverage.holes(seen) == []

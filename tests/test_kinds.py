@@ -145,6 +145,11 @@ def test_points_are_dates_or_days(release: Release, tmp_path: Path, capsys: pyte
     (tmp_path / "points.csv").write_text("seen,age\n2024-05-01,40\n")
     assert main([*words, str(tmp_path / "points.csv")]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("2024-05-01,40,")
+    sentences = []
+    for written in ("2024", "2024-01", "2024-01-01", "19723.0", "19723"):  # four digits are a year, as in a range
+        assert main([*words, "--at", f"age=40,seen={written}"]) == 0
+        sentences.append(capsys.readouterr())
+    assert len(set(sentences)) == 1 and not sentences[0].err, "the year begins within the bounds"
     assert main([*words, "--at", "age=40,seen=soon"]) == BAD_DATA
     assert "column 'seen' is missing or not a date. Hint: dates are read as ISO 8601" in capsys.readouterr().err
 
@@ -158,6 +163,9 @@ def test_pictures_have_a_calendar(release: Release, tmp_path: Path, capsys: pyte
     assert axes.get_ylim() == (19_754, 20_057)
     assert axes.yaxis.get_major_formatter().format_ticks([19_783, 19_814, 19_844]) == ["Mar", "Apr", "May"]
     assert "seen = 2024-05-01" in plots.density(release, at={"seen": 19_844.0})._suptitle.get_text()
+    assert "cut at seen = 2024 " in plots.density(release, at={"seen": 2024})._suptitle.get_text()
+    assert "cut at age = 40 " in plots.density(release, at={"age": 40})._suptitle.get_text()
+    assert main([*words, "--at", "seen=2024"]) == 0
     assert main([*words, "--range", "age=2024-02-01:2024-11-30"]) == USAGE
     assert "declared as such, here seen" in capsys.readouterr().err
     assert main([*words, "--range", "seen=2024-11-30:2024-02-01"]) == USAGE

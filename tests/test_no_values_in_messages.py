@@ -304,25 +304,25 @@ def small(kind: Any, **options: Any) -> Any:
 @EACH
 def test_estimators(kind: Any) -> None:
     assert len(KINDS) >= 8
-    good, labels = (
-        np.full((2, 2), 1.0),
-        ["a", "b"] if "classes" in inspect.signature(kind).parameters else [1.0, 2.0],
-    )
+    known = inspect.signature(kind).parameters.keys()
+    good, labels = np.full((2, 2), 1.0), ["a", "b"] if "classes" in known else [1.0, 2.0]
     fitted = small(kind).fit(good, labels)
     for what, make in TABLES.items():
         searched(told(lambda: small(kind).fit(make(), labels)), what)  # noqa: B023
         for verb in ("predict", "score_samples", "decision_function", "keep", "keep_probability", "nearest", "crowded"):
             if hasattr(fitted, verb):
                 searched(told(lambda: getattr(fitted, verb)(make())), (what, verb))  # noqa: B023
+    ways: tuple[dict[str, Any], ...] = (
+        {},
+        {"unknown": "drop"},
+        {"classes": None, "public": ("classes",)},
+        {"target_bounds": None, "public": ("target_bounds",)},
+        {"bounds": None, "public": ("bounds",)},
+    )
+    listens = not known.isdisjoint({"classes", "target_bounds"})  # the others take labels and look at none
     for what, make in LABELS.items():
-        for options in (
-            {},
-            {"unknown": "drop"},
-            {"classes": None, "public": ("classes",)},
-            {"target_bounds": None, "public": ("target_bounds",)},
-            {"bounds": None, "public": ("bounds",)},
-        ):
-            if options.keys() <= inspect.signature(kind).parameters.keys():
+        for options in ways if listens else ways[:1]:
+            if options.keys() <= known:
                 searched(told(lambda: small(kind, **options).fit(good, make())), (what, options))  # noqa: B023
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.planning.wanted import EPSILONS
+from scumble.planning.wanted import EPSILONS, as_error
 from scumble.privacy.odds import belief
 
 KERNEL = scumble.EuclideanKernel(1.0)
@@ -108,6 +108,13 @@ def test_a_wanted_error_gets_the_least_budget() -> None:
 def test_errors_that_cannot_be_had_are_refused(wrong: dict) -> None:
     with pytest.raises(scumble.ParameterError, match="error"):
         scumble.plan(n=10_000, dimensions=8, kernel=KERNEL, **wrong)
+
+
+@pytest.mark.parametrize("error", [2, "2", 1.0])
+def test_an_error_of_two_is_not_taken_for_two_hundred_percent(error: object) -> None:
+    with pytest.raises(scumble.ParameterError, match=r"percent sign.* Hint: write (2% or 0.02|1% or 0.01)"):
+        scumble.plan(n=10_000, dimensions=8, kernel=KERNEL, error=error)
+    assert as_error("200%") == 2.0
 
 
 def test_beliefs_after_a_release_follow_from_bayes_rule() -> None:

@@ -14,7 +14,7 @@ from scumble import files
 from scumble.audit.replay import Session
 from scumble.grid.finest import rounding
 from scumble.planning.later import Choice, Menu
-from scumble.planning.plausible import CLUMPINGS, DENSITIES, plausible
+from scumble.planning.plausible import CLUMPED, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
 from scumble.planning.start import DESIGN, SIZE
 from scumble.privacy import disjoint, overlapping, seam
@@ -66,7 +66,7 @@ def test_three_facts_and_then_rows(records: np.ndarray, tmp_path: Path) -> None:
             rows=menu.rows,
             choose=lambda facts: menu.choice_of(rows),
             fold=menu.fold(),
-            grained=menu.grained,
+            sparse=menu.sparse,
         )
     assert [shape for _, shape in session.draws] == [(2, 1), (1,), (8, 32)]
     deviation = found.made.counter_variance**0.5
@@ -94,7 +94,7 @@ def test_the_release_decides_where_nobody_else_has() -> None:
     assert opened(design="grid").planned == SIZE and Menu(opened().spec, BUDGET).rows == [1]
     assert Menu(opened().spec, Budget(1.0), DESIGN).rows == [1]
     flat = scumble.Sketch(KERNEL, 2, bounds=(0.0, 2.5))
-    assert flat.planned == SIZE and not Menu(flat.spec, BUDGET, flat.planned).grained
+    assert flat.planned == SIZE and not Menu(flat.spec, BUDGET, flat.planned).sparse
     spec, choice = Menu(opened().spec, BUDGET, DESIGN).beforehand()  # noise that comes first goes to cells
     assert spec.shape is not None and choice.rehashed is None
 
@@ -115,23 +115,35 @@ def test_clumped_records_with_a_delta_become_rows_and_smooth_ones_do_not() -> No
     spec = scumble.Sketch(scumble.EuclideanKernel(2.0, power=2), 3, bounds=(-4.3, 4.3)).spec
     norm, variance = 6400, 5000.0
 
-    def published(grain: int, budget: Budget = BUDGET) -> Spec:
-        return Menu(spec, budget, DESIGN).best([Facts(20_000, 1250.0, norm, variance, grain)])[0]
+    def published(occupied: int, budget: Budget = BUDGET) -> Spec:
+        return Menu(spec, budget, DESIGN).best([Facts(20_000, 1250.0, norm, variance, occupied)])[0]
 
-    assert published(900).rows >= 4096
-    smooth, middle, clumped = (published(grain, Budget(1.0)) for grain in (145, 400, 900))
+    assert published(5000).rows >= 4096
+    smooth, middle, clumped = (published(occupied, Budget(1.0)) for occupied in (19_800, 14_000, 5000))
     assert [one.rows for one in (smooth, middle, clumped)] == [1, 1, 1]
-    assert smooth.buckets < middle.buckets <= clumped.buckets  # and cells are smaller where records share places
-    assert published(145, Budget(10.0, 1e-6)).rows == 1
+    assert smooth.buckets <= middle.buckets < clumped.buckets  # and cells are smaller where records share places
+    assert published(19_800, Budget(10.0, 1e-6)).rows == 1
 
 
-def test_a_grain_tells_how_clumped_records_are() -> None:
+def test_occupied_cells_tell_how_clumped_records_are() -> None:
     told = []
-    for grain in (None, 145, 300, 900):
-        weights = plausible(Facts(20_000, 1250.0, 6400, 5000.0, grain), 20_000.0, 1 / 1024, 100_000.0)
+    for occupied in (None, 19_300, 10_000, 3000):
+        facts = Facts(20_000, 1250.0, 6400, 5000.0, occupied)
+        weights = plausible(facts, 20_000.0, 1 / 1024, Around(100_000.0, 0.07))
         assert weights.shape == (len(DENSITIES), len(CLUMPINGS)) and weights.sum() == pytest.approx(1.0)
         told.append(float(np.exp(weights.sum(axis=0) @ np.log(CLUMPINGS))))
-    assert 0.8 < told[0] < 1.25 and told[1] < told[2] < told[3]
+    assert 0.8 < told[0] / CLUMPED < 1.25 and told[1] < 0.6 * told[2] < 0.4 * told[3]
+
+
+def test_where_noise_drowns_the_facts_bounds_and_kernel_tell_the_density() -> None:
+    """And where it does not, the facts do: bounds that are far too wide do no harm."""
+
+    def density(variance: float, spread: float) -> float:
+        weights = plausible(Facts(20_000, 1250.0, 2000, variance), 20_000.0, 1 / 1024, Around(1000.0, spread))
+        return float(np.exp(weights.sum(axis=1) @ np.log(DENSITIES)))
+
+    assert 0.001 < density(1e9, 0.001) < 0.01 < density(1e9, 0.1) < 0.2
+    assert density(100.0, 1e-4) == pytest.approx(density(100.0, 0.1), rel=0.1) == pytest.approx(0.009, rel=0.15)
 
 
 def test_a_claim_says_how_many_facts_came_first(records: np.ndarray) -> None:
@@ -148,7 +160,7 @@ def test_a_grid_and_rows_do_not_merge_and_say_what_to_do(records: np.ndarray) ->
     for chosen in (as_rows(opened().spec), opened().spec):
         sketch = opened().update(records)
         menu = Menu(sketch.spec, BUDGET, DESIGN)
-        how = {"choose": lambda _, spec=chosen, menu=menu: menu.choice_of(spec), "grained": True}
+        how = {"choose": lambda _, spec=chosen, menu=menu: menu.choice_of(spec), "sparse": True}
         (found,) = publish_planned([sketch.secret], BUDGET, rows=menu.rows, fold=menu.fold(), **how)
         made.append(scumble.Release(chosen, **found.made._asdict()))
     with pytest.raises(scumble.MergeError, match=r"whether it is a grid.*buckets=\(4, 5, 6\)"):
@@ -156,10 +168,10 @@ def test_a_grid_and_rows_do_not_merge_and_say_what_to_do(records: np.ndarray) ->
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), BUDGET, Budget.of(rho=0.1), Budget(0.5, neighbors="replace")], ids=str)
-def test_two_norms_cost_what_two_rows_cost(budget: Budget) -> None:
+def test_two_facts_beside_a_count_cost_what_two_rows_cost(budget: Budget) -> None:
     """A record moves each norm by one at most: facts and rows stay within the budget."""
     parts, whole = divided(budget, 2), price(budget, [1, 8], 2)
-    assert whole.parts[0] == parts.facts.claim(2) and Menu(opened().spec, budget, DESIGN).norms == 2
+    assert whole.parts[0] == parts.facts.claim(2) and Menu(opened().spec, budget, DESIGN).numbers == 2
     if budget.rho is None:
         assert Fraction(whole.epsilon) <= Fraction(budget.epsilon) and whole.delta <= float(budget.delta)
         assert parts.facts.epsilon + parts.rows.epsilon == Fraction(budget.epsilon)  # type: ignore[operator]

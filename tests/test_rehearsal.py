@@ -21,6 +21,7 @@ from scumble.privacy import seam
 from scumble.sources import Rehearsal, build_by, madeup
 from scumble.sources.advice import advice, deciding
 from scumble.sources.filesource import FileSource
+from scumble.sources.tableadvice import few_pairs, no_pairs
 
 BOUNDS = {"age": (0, 100), "income": (0, 200_000)}
 SCALE = {"age": 10.0, "income": 20_000.0}
@@ -56,9 +57,15 @@ def test_no_record_is_read_no_noise_drawn_nothing_written_or_charged(
         assert main(["build", name, *WORDS, *more, "--out", "o.scumble"]) == 0
         out, err = capsys.readouterr()
         told.add(out)
-        assert not err
+        assert not err and "The build would be refused: " in out and "0.5" in out, "the ledger has less than it costs"
         found = scumble.build(
-            folder / name, KERNEL, ["age", "income"], bounds=BOUNDS, rehearse=True, ledger="town.ledger", dataset="no"
+            folder / name,
+            KERNEL,
+            ["age", "income"],
+            bounds=BOUNDS,
+            rehearse=True,
+            ledger="town.ledger",
+            dataset="people",
         )
         assert isinstance(found, Rehearsal) and f"{found}\n" == out
     assert len(told) == 1
@@ -90,7 +97,31 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     few = scumble.build(folder / "sound.csv", schema=schema, n=3000, rehearse=True)
     assert few.decides.endswith("of a column apart.") and "at most" in few.decides
     poor = scumble.build(folder / "sound.csv", schema=schema, n=30, epsilon=0.01, rehearse=True)
-    assert "No pair of columns stands out" in poor.advice[0] and poor.places[0].error > found.places[0].error
+    assert (
+        "No pair of columns stands out" in poor.advice[0]
+        and "δ" in poor.advice[0]
+        and poor.places[0].error > found.places[0].error
+    )
+
+
+def test_a_rehearsal_advises_nothing_that_is_there_and_tells_a_weak_budget(folder: Path) -> None:
+    """A δ that is given is no advice; an ε above 10 or a δ above 1e-4 is told at build, on the card and here."""
+    for pure in (True, False):
+        assert ("a δ above 0" in no_pairs(pure)) is ("--delta" in few_pairs(1, 9, 3, pure)) is pure
+    schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), income=scumble.Number(0, 200_000))
+    weak = scumble.build(folder / "sound.csv", schema=schema, epsilon=50, delta="1e-2", rehearse=True).advice[0]
+    assert "e^50 with one record" in weak and "one record in 100 may be given away whole" in weak
+
+
+def test_a_weak_budget_is_told_before_it_is_spent_and_on_the_card(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["build", "sound.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8", "--out", "o"]
+    for epsilon, weak in (("50", True), ("10", False)):
+        assert main([*line, "--epsilon", epsilon]) == 0
+        assert ("Note: an ε above 10 promises little" in capsys.readouterr().err) is weak
+        assert main(["info", "o"]) == 0
+        assert ("an ε above 10 promises little" in " ".join(capsys.readouterr().out.split())) is weak
 
 
 def test_a_misspelt_option_is_no_option_that_was_left_out() -> None:
@@ -173,6 +204,19 @@ def test_misspelt_and_missing_classes() -> None:
     assert advice(KERNEL, NAMES, BOUNDS, label="cut", classes=[1, 2]) == []
 
 
+def test_a_rehearsal_says_that_it_guessed_how_many_records_there_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "t.toml").write_text('[columns.age]\nkind = "number"\nlow = 0\nhigh = 99\n')
+    for words in (WORDS, ["--schema", "t.toml", "--epsilon", "1"]):
+        told = []
+        for more in ([], ["--n", "100000"]):
+            assert main(["build", "sound.csv", *words, "--rehearse", *more]) == 0
+            told.append(capsys.readouterr().out)
+        assert "Of 100,000 records (a guess: give --n or n=, if it is public):" in told[0]
+        assert "Of 100,000 records:" in told[1] and "guess" not in told[1]
+
+
 def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +224,9 @@ def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     words = ["build", "sound.csv", "--columns", "age,income", "--bandwidth", "1", "--epsilon", "1", "--rows", "8"]
     assert main([*words, "--buckets", "16", "--out", "o.scumble"]) == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert first.startswith("Expected: 8 rows of 16 buckets (sobol), about 2.5 kB. Of 100,000 records, a density of")
+    assert first.startswith(
+        "Expected: 8 rows of 16 buckets (sobol), about 2.5 kB. Of 100,000 records (a guess: give --n"
+    )
     assert second.startswith("Advice: No scale") and second.endswith("(2 more: --rehearse)")
     assert main([*words, "--buckets", "16", "--out", "o.scumble", "--quiet"]) == 0
     assert capsys.readouterr().err == ""

@@ -13,9 +13,17 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import scumble
+from scumble import files
+from scumble.counting.guard import FEW, prepare
+from scumble.schema.column import Strays
+from scumble.sources.formats import Read
+from scumble.sources.source import Piece
+from scumble.sources.strays import Strays as OfSource
+from scumble.tables.containers import take_apart
 
 KERNEL = scumble.EuclideanKernel(1.0)
 SECRET = 7_654_321  # an N and a counter that would be recognised anywhere
@@ -96,6 +104,27 @@ def test_nothing_prints_the_counters(sketch: scumble.Sketch) -> None:
     logging.getLogger().removeHandler(handler)
     for text in told:
         assert str(SECRET) not in re.sub(r"[,_]", "", text)
+
+
+def test_what_holds_records_on_their_way_does_not_print_them(sketch: scumble.Sketch, tmp_path: Path) -> None:
+    """Debuggers and trackers of errors print local variables."""
+    schema = scumble.Schema(age=scumble.Number(0, SECRET + 1, whole=True, missing=True))
+    table = pa.table({"age": [float(SECRET)] * 100})
+    (batch,) = table.to_batches()
+    secret = scumble.TableSketch(schema)
+    read = sketch.read(np.full((FEW, 2), SECRET / 10**6))  # 7.654321
+    found = schema["age"].find(table["age"])
+    sketch.save(tmp_path / "part.secret")
+    held = [secret.levels(table), read, *read.records, schema.encode(table), schema["age"].encode(table["age"]), found]
+    held += [Piece(batch, (0, SECRET), None), Read(batch, None), take_apart(table), found.strays(), Strays(SECRET)]
+    held += [prepare(sketch.spec.layout.hasher, read.records), files.read(tmp_path / "part.secret", expect="secret")]
+    strays = OfSource()
+    strays.add({"age": Strays(SECRET)})
+    held.append(strays._columns)
+    for one in held:
+        assert one is not None
+        for part in (str(SECRET), str(SECRET)[:-1], "array("):
+            assert part not in f"{one!r} {one}".replace(".", "").replace(",", ""), type(one)
 
 
 def test_the_released_bytes_hold_no_exact_number(sketch: scumble.Sketch) -> None:

@@ -133,6 +133,61 @@ def test_a_column_that_holds_none_of_its_words_is_refused_before_anything_is_spe
     assert job.strays()[0].startswith(f"{SURELY_WRONG} cells of 'town', all that it holds, held none of its words")
 
 
+def test_bounds_that_hold_nothing_are_refused_before_anything_is_spent() -> None:
+    """Prices in cents, say, of a table and on a grid: all would count at the nearest bound."""
+    rows = {"price": [2500.0] * SURELY_WRONG + [None]}
+    schema = scumble.Schema(price=scumble.Number(0, 99, missing=True))
+    grid: dict[str, Any] = {"bounds": {"price": (0, 99)}, "design": "grid"}
+    kernel = scumble.EuclideanKernel(5.0)
+    told = "Not one cell of column 'price' lies between its bounds, 0 to 99, and all would count at the nearest"
+    with pytest.raises(DataError, match=told) as refused:
+        Build(pa.table(rows), schema=schema).count()
+    assert "2500" not in str(refused.value)
+    with pytest.raises(DataError, match=told):
+        Build(pa.table({"price": rows["price"][:-1]}), kernel, ["price"], **grid).count()
+    Build(pa.table({"price": [*rows["price"], 7.0]}), schema=schema).count()
+    Build(pa.table({"price": rows["price"][1:-1]}), kernel, ["price"], **grid).count()
+    for job in (
+        Build(pa.table(rows), schema=schema, invalid="drop"),
+        Build(pa.table(rows), kernel, ["price"], **grid, invalid="drop"),
+    ):
+        job.count()
+        assert job.strays()[0].startswith(f"{SURELY_WRONG} cells of 'price', all that it holds, lay outside its bounds")
+
+
+def test_a_table_of_which_no_row_is_left_is_told_in_plain_words(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To refuse would tell of the records, under `--invalid drop`: the curator is told, loudly and why."""
+    (folder / "people.csv").write_text("seen,age\n" + "01/02/2009,41\n" * 3)
+    line = "build people.csv --columns seen --dates seen --bandwidth 5 --epsilon 1 --rows 4 --buckets 8 --out o.scumble"
+    assert main([*line.split(), "--invalid", "drop"]) == 0
+    err = capsys.readouterr().err
+    assert "WARNING: every row was left out. The release is nothing but noise" in err and "01/02" not in err
+    assert "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so." in err
+    schema = scumble.Schema(age=scumble.Number(0, 9, outside="drop"))
+    for ages, alarmed in (([41.0, 42.0], True), ([41.0, 4.0], False)):
+        job = Build(pa.table({"age": ages}), schema=schema)
+        job.count()
+        assert any("every row was left out" in one for one in job.tally.told(job.source)) is alarmed
+
+
+def test_a_column_that_holds_few_of_its_words_is_told_with_its_likely_cause(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the curator, and not refused: that would tell of the records, and nobody has paid for it."""
+    (folder / "people.toml").write_text('[columns.town]\nkind = "category"\nvalues = ["Ulm", "Bonn"]\n')
+    (folder / "people.csv").write_text("town\n" + "ULM\n" * 999 + "Bonn\n")
+    assert build("--json") == 0
+    out, err = capsys.readouterr()
+    assert "999 cells of 'town', 99 % of what it holds, held none of its words, and counted as '(other)'" in err
+    assert "capitals and blanks at the ends count" in err and "ULM" not in err
+    assert "capitals" not in out and b"capitals" not in (folder / "o.scumble").read_bytes()
+    (folder / "people.csv").write_text("town\n" + "ULM\n" * 5 + "Bonn\n" * 5)
+    assert build() == 0
+    assert "capitals" not in capsys.readouterr().err
+
+
 def test_a_resumed_build_has_not_seen_all_rows_and_is_not_refused(folder: Path) -> None:
     """Nor does it tell of rows that it has not seen: the numbers are of those since."""
     for name, first in (("a.csv", "2009-01-01"), ("b.csv", "soon")):
@@ -194,7 +249,7 @@ def test_numbers_that_are_none_in_files_of_text(folder: Path) -> None:
         job = Build(folder / name, schema=schema)
         job.count()
         (told,) = job.strays()
-        assert told.startswith("2 cells of 'age', most of what it holds,") and told.endswith(where)
+        assert told.startswith("2 cells of 'age', 66 % of what it holds,") and told.endswith(where)
     job = Build(pa.table({"age": pa.array([1.0, None])}), schema=schema)
     job.count()
     assert job.strays() == []
@@ -234,7 +289,7 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
         job = Build("people.csv", kernel, ["seen", "age"], **options, **more)
         job.count()
         want = [
-            "2 cells of 'seen', most of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
+            "2 cells of 'seen', 66 % of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
             "at the nearest",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest",
         ]
@@ -280,9 +335,9 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
     assert build() == BAD_DATA
     assert capsys.readouterr().err.strip() == (
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
-        "not have: 1,234 in column 'age', in a batch of 1,235 rows. Hint: correct them, declare the column with "
-        "missing = true in the schema file (missing=True; a category also with other = true), or leave such rows out "
-        "with --invalid drop (invalid='drop')."
+        "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish these numbers). Hint: correct "
+        "them, declare the column with missing = true in the schema file (missing=True; a category also with "
+        "other = true), or leave such rows out with --invalid drop (invalid='drop')."
     )
     (folder / "people.csv").write_text("seen,age\n1.5.2009,41\n2.5.2009,41\n")
     assert build() == BAD_DATA

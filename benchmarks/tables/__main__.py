@@ -1,6 +1,6 @@
 """``python -m benchmarks.tables --data FOLDER``: the figures of table releases, printed as Markdown.
 
-FOLDER holds adult.parquet, and if they are to be judged, too, others that `data.py`, `unseen.py` and `fresh.py` name,
+FOLDER holds adult.parquet, and if they are to be judged, too, others that `known.py`, `unseen.py` and `fresh.py` name,
 as .parquet or .csv. With ``--rivals`` others' programs are judged beside, each in an environment of its own, which is
 made first. Cells of ``--results`` are not measured again (`contest`). The figures vary by about 3 % from release to
 release: the noise is real. Intervals alone: ``python -m benchmarks.tables.coverage``.
@@ -12,11 +12,11 @@ import argparse
 from pathlib import Path
 
 from benchmarks.tables import coverage
-from benchmarks.tables.contest import RESULTS, TABLES, Results, compete, report
-from benchmarks.tables.data import KNOWN, SYNTHETIC
+from benchmarks.tables.contest import RESULTS, Results, compete, report
+from benchmarks.tables.registry import TABLES, path_of
 from benchmarks.tables.rivals import RIVALS
 from benchmarks.tables.running import LIMIT
-from benchmarks.tables.unseen import UNSEEN
+from benchmarks.tables.synthetic import SYNTHETIC
 from scumble.views.fitting import one_thread
 
 
@@ -31,15 +31,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=LIMIT, help="CPU seconds for a rival")
     chosen = parser.parse_args()
     others = tuple(RIVALS if chosen.rivals == [] else chosen.rivals or ())
-    there = [name for name in TABLES if any((chosen.data / (name + end)).exists() for end in (".parquet", ".csv"))]
+    there = [name for name in TABLES if path_of(name, chosen.data).exists()]
     names = chosen.tables or [*there, *SYNTHETIC]
     if chosen.only != "intervals":
         real, results = [name for name in names if name in TABLES], Results(chosen.results)
         compete(real, chosen.data, others, results, chosen.limit)
         print(report(cell for cell in results.cells if cell["table"] in real))
     if chosen.only != "accuracy":
-        covered = [name for name in names if name in (*KNOWN, *UNSEEN, *SYNTHETIC)]
-        coverage.report(covered, chosen.data)
+        coverage.report(names, chosen.data)
 
 
 if __name__ == "__main__":

@@ -11,19 +11,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.tables.data import KNOWN, Table, load
-from benchmarks.tables.fresh import FRESH
+from benchmarks.tables.data import Table
 from benchmarks.tables.measuring import budget
 from benchmarks.tables.protocol import Distribution, Rows, conjunctions, group_means, learnt, questions, variation
+from benchmarks.tables.registry import load
 from benchmarks.tables.releasing import independent
 from benchmarks.tables.running import LIMIT, Made, run
-from benchmarks.tables.unseen import UNSEEN
 
 RESULTS = Path(__file__).with_name("contest.json")
 BUDGETS = ((1.0, 1e-6), (1.0, 0.0))
 OURS = ("real rows", "independent", "joint", "per_class")
 """The first is no release: what learning from the private rows themselves would give."""
-TABLES = {**KNOWN, **UNSEEN, **FRESH}
 ROUNDED = {"tv1": 4, "tv2": 4, "common": 4, "every": 4, "means": 4, "auc": 4, "cpu": 1, "mib": 0}
 Cell = dict[str, Any]
 
@@ -49,7 +47,7 @@ class Results:
 def compete(names: Iterable[str], folder: Path, rivals: Sequence[str], results: Results, limit: int = LIMIT) -> None:
     """Measure every cell that is not there yet."""
     for name in names:
-        private, test = load(name, folder, TABLES).split()
+        private, test = load(name, folder).split()
         for epsilon, delta in BUDGETS:
             for method in (*OURS, *rivals):
                 if not results.has(name, epsilon, delta, method):

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.tables.data import KNOWN, SYNTHETIC, load, synthetic
 from benchmarks.tables.measuring import budget, measured
 from benchmarks.tables.protocol import questions
+from benchmarks.tables.registry import TABLES, load
+from benchmarks.tables.synthetic import SYNTHETIC, synthetic
 from benchmarks.tables.unseen import UNSEEN
 from scumble.views.fitting import one_thread
 
@@ -90,7 +91,7 @@ def main() -> None:
     """All tables of the folder that nothing was chosen on, unless others are named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables.coverage", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of the tables")
-    parser.add_argument("--tables", nargs="+", choices=(*KNOWN, *UNSEEN, *SYNTHETIC), default=list(UNSEEN))
+    parser.add_argument("--tables", nargs="+", choices=(*TABLES, *SYNTHETIC), default=list(UNSEEN))
     parser.add_argument("--releases", type=int, default=4)
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--processes", type=int, default=2)

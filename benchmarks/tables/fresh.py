@@ -14,7 +14,7 @@ The last three as CSV in github.com/vincentarelbundock/Rdatasets.
 
 from __future__ import annotations
 
-from benchmarks.tables.data import Number
+from benchmarks.tables.data import Known, Number
 
 CARDIO: dict[str, Number | None] = {
     "age": Number(10_000, 25_000),
@@ -71,7 +71,7 @@ TUMOURS: dict[str, Number | None] = {
     "dtime": Number(0, 8_000, whole=True),
     "death": None,
 }
-FRESH: dict[str, tuple[dict[str, Number | None], str]] = {
+FRESH: Known = {
     "cardio": (CARDIO, "cardio"),
     "GSSvocab": (SURVEY, "nativeBorn"),
     "stackoverflow": (DEVELOPERS, "Remote"),

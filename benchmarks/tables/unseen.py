@@ -1,12 +1,12 @@
 """Tables on which nothing was chosen: no rule, no constant and no share.
 
 They are of the R packages Ecdat, carData, wooldridge (alcohol and happiness), medicaldata, MLDataR and mediation, as
-CSV in github.com/vincentarelbundock/Rdatasets. Whoever chooses anything by them moves them to `data.KNOWN`.
+CSV in github.com/vincentarelbundock/Rdatasets. Whoever chooses anything by them moves them to `known.KNOWN`.
 """
 
 from __future__ import annotations
 
-from benchmarks.tables.data import Number
+from benchmarks.tables.data import Known, Number
 
 CONTACTS: dict[str, Number | None] = {
     "mdu": Number(0, 80, whole=True),
@@ -69,12 +69,14 @@ PUPILS: dict[str, Number | None] = {
     "income": Number(1, 16, whole=True),
     "free": Number(1, 7, whole=True),
 }
-UNSEEN: dict[str, tuple[dict[str, Number | None], str]] = {
+UNSEEN: Known = {
     "DoctorContacts": (CONTACTS, "health"),
-    "GSSvocab": (WORDS, "gender"),
+    "GSSvocab_years": (WORDS, "gender"),
     "alcohol": (DRINKERS, "abuse"),
     "covid_testing": (TESTS, "result"),
     "happiness": (MOODS, "happy"),
     "stroke_classification": (STROKES, "stroke"),
     "student": (PUPILS, "work"),
 }
+FILES = {"GSSvocab_years": "GSSvocab"}
+"""Where a file has another name: `fresh` reads the same with years as words, and another target."""

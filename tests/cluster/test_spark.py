@@ -29,6 +29,7 @@ from scumble.cluster.spark import counting, engine, sql, wire
 from scumble.cluster.spark.building import ClusterBuild
 from scumble.cluster.spark.task import Order
 from scumble.sources import Build
+from scumble.sources.strays import SURELY_WRONG
 from scumble.sources.tally import Tally
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -180,6 +181,17 @@ def test_a_whole_table_too(df, table: pa.Table, target: str | None) -> None:
     here.count()
     assert job.strays() == here.strays() and len(here.strays()) == 2, "some numbers are outside, some words not known"
     assert isinstance(job.release(), scumble.TableRelease)
+
+
+def test_a_column_that_holds_none_of_its_words_is_refused_here_too(session, tmp_path: Path) -> None:
+    df = session.createDataFrame(pa.table({"town": ["ULM"] * SURELY_WRONG})).repartition(3)
+    ledger = scumble.Ledger.create(tmp_path / "town.ledger")
+    ledger.open_dataset("people", epsilon=1.0)
+    before = (tmp_path / "town.ledger").read_bytes()
+    with pytest.raises(scumble.DataError, match="Not one cell of column 'town' holds a word"):
+        schema = scumble.Schema(town=scumble.Category(["Ulm"]))
+        spark.build(df, schema=schema, epsilon=1.0, ledger=ledger, dataset="people")
+    assert (tmp_path / "town.ledger").read_bytes() == before
 
 
 def test_declared_columns_too(session) -> None:

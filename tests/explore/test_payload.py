@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import scumble
 from scumble.bundle import Bundle
+from scumble.cli import main
 from scumble.explore import Exhibit
 from scumble.explore.openapi import description
 from scumble.learn import PrivateKDEClassifier, PrivateLinearRegression, models, saving
@@ -67,3 +69,14 @@ def test_a_live_object_shows_what_its_file_would(what: str) -> None:
     arrays = base64.b64decode(json.loads(shown[0])[-1])
     for exact in np.unique(X[:50]):
         assert exact.tobytes() not in arrays and str(exact) not in shown[0]
+
+
+def test_the_page_finds_the_modes_that_the_verb_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    released = LIVE["a grid"]()
+    released.save(tmp_path / "grid.scumble")
+    assert main(["modes", str(tmp_path / "grid.scumble"), "--significance", "5", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    shown = Exhibit(released, "grid").modes()
+    assert shown and [[*mode["point"], mode["density"]] for mode in shown] == [
+        [row["x0"], row["x1"], row["density"]] for row in told
+    ]

@@ -72,7 +72,7 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
         (["closed.toml"], 4, "20 records have labels .* --unknown drop"),
         (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with neighbors='replace'"),
         (["closed.toml", "--unknown", "drop"], 0, r"^Wrote m.scumble: .* Next: scumble predict m.scumble TABLE$"),
-        (["open.toml", "--classes", "bus,car,boat"], 0, "^m.scumble is a fitted model already.*this fit is charged"),
+        (["open.toml", "--classes", "bus,car,boat"], 0, "^m.scumble is a fitted model already.*this fit adds to it"),
     ):
         assert main([*line, *more]) == code
         assert re.search(words, capsys.readouterr().err, re.MULTILINE)

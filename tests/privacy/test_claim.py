@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -199,6 +201,15 @@ def test_sentence_speaks_of_the_right_unit() -> None:
 
 def test_str_shows_the_budget() -> None:
     assert str(PURE).startswith("ε = 1, ρ = ")
+    assert float(str(PURE).split("ρ = ")[1].split()[0]) >= PURE.rho
+    for rho in (0.4901499, 0.49014, 0.12344, 0.1234):
+        told = str(dataclasses.replace(PURE, rho=rho)).split("ρ = ")[1].split()[0]
+        assert rho <= float(told) < rho + 1e-4, "no promise is shown smaller than it is"
+    for epsilon, delta in ((5.0, 1.004e-6), (0.25, 1e-6), (5.5, 0.0)):
+        words = dataclasses.replace(PURE, epsilon=epsilon, delta=delta).sentence()
+        factor, *failure = (float(found) for found in re.findall(r"at most ([0-9.e+-]+[0-9])", words))
+        assert math.exp(epsilon) <= factor <= 1.01 * math.exp(epsilon)
+        assert all(delta <= told <= 1.01 * delta for told in failure) and len(failure) == (delta > 0)
     assert "δ = 1e-06" in str(GAUSS)
     assert "overlapping releases" in str(overlapping([PURE, PURE]))
 

@@ -211,9 +211,9 @@ REFUSED = {
     "select distinct town from people": "DISTINCT",
     "select count(distinct town) from people": "how many values differ",
     "select * from people": "scumble sample, or `release.sample`, draws",
-    "select age from people": "Hint: avg(age), or GROUP BY age",
+    "select age from people": "Hint: avg(age), or count(*) and GROUP BY age",
     "select town, count(*) from people": "single records",
-    "select town from people": "Hint: GROUP BY town and count(*); scumble sample",
+    "select town from people": "Hint: count(*) and GROUP BY town; scumble sample",
     "select town, plan, count(*) from people group by town": "'plan' must be grouped by",
     "select agee, count(*) from people group by agee": "Did you mean 'age'?",
     "select q.age, count(*) from people group by q.age": "There is no table 'q'",
@@ -273,6 +273,9 @@ REFUSED = {
     "select count(*) from people order by all": "name what to sort by",
     "select count(*) from": "cannot be read at line 1",
     "select 'open": "cannot be read",
+    "select count(*) from people where age > $1,000,000": "cannot be read: numbers stand plain, here 1000000.",
+    "select count(*) from people where age > 1,000": "cannot be read: numbers stand plain, here 1000.",
+    "select count(*) from people where age > $1000": "write the value itself, and a number plainly",
     "select count(*) from people where age > 1\0": "NUL",
 }
 
@@ -297,9 +300,11 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
             "day": scumble.Date("2009-01-01", "2021-12-31"),
             "seen": scumble.Date(edges=["2024-01-15", *edges[1:]]),
             "one": scumble.Number(0, 1, cells=1, missing=True),
+            "tiny": scumble.Number(edges=[0, 1e-310, 1e300]),
+            "vast": scumble.Number(edges=[-1e300, 1e16, 1e300]),
         }
     )
-    row = [5.0, 0.5, 99, 500, 3.0, "2015-05-05", "2024-02-29", None]
+    row = [5.0, 0.5, 99, 500, 3.0, "2015-05-05", "2024-02-29", None, 1.0, 2.0]
     release = exactly(pd.DataFrame([dict(zip(schema, row, strict=True))] * 3), schema)
     hints = {}
     for name in schema:
@@ -311,10 +316,18 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
         assert len(found) >= 2 and sorted(found["n"])[-1] == 3 and found["n"].sum() == 3
     assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
     assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
+    assert hints["vast"] == "vast < 1e+16"
+    single = exactly(pd.DataFrame({"x": [0.5]}), scumble.Schema(x=scumble.Number(0, 1, cells=1)))
+    with pytest.raises(scumble.ParameterError, match="it has one cell only, so all records are one group: ask without"):
+        scumble.sql("select count(*) from t group by x", t=single)
     assert hints["day"].startswith("day < '201") and hints["seen"] == "date_trunc('month', seen)"
     for question, hint in (
         ('select count(*) from t where "Card Number" = null', r'Hint: write "Card Number" IS NULL'),
-        ('select "case" from t', r'Hint: avg\("case"\), or GROUP BY "case"'),
+        (
+            'select "case" from t',
+            r'Hint: avg\("case"\), or count\(\*\) and GROUP BY floor\("case" / 0.03125\) \* 0.03125;',
+        ),
+        ("select seen from t", r"Hint: count\(\*\) and GROUP BY date_trunc\('month', seen\);"),
     ):
         with pytest.raises(scumble.ParameterError, match=hint):
             scumble.sql(question, t=release)
@@ -347,6 +360,7 @@ def test_a_pattern_takes_no_time() -> None:
     assert is_like("a" * 300, "%a" * 200 + "%")
 
 
+@pytest.mark.filterwarnings("ignore:The question reaches beyond the bounds")
 def test_long_statements_within_the_limits_are_answered(people: scumble.TableRelease) -> None:
     listed = ", ".join(map(str, range(1_000)))
     assert (

@@ -196,6 +196,7 @@ def statements(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.filterwarnings("ignore:The question reaches beyond the bounds")
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(statements())
 def test_any_statement_means_what_it_means_to_duckdb(

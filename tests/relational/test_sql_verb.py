@@ -84,6 +84,11 @@ def test_mistakes_are_said_in_a_line(
     assert said in err and err.count("\n") == 1
 
 
+def test_the_statement_comes_last(capsys: pytest.CaptureFixture[str], released: list[str]) -> None:
+    assert main(["sql", QUERY, "people.scumble"]) == 2
+    assert "The statement comes last. Hint: scumble sql town.scumble" in capsys.readouterr().err and not released
+
+
 def test_a_file_that_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ask.sql").write_bytes(b"\xff\xfe")
     assert main(["sql", "a.scumble", "ask.sql"]) == 2

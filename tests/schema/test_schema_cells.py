@@ -85,7 +85,7 @@ NUMBERS = [
     np.uint64(2**64 - 1),
     Fraction(1, 10),
 ]
-CELLS = [*ODD, *TIMES, *NUMBERS, "Yes", "off", b"T"]
+CELLS = [*ODD, *TIMES, *NUMBERS, "Yes", "off", b"T", "NA", b"N/A", "NULL", "n/a", " NA"]
 
 COLUMNS: dict[str, Column] = {
     "whole": Number(17, 90, whole=True),
@@ -99,6 +99,7 @@ COLUMNS: dict[str, Column] = {
     "seconds": Date("1969-12-31T23:59:50", "2020-12-31T00:00:00", outside="drop"),
     "hours": Date("0001-01-01", "9999-12-31", resolution="hour", cells=1000),
     "category": Category(["a", "true", 5, 0.1, "2020-01-01", "2020-10-25T00:30:00Z", "é"]),
+    "countries": Category(["NA", "NaN", "DE"]),
     "closed category": Category(["a", "1", ""], other=False, missing=False),
     "boolean": Boolean(),
     "boolean and missing": Boolean(missing=True),
@@ -115,6 +116,8 @@ def slow(column: Column, cell: Any) -> int:
             return nothing
         if text in texts:
             return texts.index(text)
+        if text in (b"", b"NA", b"N/A", b"#N/A", b"NaN", b"nan", b"null", b"NULL"):
+            return nothing
         return len(texts) if column.other else UNFORESEEN
     if isinstance(column, Boolean):
         word = None if text is None else text.strip().lower()

@@ -20,7 +20,7 @@ from scumble.continual import published
 from scumble.continual.published import name_of
 from scumble.machine import places
 from scumble.streams import keeping, state, stream
-from test_faults import killed_at
+from test_faults import FILES, killed_at
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
@@ -28,7 +28,7 @@ pytestmark = [
 ]
 KERNEL = scumble.EuclideanKernel(1.0)
 SIZE: dict[str, Any] = {"columns": ["x"], "rows": 2, "buckets": 4, "seed": 3, "design": "iid"}
-WATCHED = [stream, state, keeping, places, files, published]
+WATCHED = [stream, state, keeping, places, *FILES, published]
 NIGHTS = {"toeplitz": 74, "bridge": 70, "daily": 70}
 """Each is killed once: 200 kills and more, together."""
 

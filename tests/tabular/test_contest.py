@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.tables import contest, running
+from benchmarks.tables import __main__ as verb
+from benchmarks.tables import contest, coverage, running
 from benchmarks.tables.contest import Results, judge, report
-from benchmarks.tables.data import Table, synthetic
+from benchmarks.tables.data import Table
 from benchmarks.tables.protocol import Rows, conjunctions, questions, variation
+from benchmarks.tables.registry import TABLES, load, united
 from benchmarks.tables.rivals import RIVALS, Rival
+from benchmarks.tables.synthetic import synthetic
 
 from scumble.views.grouping import Column
 from scumble.views.mixture import Mixture
@@ -23,6 +26,25 @@ SIZES = (2, 5, 7, 3)
 @pytest.fixture(scope="module")
 def table() -> Table:
     return synthetic("chain", 400, 3, (2, 5, -7, 3))
+
+
+def test_a_name_stands_for_one_table(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="registered twice: diamonds"):
+        united({"diamonds": TABLES["diamonds"]}, {"diamonds": TABLES["adult"]})
+    header = ["year", "gender", "nativeBorn", "ageGroup", "educGroup", "vocab", "age", "educ"]
+    (tmp_path / "GSSvocab.csv").write_text(",".join(header) + "\n2000,a,b,c,d,3,40,12\n2001,a,b,c,d,3,40,12\n")
+    words, numbers = (load(name, tmp_path) for name in ("GSSvocab", "GSSvocab_years"))
+    assert [words.columns[words.names.index("year")].levels, words.names[words.target]] == [2, "nativeBorn"]
+    assert [numbers.columns[numbers.names.index("year")].levels, numbers.names[numbers.target]] == [39, "gender"]
+
+
+def test_every_table_that_is_named_is_asked_for_intervals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(verb, "compete", lambda *_: None)
+    monkeypatch.setattr(coverage, "report", lambda names, _: asked.extend(names))
+    monkeypatch.setattr(sys, "argv", ["tables", "--data", str(tmp_path), "--tables", "cardio", "adult", "chain"])
+    verb.main()
+    assert asked == ["cardio", "adult", "chain"]
 
 
 def test_rows_are_counted(table: Table) -> None:

@@ -14,6 +14,7 @@ import pytest
 import scumble
 from scumble.privacy.budget import Budget
 from scumble.schema.date import Date
+from scumble.show import tablecards
 from scumble.show.cards import card, facts, noise_of
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.tableadvice import between_years, from_zero
@@ -71,6 +72,21 @@ def test_where_most_pairs_stay_unmeasured_there_is_advice(rows: pa.Table, rehear
     schema = scumble.Schema({name: SCHEMA[name] for name in list(SCHEMA)[: int(told[1])]})
     fewer = scumble.build(rows, schema=schema, n=N, epsilon=1.0, rehearse=True)
     assert re.fullmatch(r"Counts of \d columns and (\d+) of \1 pairs of them", fewer.kind) and not fewer.advice
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["a"], "of the column a. No record"),
+        (["a", "b"], "of the columns a, b, each alone and 1 pair of them. No record"),
+        (["a", "b", "c"], "of the columns a, b, c, each alone and 3 pairs of them. No record"),
+    ],
+)
+def test_the_card_counts_columns_and_pairs_in_good_english(names: list[str], words: str) -> None:
+    schema = scumble.Schema({name: scumble.Boolean() for name in names})
+    table = {name: [True, False] * 500 for name in names}
+    release = scumble.TableSketch(schema).update(table).release(epsilon=20.0)
+    assert words in dict(tablecards.lines(release))["Released"]
 
 
 def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scumble.TableRelease) -> None:

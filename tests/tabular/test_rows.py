@@ -17,6 +17,7 @@ import scumble
 from scumble import TableRelease, TableSketch
 from scumble.cli import main, output
 from scumble.tabular import drawing
+from scumble.tabular.faithfulness import Faithfulness
 from scumble.views.agreement import Modelled, misfits
 from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
@@ -200,6 +201,18 @@ def test_what_was_not_measured_is_said() -> None:
     report = rehearsed(TableSketch(some).update(FRAME).release(epsilon=0.001, n=100)).faithfulness()
     assert not report.pairs.measured.any() and report.pairs.variation.isna().all()
     assert "nothing is known: age × sex, age × smoker, sex × smoker." in str(report)
+
+
+def test_columns_that_rows_do_not_follow_are_told_with_what_to_do() -> None:
+    alone = pd.DataFrame({"column": ["pay", "unit"], "variation": 0.1, "levels": 2, "groups": 2})
+    pair = {"first": ["pay"], "second": ["unit"], "measured": True, "variation": 0.1, "beyond": 0.125, "chi2": 9.0}
+    told = {
+        misfit: str(Faithfulness(alone, pd.DataFrame({**pair, "misfit": misfit}), 9.0, 0, {1000: 0.1}))
+        for misfit in (True, False)
+    }
+    assert "in other cells): pay × unit (0.125). For questions about two such columns together, ask" in told[True]
+    assert "no pair shows more" not in told[True] and "Rows connect" not in told[False]
+    assert "no pair shows more than that" in told[False]
 
 
 def test_a_model_that_cannot_follow_is_found() -> None:

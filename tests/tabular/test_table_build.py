@@ -180,6 +180,10 @@ def test_from_a_file_to_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("age,sex,hours,seen,smoker\n")
     assert run("plot p.scumble --out p.png") == 0
     assert Path("p.png").stat().st_size > 10_000
+    capsys.readouterr()
+    for heedless in ("--range age=0:50", "--at age=5", "--units age=years", "--title T", "--class x", "--log"):
+        assert run(f"plot p.scumble --out q.png {heedless}") == 2, "nothing is left out silently"
+        assert f"{heedless.split()[0]} goes with densities" in capsys.readouterr().err
     assert run("count p.scumble --where 'height > 3'") == 2
     assert run("query p.scumble people.csv") == 2
     assert run("modes p.scumble --out -") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -130,6 +131,42 @@ def test_missing_cells_are_called_so_in_pictures_of_every_kind_of_column() -> No
     rows = {"x": [1.0], "day": ["2024-01-01"], "word": ["a"], "cars": [2]}
     figure = scumble.TableSketch(schema).update(rows).release(1.0).plot()
     assert [axes.get_xticklabels()[-1].get_text() for axes in figure.axes[:4]] == ["(missing)"] * 4
+
+
+def drawn(schema: scumble.Schema, rows: dict[str, list[Any]], **options: Any) -> Any:
+    """The picture of a table of a few rows, laid out."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = scumble.TableSketch(schema).update(rows).release(1.0).plot(**options)
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def test_dollars_in_names_and_words_are_no_formulas() -> None:
+    words = ["$20-$40", "$20_$", "$1_$2", "$5# to $6", r"\$_$"]
+    figure = drawn(scumble.Schema({"price_$ or cost_$": scumble.Category(words)}), {"price_$ or cost_$": [words[0]]})
+    (axes,) = figure.axes
+    texts = [axes.title, *axes.get_xticklabels()]
+    shown = [text._preprocess_math(text.get_text()) for text in texts]
+    assert shown[: len(words) + 1] == [(word, False) for word in ("price_$ or cost_$", *words)]
+
+
+def test_narrow_ranges_are_told_apart() -> None:
+    schema = scumble.Schema(lat=scumble.Number(51.2, 51.8, cells=30), cost=scumble.Number(0, 5000, cells=32))
+    figure = drawn(schema, {"lat": [51.5], "cost": [300.0]})
+    for axes in figure.axes[:2]:
+        ends = [label.get_text().split(" to ") for label in axes.get_xticklabels()]
+        assert all(low != high for low, high in ends)
+    assert figure.axes[1].get_xticklabels()[0].get_text() == "0 to 156"
+
+
+def test_every_bar_of_words_has_its_name() -> None:
+    figure = drawn(scumble.Schema(town=scumble.Category([f"ward {k}" for k in range(60)])), {"town": ["ward 57"] * 999})
+    labels = figure.axes[0].get_xticklabels()
+    assert len({label.get_text() for label in labels}) == 40 and "ward 57" in {label.get_text() for label in labels}
+    assert figure.axes[0].get_xlabel().startswith(f"… and {62 - 40} more")
+    places = [label.get_window_extent().extents.tolist() for label in labels]
+    assert all(left[2] <= right[0] for left, right in itertools.pairwise(sorted(places)))
 
 
 def test_who_asks_a_file_for_what_it_does_not_hold_is_told_its_kind(

@@ -6,6 +6,7 @@ import datetime
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 import scumble
 from scumble import Estimate, TableRelease, TableSketch
 from scumble.cli import main
+from scumble.schema import condition
 from scumble.tabular.questions import question
 from scumble.views.estimates import Estimate as Estimated
 from scumble.views.intervals import Reading
@@ -72,6 +74,43 @@ def test_with_noise_intervals_are_honest(noisy: TableRelease, where: str) -> Non
     assert 0 < found.standard_error < 0.1 * len(FRAME)
     wide, narrow = noisy.count(where, confidence=0.99), noisy.count(where, confidence=0.5)
     assert wide.low <= found.low <= narrow.low <= narrow.high <= found.high <= wide.high
+
+
+@pytest.mark.parametrize(
+    ("where", "beyond"),
+    [
+        ("x > 50", True),
+        ("x >= 51 and y > 1", True),
+        ("not (x > 60)", True),
+        ("x == 70", True),
+        ({"x": (None, 70)}, True),
+        ({"x": [3, 51]}, False),
+        ("y < 0 or x > 3", True),
+        ("day >= '2018-01-01'", True),
+        ("day < '2018-01-01' and x < 51 and x >= 0 and y <= 9.5", False),
+        ({"x": 3, "y": (0, 9.5), "day": None}, False),
+    ],
+)
+def test_questions_beyond_the_bounds_are_remarked(where: Any, beyond: bool) -> None:
+    """What lay above 50 was counted at 50: that nobody lies above 60 is nothing that the release knows."""
+    schema = scumble.Schema(
+        x=scumble.Number(0, 50, whole=True),
+        y=scumble.Number(0, 9.5, outside="drop"),
+        day=scumble.Date("2017-01-01", "2017-12-31", missing=True),
+    )
+    remarks = condition(schema, where).remarks
+    assert bool(remarks) == beyond
+    for name, became in (("'x', 0 to 50", "nearest bound"), ("'y', 0 to 9.5", "left out")):
+        assert all(became in remark for remark in remarks if name in remark)
+
+
+def test_a_zero_beyond_the_bounds_comes_with_its_remark(noisy: TableRelease) -> None:
+    said = "beyond the bounds of 'age'.* nearest bound"
+    with pytest.warns(UserWarning, match=said):
+        assert noisy.count("age > 150").value == 0
+    for query in ("select count(*) from t where age > 150", "select sex, count(*) from t where age > 150 group by sex"):
+        with pytest.warns(UserWarning, match=said):
+            scumble.sql(query, t=noisy)
 
 
 def test_strings_and_mappings_ask_the_same(noisy: TableRelease) -> None:

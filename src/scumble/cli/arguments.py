@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 from collections.abc import Callable
 from types import ModuleType
@@ -24,6 +25,7 @@ def parse(verb: str, summary: str, module: ModuleType, words: list[str]) -> tupl
     """The arguments of a verb, those of its configuration file included; and its parser."""
     parser = parser_of(verb, summary, module)
     args = parser.parse_args(words)
+    _require_once(parser, words)
     if getattr(args, "config", None):
         from scumble.cli.config import read_config
 
@@ -31,6 +33,15 @@ def parse(verb: str, summary: str, module: ModuleType, words: list[str]) -> tupl
         parser.set_defaults(**read_config(args.config, known))
         args = parser.parse_args(words)
     return args, parser
+
+
+def _require_once(parser: Parser, words: list[str]) -> None:
+    """Refuse a second list for the same option."""
+    given = [word.partition("=")[0] for word in itertools.takewhile(lambda word: word != "--", words)]
+    for action in parser._actions:
+        if action.type in LISTS and sum(word in action.option_strings for word in given) > 1:
+            flag = action.option_strings[0]
+            parser.error(f"{flag} is given twice, and the second would replace the first: write one, with commas")
 
 
 def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
@@ -92,6 +103,8 @@ def _pairs(text: str, what: str) -> dict[str, str]:
         name, mark, value = part.rpartition("=")
         if not mark or not name:
             raise argparse.ArgumentTypeError(f"must look like {what}")
+        if name in found:
+            raise argparse.ArgumentTypeError(f"names {name!r} twice, and only one of them can be meant")
         found[name] = value
     return found
 
@@ -133,9 +146,12 @@ def _ranges(text: str, side: Callable[[str], Any]) -> dict[str, tuple[Any, Any]]
 
 
 def _bound(text: str) -> float | str:
-    """100, or 2024-12-31, or 2024-12; four digits stay an integer, which is a year where the column has dates"""
-    if re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip()):
-        return text
+    """100, or 2024-12-31, or 2024-12, or a year"""
+    return text if re.fullmatch(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?", text.strip()) else _number(text)
+
+
+def _number(text: str) -> float:
+    """100; four digits stay an integer, which is a year where the column has dates"""
     return int(text) if re.fullmatch(r"[0-9]{4}", text.strip()) else float(text)
 
 
@@ -144,10 +160,19 @@ def values(text: str) -> dict[str, float | str]:
     found: dict[str, float | str] = {}
     for name, value in _pairs(text, "age=40,mode=bus").items():
         try:
-            found[name] = float(value)
+            found[name] = _number(value)
         except ValueError:
             found[name] = value
     return found
+
+
+def choices(text: str) -> dict[str, list[str]]:
+    """town=Ulm|Bonn,mode=bus|car"""
+    return {name: value.split("|") for name, value in _pairs(text, "town=Ulm|Bonn,mode=bus|car").items()}
+
+
+LISTS = (names, scale, bounds, ranges, values, choices)
+"""What is written once, with commas: a second one would replace all of the first."""
 
 
 # ---- groups of options ----
@@ -292,6 +317,11 @@ def cluster(parser: Parser) -> None:
         metavar="URL",
         help="of the cluster: local[4], spark://host:7077, yarn, k8s://... (default: its own)",
     )
+
+
+def replace_flag(parser: Any) -> None:
+    """Leave to replace a file."""
+    parser.add_argument("--replace", action="store_true", help="--out may be a file that is there already")
 
 
 def json_flag(parser: Any) -> None:

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
-    from scumble.cli.output import check_out, print_json, say
+    from scumble.cli.output import check_out, print_json, say, tell_weak
     from scumble.cli.preparing import count, prepare
     from scumble.cli.replacing import tell_replaced
     from scumble.errors import ParameterError
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         _rehearse(args)
         return
     require(args, out="the released file to write, such as people.scumble")
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     job = prepare(args, label=args.label, classes=args.classes)
@@ -94,6 +94,7 @@ def run(args: argparse.Namespace) -> None:
         note = None if kept is None else kept.note
         with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover:
             tell_replaced(args, "build")
+            tell_weak(args, job.budget)
             if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
                 for line in beforehand(job):
                     say(args, line)
@@ -109,9 +110,10 @@ def run(args: argparse.Namespace) -> None:
 def _rehearse(args: argparse.Namespace) -> None:
     from scumble.cli.output import print_json
     from scumble.cli.preparing import prepare
-    from scumble.sources.building import LET_GO
+    from scumble.sources.building import BOOK, LET_GO
 
+    book = {name: getattr(args, name) for name in BOOK}
     for name in LET_GO:
         setattr(args, name, None)
-    found = prepare(args, label=args.label, classes=args.classes).rehearse()
+    found = prepare(args, label=args.label, classes=args.classes).rehearse(**book)
     print_json(found.to_dict()) if args.json else print(found)

@@ -26,6 +26,9 @@ TOWNS = {  # name: place (km east, km north), share of the people, spread (km)
     "Quarry": ((50.2, 31.9), 0.10, 1.1),
 }
 
+CYCLISTS, ON_THE_BUS = "age >= 60 and mode == 'bike'", "mode == 'bus'"
+YOUNG_AND_RICH = "age < 30 and income >= 60000"
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
@@ -161,16 +164,23 @@ def commuters(people: int) -> Any:
     )
 
 
-def whole_table(table: Any) -> Any:
-    """The release of four columns, each alone and in pairs."""
+def public_schema() -> Any:
+    """What is public of four columns."""
     import scumble
 
-    schema = scumble.Schema(
+    return scumble.Schema(
         age=scumble.Number(16, 90, whole=True),
-        income=scumble.Number(1_000, 500_000, scale="log", cells=32),
+        income=scumble.Number(600, 600_000, scale="log", cells=33),  # so 60,000 is between two cells, and cuts none
         distance=scumble.Number(0, 80, cells=40),
         mode=scumble.Category(("walk", "bike", "bus", "car"), other=False, missing=False),
     )
+
+
+def whole_table(table: Any) -> Any:
+    """The release of these columns, each alone and in pairs."""
+    import scumble
+
+    schema = public_schema()
     return scumble.TableSketch(schema).update(table.select(list(schema))).release(epsilon=1.0)
 
 
@@ -178,9 +188,9 @@ def _three_questions(release: Any, table: Any) -> None:
     """Each beside the truth, which only the curator can know."""
     age, income, distance, mode = (table[name].to_numpy() for name in ("age", "income", "distance", "mode"))
     rows = [
-        ("people of 60 and more who cycle", release.count("age >= 60 and mode == 'bike'"), ",.0f"),
-        ("mean distance of those on the bus, km", release.mean("distance", "mode == 'bus'"), ".2f"),
-        ("share under 30 with 60,000 and more", release.share("age < 30 and income >= 60000"), ".2%"),
+        ("people of 60 and more who cycle", release.count(CYCLISTS), ",.0f"),
+        ("mean distance of those on the bus, km", release.mean("distance", ON_THE_BUS), ".2f"),
+        ("share under 30 with 60,000 and more", release.share(YOUNG_AND_RICH), ".2%"),
     ]
     truths = [
         ((age >= 60) & (mode == "bike")).sum(),

@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
     group.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="of numbers")
-    group.add_argument("--values", type=values, metavar="B=bus|car", help="of categories, to choose from")
+    group.add_argument("--values", type=shared.choices, metavar="B=bus|car", help="of categories, to choose from")
     group.add_argument("--units", type=shared.values, metavar="A=years", help="for the axes")
     group.add_argument("--title", help="above the page (default: the file's name)")
     group = parser.add_argument_group("serving")
@@ -33,13 +33,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--allow-host", action="append", default=[], metavar="NAME", help="a name under which others reach --host"
     )
-
-
-def values(text: str) -> dict[str, list[str]]:
-    """town=Ulm|Bonn,mode=bus|car"""
-    from scumble.cli.arguments import _pairs
-
-    return {name: value.split("|") for name, value in _pairs(text, "town=Ulm|Bonn,mode=bus|car").items()}
 
 
 def run(args: argparse.Namespace) -> None:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.checks import by_column
     from scumble.cli.arguments import require
-    from scumble.cli.output import check_out, say
+    from scumble.cli.output import check_out, say, tell_weak
     from scumble.cli.replacing import tell_replaced
     from scumble.errors import ParameterError
     from scumble.learn import saving
@@ -68,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.machine.interrupts import Unbroken
     from scumble.machine.places import Place
     from scumble.privacy.account import Account
+    from scumble.privacy.budget import Budget
 
     require(args, epsilon="the privacy budget of this fit, such as 1")
     if args.schema is None:
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("--bounds and --schema both say what the columns can hold. Hint: leave out --bounds.")
     if args.out == "-":
         raise ParameterError("A model goes to a file. Hint: --out model.scumble.")
-    check_out(args.out)
+    check_out(args.out, ours=True)
     Account.of(args.ledger, args.dataset, args.part)  # a ledger that is not there is refused before the table is read
     kind = getattr(learn, TASKS[args.task])
     regresses = "target_bounds" in kind._get_param_names()
@@ -99,6 +100,7 @@ def run(args: argparse.Namespace) -> None:
         options |= {"classes": classes, "unknown": args.unknown or "error"}
     model = kind(**options)
     tell_replaced(args, "fit")
+    tell_weak(args, Budget.of(args.epsilon, args.delta))
     place = Place(args.out)
     try:
         model.before_charge = place.reserve
@@ -157,6 +159,7 @@ def read(
     from scumble.errors import DataError
     from scumble.machine.later import pa
     from scumble.sources import open_source
+    from scumble.sources.tally import UNPUBLISHED
     from scumble.tables.roles import converted
 
     reading = {name: getattr(args, name) for name in ("format", "delimiter", "encoding")}
@@ -186,8 +189,8 @@ def read(
         fits = target is not None and schema is None  # who predicts has the schema of the model, or none
         beside = "; or say what columns hold by --schema, where missing = true counts them" if fits else ""
         raise DataError(
-            f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told}. "
-            f"Hint: leave those rows out of the table, each for itself{beside}."
+            f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told} "
+            f"{UNPUBLISHED}. Hint: leave those rows out of the table, each for itself{beside}."
         )
     try:
         X = (

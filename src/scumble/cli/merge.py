@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.release import Release, merge_releases
     from scumble.show.wording import human_bytes
 
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     containers = [files.read(path, expect=("secret", *files.RELEASES)) for path in args.files]
     kinds = {container.kind for container in containers}
     if "table" in kinds:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scumble import files
 from scumble.cli.streams import tell
 from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, ParameterError, PrivacyError
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
 
 if TYPE_CHECKING:
-    pass
+    from scumble.privacy.budget import Budget
 
 TABLES = {
     ".csv": "csv",
@@ -39,6 +40,12 @@ def say(args: argparse.Namespace, message: str) -> None:
         tell(message)
 
 
+def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
+    """Before it is spent: how little a large budget promises."""
+    if budget.weakness:
+        say(args, f"Note: {budget.weakness}.")
+
+
 def print_json(value: object) -> None:
     """JSON on standard output."""
     print(json.dumps(plain(value), indent=2, ensure_ascii=False))
@@ -55,8 +62,14 @@ def plain(value: object) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def check_out(out: str, *, like: tuple[str, ...] = (), text: bool = True) -> None:
-    """Refuse, before hours of work, what could not be written in the end."""
+def check_out(
+    out: str, *, like: tuple[str, ...] = (), text: bool = True, ours: bool = False, replace: bool = True
+) -> None:
+    """Refuse, before hours of work, what could not be written in the end, or would replace what is somebody's work.
+
+    `like` are the endings a name may have, and `text` says that it may be a terminal. `ours`: only a file of scumble's
+    own is replaced; without `replace`, none.
+    """
     if out == "-":
         if not text and sys.stdout.isatty():
             raise ParameterError("A release is not text. Hint: --out people.scumble, or pipe it on.")
@@ -68,6 +81,14 @@ def check_out(out: str, *, like: tuple[str, ...] = (), text: bool = True) -> Non
         raise ParameterError(f"Cannot write {out!r}: it is a folder. Hint: name a file in it.")
     if like and os.path.splitext(out.lower())[1] not in like:
         raise ParameterError(f"Cannot tell the format of {out!r}. Hint: let its name end in {', '.join(like)}.")
+    if os.path.isfile(out) and os.path.getsize(out):  # an empty one is a name that somebody reserved
+        if not replace:
+            raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
+        if ours and not files.is_ours(out):
+            raise ParameterError(
+                f"{out!r} is there already, and scumble did not write it: it would be lost. Hint: name another file, "
+                "such as people.scumble, or remove that one first."
+            )
 
 
 def secret_out(out: str) -> None:

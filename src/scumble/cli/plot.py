@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> None:
     check_out(args.out, like=plots.FORMATS)
     found = load_release(args.release, tables=True)
     if hasattr(found, "views"):
+        _require_none(args)
         with waiting(args.quiet):
             plots.save(found.plot(), args.out)
         say(args, f"Drew {args.out}.")
@@ -54,3 +55,16 @@ def run(args: argparse.Namespace) -> None:
     )
     plots.save(figure, args.out)
     say(args, f"Drew {args.out}.")
+
+
+def _require_none(args: argparse.Namespace) -> None:
+    """Refuse what the picture of a table would not heed."""
+    from scumble.errors import ParameterError
+
+    for name in ("range", "at", "units", "title", "label", "log"):
+        if getattr(args, name):
+            flag = "class" if name == "label" else name
+            raise ParameterError(
+                f"--{flag} goes with densities: a table's picture has every column by itself. Hint: leave it out, or "
+                "draw columns of your choice by `release.plot(columns=[...])`."
+            )

@@ -24,7 +24,7 @@ from scumble.tables.roles import roles_of
 def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
     if args.checkpoint is not None:
-        check_out(args.checkpoint)
+        check_out(args.checkpoint, ours=True)
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":

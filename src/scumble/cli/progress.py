@@ -57,14 +57,12 @@ class ProgressLine:
         if not self._on or now - self._last < 0.2:
             return
         self._last = now
-        sys.stderr.write("\r\x1b[K" + words(state))
-        sys.stderr.flush()
+        _write(words(state))
 
     def close(self) -> None:
         """Clear the line."""
         if self._on and self._last:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _write()
 
 
 def words(state: Any) -> str:

@@ -105,9 +105,10 @@ def _numbers(table: Any, release: Any) -> Any:
 def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
     from scumble.errors import ParameterError
+    from scumble.schema.kinds import fixed_by
     from scumble.tables.roles import roles_of
 
-    columns = release.columns
+    columns, at = release.columns, fixed_by(release.kinds, at)
     if columns is None:
         raise ParameterError("--at needs names, and this release's columns have none. Hint: give a table of points.")
     for name in columns:
@@ -180,7 +181,21 @@ def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
     of = "" if name is None else f"{name}: "
-    return f"{of}{total:,.0f} records near ({low:,.0f} to {high:,.0f}, {confidence:.0%}); density {density:.4g}"
+    told, lower, upper = _rounded(total, low, high)
+    return f"{of}{told} records near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
+
+
+def _rounded(total: float, low: float, high: float) -> list[str]:
+    """A count and its interval, to whole records where that tells them apart, and else to as many digits as it takes.
+
+    >>> _rounded(1234.5, 1200.0, 1269.0), _rounded(0.14, -0.03, 0.31)
+    (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
+    """
+    import math
+
+    width = (high - low) or abs(total)
+    places = min(max(0, 1 - math.floor(math.log10(width))), 9) if 0.0 < width < 10.0 else 0
+    return [f"{number:,.{places}f}" for number in (total, low, high)]
 
 
 def _answers(batch: Any, points: Any, name: Any, release: Any, confidence: float) -> Any:

@@ -33,18 +33,20 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
-    from scumble.cli.output import check_out, print_json, say
+    from scumble.cli.output import check_out, print_json, say, tell_weak
     from scumble.cli.replacing import tell_replaced
     from scumble.errors import BudgetError, ParameterError
     from scumble.loading import load_secret, sketch_in
+    from scumble.privacy.budget import Budget
     from scumble.show.cards import facts
     from scumble.show.wording import human_bytes
 
     asked = promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
     require(args, out="the released file to write, such as people.scumble")
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
+    tell_weak(args, Budget.of(**asked))
     charged = {name: getattr(args, name) for name in ("ledger", "dataset", "part")}
     if args.keep_secret:
         if args.ledger is None:

@@ -1,7 +1,8 @@
 """Before a budget is spent: what an output's name holds already, and that it will be replaced.
 
-Nothing is refused: scripts write the same file again and again. But each time costs, and one file is left to show for
-it, so whoever types the command is told. What is told is public: the file's claim and date, the ledger's line.
+A file of scumble's own is replaced (another is not: see `check_out`): scripts write the same one again and again. But
+each time costs, and one file is left to show for it, so whoever types the command is told. What is told is public: the
+file's claim and date, the ledger's line.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ def tell_replaced(args: argparse.Namespace, verb: str) -> None:
         written = datetime.date.fromtimestamp(os.path.getmtime(args.out))
         say(
             args,
-            f"{args.out} is {what}, written {written}: it will be replaced, and this {verb} is charged beside it."
-            f"{_charged(args, identity)}",
+            f"{args.out} is {what}, written {written}: it will be replaced, and {_cost(args, verb, identity)}.",
         )
 
 
@@ -44,12 +44,13 @@ def _held(path: str) -> tuple[str, str | None]:
         return "there already", None
 
 
-def _charged(args: argparse.Namespace, identity: str | None) -> str:
-    """When the ledger was charged for it."""
+def _cost(args: argparse.Namespace, verb: str, identity: str | None) -> str:
+    """What becomes of its cost, and when the ledger was charged for it."""
     from scumble.privacy.ledger import Ledger
 
-    if args.ledger is None or identity is None:
-        return ""
+    if args.ledger is None:
+        return f"what it cost stays spent: this {verb} adds to it, and without --ledger nobody keeps count"
     charges = Ledger(args.ledger).account(args.dataset).charges
-    days = [one.charged[:10] for one in charges if one.identity == identity]
-    return f" The ledger has its charge of {days[0]}, which stays." if days else ""
+    days = [one.charged[:10] for one in charges if one.identity == identity is not None]
+    kept = f". The ledger has its charge of {days[0]}, which stays" if days else ""
+    return f"this {verb} is charged beside it{kept}"

@@ -15,13 +15,14 @@ NOTHING_PRIVATE = "reads a released file"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import SEED, Whole, bounds, json_flag
+    from scumble.cli.arguments import SEED, Whole, bounds, json_flag, replace_flag
 
     parser.add_argument("release", help="a released file, or one with a release per class; '-' for standard input")
     parser.add_argument("--n", type=Whole(1, 10**9), default=1000, help="how many records (default: 1000)")
     parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="draw within these; a grid knows its own")
     parser.add_argument("--seed", type=SEED, help="of the draw (default: a fresh one)")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    replace_flag(parser)
     parser.add_argument("--where", metavar="CONDITION", help="of a table: records that meet this condition")
     parser.add_argument("--report", action="store_true", help="of a table: say how faithful the records are")
     json_flag(parser)
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
 
-    check_out(args.out, like=tuple(TABLES))
+    check_out(args.out, like=tuple(TABLES), replace=args.replace)
     found = load_release(args.release, tables=True)
     if hasattr(found, "views"):
         _table_rows(args, found)

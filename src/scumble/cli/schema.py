@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shared.reading(group)
     group.add_argument("--query", help="a query to a database, instead of --table")
     parser.add_argument("--out", default="-", metavar="FILE", help="the schema to write, or '-' (default)")
+    shared.replace_flag(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.schema import draft
     from scumble.sources import open_source
 
-    check_out(args.out)
+    check_out(args.out, replace=args.replace)
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
     source = open_source(args.source, **reading)
     try:

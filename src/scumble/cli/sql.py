@@ -15,6 +15,7 @@ scumble sql town.scumble "select mode, count(*) from town group by mode" --csv
 """
 NOTHING_PRIVATE = "reads a released file"
 _NAMED = re.compile(r"([^\W0-9]\w*)=(.+)", re.DOTALL)
+_SELECT = re.compile(r"\s*(select|from)\s", re.IGNORECASE)
 _MOST = 1_000_000
 """Bytes of a file with a statement: more is none."""
 
@@ -44,6 +45,8 @@ def run(args: argparse.Namespace) -> None:
 
     if args.csv and args.json:
         raise ParameterError("--csv and --json exclude each other.")
+    if any(_SELECT.match(word) for word in args.release) and not _SELECT.match(args.query):
+        raise ParameterError('The statement comes last. Hint: scumble sql town.scumble "select count(*) from town".')
     paths = _by_name(args.release)
     if args.query == "-" and "-" in paths.values():
         raise ParameterError("Standard input holds the release or the statement, not both.")

@@ -92,7 +92,8 @@ def _plan(args: argparse.Namespace) -> None:
 def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
-    from scumble.cli.output import print_json, say, secret_out
+    from scumble.cli.output import print_json, say, secret_out, tell_weak
+    from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
     from scumble.schema.declarations import KINDS
     from scumble.streams.state import State
@@ -106,6 +107,7 @@ def _start(args: argparse.Namespace) -> None:
         folder="the folder that releases are published into, such as trips",
     )
     secret_out(args.stream)
+    tell_weak(args, Budget.of(**asked))
     State(args.stream).begin()
     kernel = kernel_from(args, args.columns)
     stream = Stream(
@@ -194,7 +196,7 @@ def _window(args: argparse.Namespace) -> None:
     from scumble.show.cards import facts
 
     require(args, out="the released file to write, such as week.scumble")
-    check_out(args.out, text=False)
+    check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
         raise ParameterError("--json and --out - both want standard output. Hint: write the release to a file.")
     found = StreamRelease(args.stream)

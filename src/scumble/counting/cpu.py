@@ -35,6 +35,8 @@ Pool = ThreadPoolExecutor | None
 
 WORTH_A_THREAD = 1 << 20
 """Hashes that take longer, about a millisecond, than it takes to start a thread and to hand it its share."""
+MANY, WORTH_MANY = 8, 1 << 23
+"""Threads beyond which each more of them makes all wait longer, and hashes that are worth that."""
 WORTH_SPREADING = 1 << 18
 """Values that take longer to prepare than it takes to hand them out."""
 SHARES, WORTH_A_SHARE = 4, 4
@@ -174,7 +176,8 @@ def _parts(hasher: Hasher, records: Sequence[Records], threads: int) -> Iterator
 
 def _busy(hasher: Hasher, n: int, threads: int | None) -> int:
     """Threads that n records keep busy."""
-    worth = 1 + n * hasher.multipliers.size // WORTH_A_THREAD
+    hashes = n * hasher.multipliers.size
+    worth = min(1 + hashes // WORTH_A_THREAD, max(MANY, hashes // WORTH_MANY))
     return 1 if worth == 1 else min(threads or available_threads(), worth)
 
 

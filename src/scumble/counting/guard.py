@@ -94,6 +94,9 @@ class Batch(NamedTuple):
     projections: int
     """How many projections a row has: one per hash, but for the folded kernel."""
 
+    def __repr__(self) -> str:
+        return "Batch(secret)"
+
 
 Spread = Callable[[Callable[[slice], Any], int], list[Any]]
 """Has work done with so many records, in parts that may be done at the same time."""

@@ -19,8 +19,8 @@ from scumble.release import Release
 from scumble.schema.kinds import ranges_by
 from scumble.show import cards
 
-STARTS = 40
-"""Of the search for modes: people wait for the page."""
+STARTS = 100
+"""Of the search for modes: those of ``scumble modes``, so that the page and the verb find the same places."""
 
 
 Questions = Mapping[str, tuple[set[str], Callable[[dict[str, Any]], dict[str, Any]]]]

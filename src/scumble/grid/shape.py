@@ -30,6 +30,9 @@ MAX_PADDED = 2**25
 NODES = (0, 64, 32, 20, 12)
 FAINTEST = 1e-12
 """No plan looks at a lower density: nothing could be seen of it."""
+SMOOTH = (0.002, 0.8, 1.2)
+"""The places' error of a grid of three axes, where it is known how clumped records are: see `Errors.clumped`."""
+MIDDLING = 0.03
 RARE = 0.08
 """Queries of mean density ρ have a mean inverse density of about ρ^−RARE/ρ: some of them lie less densely. Measured."""
 
@@ -115,6 +118,10 @@ class Errors(NamedTuple):
     places: np.ndarray
     unknown: float
     """The spread of the latter: see `UNKNOWN`."""
+    steep: np.ndarray
+    """√Σ (1/k − 1)², k being the kernel one step away along each axis."""
+    apart: np.ndarray
+    """√Σ (log k)²: a step's length, as the kernel sees it."""
 
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
         """The mean relative error of a density, for queries of this typical density."""
@@ -124,9 +131,19 @@ class Errors(NamedTuple):
         return errors
 
     def clumped(self, n: float, counter_sd: float, density: np.ndarray, clumping: np.ndarray) -> np.ndarray:
-        """(densities, clumpings, shapes): the same, where records are so many times as clumped as is usual."""
-        noise = self._noise(n, counter_sd, density[:, None, None])
-        errors: np.ndarray = np.hypot(noise, self.places * clumping[:, None]) * np.sqrt(2.0 / np.pi)
+        """(densities, clumpings, shapes): the same for three axes, for records that lie so densely and so clumped.
+
+        The places' error has two parts. Records that lie smoothly have a·(ρ/0.03)^q·steep^b, (a, q, b) being `SMOOTH`:
+        cells of the same size for the kernel are large for the data where the kernel is wide. Clumps, whose records
+        move together, add φ·apart: φ is the clumping. Measured on ten tables of three columns with three bandwidths
+        each: with the φ of each, this is within a factor of 1.45 of the error at all shapes (root mean square of the
+        logarithm, errors of 0.4 to 40 %); φ goes from below 0.002 (Gaussian) to 0.04, and differs little by bandwidth.
+        """
+        factor, wide, power = SMOOTH
+        with np.errstate(over="ignore"):
+            smooth = factor * (density[:, None, None] / MIDDLING) ** wide * self.steep**power
+        noise = self._noise(n, counter_sd, density[:, None, None]) * np.sqrt(2.0 / np.pi)
+        errors: np.ndarray = np.hypot(noise, np.hypot(smooth, clumping[:, None] * self.apart))
         return errors
 
     def _noise(self, n: float, counter_sd: float, density: Any) -> np.ndarray:
@@ -143,8 +160,9 @@ def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes:
     cells = np.array([prod(shape) for shape in shapes], np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         nearby = profile(np.array(steps)[:, None, :] * np.eye(d))  # the kernel one step away along each axis
-        places = CLUMPING[d] * np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
-    return Errors(np.sqrt(cells * (square - mean**2) + 1.0), places, UNKNOWN[d])
+        steep = np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
+        apart = np.sqrt(np.sum(np.square(np.log(nearby)), axis=1))
+    return Errors(np.sqrt(cells * (square - mean**2) + 1.0), CLUMPING[d] * steep, UNKNOWN[d], steep, apart)
 
 
 def _candidates(profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int) -> Iterator[tuple[int, ...]]:

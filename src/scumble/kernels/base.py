@@ -46,12 +46,15 @@ FEW = 64
 """Records that are checked at once, without concern for memory."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Records:
     """Records as one kernel reads them: record i is ``values[offsets[i]:offsets[i + 1]]``, or row i of a matrix."""
 
     values: np.ndarray
     offsets: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return "Records(secret)"
 
     def __len__(self) -> int:
         return len(self.values) if self.offsets is None else len(self.offsets) - 1

@@ -1,6 +1,6 @@
 """What a release publishes of a planned sketch: decided after counting, from a few noisy facts.
 
-The facts are N, the typical norm, and for a grid of three axes the norm of its cells
+The facts are N, the typical norm, and for a grid of three axes how many cells hold a record
 (:mod:`scumble.releasing.planned`). What they say of the table, how densely its records lie and how clumped, is weighed
 (:mod:`scumble.planning.plausible`); by the expected logarithm of the error over these weights, options are compared.
 Published is the smallest whose error is within 5 % of the least, with a δ 3 %: the last doubling of a file should buy
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import log, prod, sqrt
 from typing import Any, NamedTuple
 
@@ -26,9 +27,9 @@ import numpy as np
 from scumble.grid.cells import checked_bounds
 from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
-from scumble.grid.shape import covered, shape_errors
+from scumble.grid.shape import covered, shape_errors, typical_density
 from scumble.planning.plans import DEFAULT_RECORDS, rows_error
-from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, plausible
+from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
 from scumble.planning.start import DESIGN, SIZE, open_rows
 from scumble.privacy.budget import Budget
@@ -91,9 +92,9 @@ class Menu:
 
     def __init__(self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False) -> None:
         self.spec, self.budget, self.refined = spec, budget, refined
-        self.grained = spec.shape is not None and len(spec.shape) == AXES
-        """Whether the norm of its cells is a fact, too."""
-        self._rest = divided(budget, self.norms).rows
+        self.sparse = spec.shape is not None and len(spec.shape) == AXES
+        """Whether the number of its occupied cells is a fact, too."""
+        self._rest = divided(budget, self.numbers).rows
         self._hashed = _hashed(spec, budget) if planned == DESIGN and not budget.pure else None
         self.rows = _ladder(spec.rows) if spec.shape is None else [1]
         if self._hashed is not None:
@@ -102,14 +103,14 @@ class Menu:
         self._by_chance = 0.0 if spec.shape is None and spec.layout.hasher.direct else 1.0 / met
 
     @property
-    def norms(self) -> int:
-        """How many norms are among the facts."""
-        return 2 if self.grained else 1
+    def numbers(self) -> int:
+        """How many facts there are beside the count."""
+        return 2 if self.sparse else 1
 
     @property
     def price(self) -> PrivacyClaim:
         """What the release will claim, whatever is chosen."""
-        return price(self.budget, self.rows, self.norms)
+        return price(self.budget, self.rows, self.numbers)
 
     def fold(self) -> Rehashed | None:
         """How the cells of a grid become rows for the typical norm; None for rows, which are rows already."""
@@ -156,7 +157,7 @@ class Menu:
         scores: dict[Spec, float] = {}
         for one in facts:
             n = max(1.0, float(DEFAULT_RECORDS if one.count is None else one.count))
-            weights = plausible(one, n, self._by_chance, self._covered())
+            weights = plausible(one, n, self._by_chance, self._around)
             for option in self._options(n, rehashed):
                 score = float(np.sum(weights * np.log(np.minimum(option.errors, HOPELESS))))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
@@ -176,8 +177,13 @@ class Menu:
             found.append(Option(replace(spec, rows=rows), np.array(errors)[:, None]))
         return found
 
-    def _covered(self) -> float | None:
-        return covered(self._profile(), *_axes(self.spec), self.spec.shape or ()) if self.grained else None
+    @cached_property
+    def _around(self) -> Around | None:
+        if not self.sparse or self.spec.shape is None:
+            return None
+        low, high = _axes(self.spec)
+        spread = typical_density(self.spec.kernel, low, high, width=self.spec.dimensions, names=self.spec.columns)
+        return Around(covered(self._profile(), low, high, self.spec.shape), spread)
 
     def _profile(self) -> Profile:
         return Profile(self.spec.kernel, self.spec.dimensions, self.spec.columns)
@@ -189,7 +195,7 @@ class Menu:
         shapes = list(coarser(low, high, spec.shape))  # the finest first
         deviation = sqrt(self.noise_variance(1))
         expected = shape_errors(self._profile(), low, high, shapes)
-        if self.grained:
+        if self.sparse:
             errors = expected.clumped(n, deviation, DENSITIES, CLUMPINGS)
         else:
             errors = np.stack([expected.relative(n, deviation, float(one)) for one in DENSITIES])[:, None, :]

@@ -231,11 +231,11 @@ def rows_error(
     """The relative error to expect of so many rows; `refined` is over how many columns answers are, None if not."""
     hashing = row_error(kernel, design, buckets, density) / sqrt(rows)
     if refined is not None and design == "sobol" and LEAST_REFINED_ROWS <= rows <= MOST_REFINED_ROWS:
-        hashing *= _left(rows, density, refined)
+        hashing *= left_by_refining(rows, density, refined)
     return hypot(hashing, noise_error(noise, density, n))
 
 
-def _left(rows: int, density: float, dimensions: int) -> float:
+def left_by_refining(rows: int, density: float, dimensions: int) -> float:
     """What refining leaves of the hashing error, about.
 
     Measured (``python -m benchmarks.refining``), with 256 and 1,024 rows: along one column, where synthetic records lie

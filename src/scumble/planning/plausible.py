@@ -3,41 +3,60 @@
 Among n records of density ρ at a record, pairs meet in a row of hashes with probability ρ + (1 − ρ)/W, and each record
 meets itself: the typical norm T has T² of about n² (ρ + (1 − ρ)/W) + n. T is noisy, and says little where the budget is
 small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are weighed by how well they explain T,
-and by what is usual (the median is 0.05, and most lie within a factor of 5).
+and by what is usual (the median is 0.05, and most lie within a factor of 5). Where there are bounds, they and the
+kernel say more: records that fill half of them along each axis would have the density ρ₀, and of 60 tables and
+bandwidths with up to three columns most have a ρ of ρ₀ to 4 ρ₀.
 
-A grid of three axes has a second norm, of its cells, the *grain* G: G² of about n² κρ/V + n, where V is how many cells
-the kernel covers. κ is about 3 for records that are spread smoothly (Gaussians), and hundreds where they share places.
-The error from the places inside the cells grows with it. Measured on pulsar, skin, occupancy, zip codes, Gaussians and
-clumps, three columns each: that error's factor c (`CLUMPING` is its usual value) is about 0.0012 κ^0.45, mostly within
-a factor of 1.5; it goes from 0.002 to 0.02. With two axes it tells too little for what it costs.
+Of a grid of three axes it is also told how many cells hold a record, U: from 1, if all records share a place, to n, if
+none do. A record shares its cell with μ = n κρ/V others on average, where V is how many cells the kernel covers, and κ
+is about 4 for records that are spread smoothly (Gaussians) and hundreds to thousands where they share places. Some
+records have many neighbours and others none: U/n is about (1 + μ)^−0.45 (−0.3 to −0.56). Measured on ten tables: their
+clumping φ (:meth:`scumble.grid.shape.Errors.clumped`) is about 0.002 κ^0.4, mostly within a factor of 1.4.
+
+U has the noise of one counter, and goes up to n: with 20,000 records and ε = 0.1 the noise is 527, and U of seven
+tables was from 6,000 to 10,900 and of Gaussians 19,300. The norm of the cells tells the same of large clumps, but is of
+the size √n (140 to 700 of these tables) where there are none: noise drowns it.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from scumble.grid.shape import CLUMPING
 from scumble.privacy.facts import Facts
 
 DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
-CLUMPINGS = np.geomspace(1 / 16, 4, 13)
-"""How clumped records may be: so many times as is usual."""
-UNUSUAL = 0.8
-"""The prior of that: the standard deviation of its logarithm."""
+FULLER, UNFILLED = 2.0, 1.3
+"""The same by bounds, in units of ρ₀."""
+CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
+CLUMPED, UNUSUAL = 0.016, 0.8
+"""The prior of these: the median, and the standard deviation of the logarithm."""
 AXES = 3
-"""The axes of grids that have a grain."""
-GRAIN = (0.0012, 0.45)
-"""c = 0.0012 κ^0.45."""
+"""The axes of grids that tell how many cells are occupied."""
+SHARED = (0.002, 0.4)
+"""φ = 0.002 κ^0.4."""
 LOOSE = 0.9
-"""How loosely κ follows from c: the standard deviation of its logarithm."""
+"""How loosely κ follows from φ: the standard deviation of its logarithm."""
+ALONE, UNEVEN = 0.45, 0.15
+"""U/n = (1 + μ)^−0.45; and how far that power is off: its standard deviation."""
 
 
-def plausible(facts: Facts, n: float, by_chance: float, covered: float | None = None) -> np.ndarray:
+class Around(NamedTuple):
+    """What bounds and kernel say of a grid, before anything is counted."""
+
+    covered: float
+    """How many cells the kernel covers, V."""
+    density: float
+    """That of records which fill half of the bounds along each axis, ρ₀."""
+
+
+def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = None) -> np.ndarray:
     """How plausible each of `DENSITIES` is, and each of `CLUMPINGS` with it; the weights add up to 1.
 
-    `covered` is how many cells of a grid the kernel covers. Without, nothing is asked of clumping: there is one column.
+    Without `around`, nothing is asked of clumping: there is one column.
 
     >>> weights = plausible(Facts(100_000, 1250.0, 10_500, 5000.0), 100_000.0, 1 / 1024)       # T²/n² − 1/W = 0.010
     >>> bool(0.009 < np.exp(weights[:, 0] @ np.log(DENSITIES)) < 0.011)
@@ -46,20 +65,27 @@ def plausible(facts: Facts, n: float, by_chance: float, covered: float | None = 
     expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * by_chance + 1.0 / n)
     # The densities are a ladder: a step of it is as much as T need not agree.
     scale = np.sqrt(facts.norm_variance / 2.0 + np.gradient(expected) ** 2 / 8.0)
-    usual = -0.5 * (np.log(DENSITIES / USUAL) / SPREAD) ** 2
-    likely: np.ndarray = (_likely(facts.norm, expected, scale) + usual)[:, None]
-    if covered is not None:
-        likely = likely - 0.5 * (np.log(CLUMPINGS) / UNUSUAL) ** 2
-    if covered is not None and facts.grain is not None:
-        factor, power = GRAIN
-        kappa = (CLUMPING[AXES] * CLUMPINGS / factor) ** (1.0 / power)
-        meeting = n * n * np.minimum(DENSITIES[:, None] * kappa / covered, 1.0)
-        grain = np.sqrt(meeting + n)
-        scale = np.sqrt(facts.norm_variance / 2.0 + (0.5 * LOOSE * meeting / grain) ** 2 / 2.0)
-        likely = likely + _likely(facts.grain, grain, scale)
+    likely: np.ndarray = (_likely(facts.norm, expected, scale) + _usual(DENSITIES, USUAL, SPREAD))[:, None]
+    if around is not None:
+        likely = likely + _usual(DENSITIES, FULLER * around.density, UNFILLED)[:, None]
+        likely = likely + _usual(CLUMPINGS, CLUMPED, UNUSUAL)
+    if around is not None and facts.occupied is not None:
+        factor, power = SHARED
+        kappa = (CLUMPINGS / factor) ** (1.0 / power)
+        others = n * np.minimum(DENSITIES[:, None] * kappa / around.covered, 1.0)
+        occupied = n * (1.0 + others) ** -ALONE
+        off = np.hypot(ALONE * LOOSE * others / (1.0 + others), UNEVEN * np.log1p(others)) * occupied
+        scale = np.sqrt(facts.norm_variance / 2.0 + off**2 / 2.0)
+        likely = likely + _likely(facts.occupied, occupied, scale)
     weights: np.ndarray = np.exp(likely - np.max(likely))
     weights /= weights.sum()
     return weights
+
+
+def _usual(values: np.ndarray, middle: float, spread: float) -> np.ndarray:
+    """The logarithm of a log-normal prior, up to a constant."""
+    found: np.ndarray = -0.5 * (np.log(values / middle) / spread) ** 2
+    return found
 
 
 def _likely(seen: float, expected: np.ndarray, scale: np.ndarray) -> np.ndarray:

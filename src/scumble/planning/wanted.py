@@ -25,7 +25,9 @@ def least(make: Callable[[float], Plan], error: object) -> Plan:
     wanted = as_error(error)
     if (best := make(EPSILONS[-1])).relative_error > wanted:
         must = f"at least {best.relative_error:.2%} here: hashing or the size of cells leaves as much at any ε"
-        raise parameter("error", must, error, "more records, a wider kernel or a δ above 0 would help.")
+        raise parameter(
+            "error", must, error, "more records or a wider kernel would help, or a δ above 0 where it is 0."
+        )
     place = bisect_left(EPSILONS, -wanted, key=lambda epsilon: -make(epsilon).relative_error)
     return make(EPSILONS[place])
 
@@ -48,4 +50,9 @@ def as_error(value: object) -> float:
         found = 0.0
     if not 0.0 < found < 10.0:
         raise parameter("error", "a relative error above 0, such as 0.05 or '5%'", value)
+    if found >= 1.0 and not text.endswith("%"):
+        meant = f"{found:g}% or {found / 100:g}"
+        raise parameter(
+            "error", "below 1, or have a percent sign", value, f"write {meant} ({found:.0%} if you mean so)."
+        )
     return found

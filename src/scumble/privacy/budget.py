@@ -13,12 +13,38 @@ from scumble.errors import ParameterError, parameter
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE, DEFAULT_DELTA, Calibration, calibrate, failure
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.curve import least_epsilon
-from scumble.privacy.exact import Number, as_fraction, float_up
+from scumble.privacy.exact import Number, as_fraction, float_up, show
 from scumble.privacy.gaussian import zcdp_delta
 from scumble.privacy.sensitivity import ONCE, ONE, Column, Reach, unit_of
 
 LARGEST = 1e300
 """Nobody means to spend so much, and floats hold it."""
+
+WEAK_EPSILON, WEAK_DELTA = 10, Fraction(1, 10_000)
+"""Above these, people are told how little is promised."""
+
+
+def weakness(epsilon: Number, delta: Number) -> str:
+    """How little a large ε or δ promises, in a phrase; empty if neither is large.
+
+    >>> weakness(10, "1e-4")
+    ''
+    >>> weakness(50, 0)
+    'an ε above 10 promises little: what anybody concludes may change by a factor of e^50 with one record; 1 is usual'
+    """
+    told = []
+    if (cost := as_fraction("epsilon", epsilon)) > WEAK_EPSILON:
+        told.append(
+            f"an ε above {WEAK_EPSILON} promises little: what anybody concludes may change by a factor of "
+            f"e^{show(cost)} with one record; 1 is usual"
+        )
+    failing = as_fraction("delta", delta)
+    if failing > WEAK_DELTA:
+        told.append(
+            f"a δ above 1e-4 promises little: about one record in {max(1, int(1 / failing)):,} may be given away "
+            "whole; 1e-6, far below one over the number of people, is usual"
+        )
+    return "; and ".join(told)
 
 
 @dataclass(frozen=True)
@@ -92,6 +118,11 @@ class Budget:
         implied = float_up(rho)
         epsilon = least_epsilon(lambda epsilon: zcdp_delta(epsilon, implied), delta)
         return replace(self, epsilon=epsilon, delta=delta, rho=rho)
+
+    @property
+    def weakness(self) -> str:
+        """How little it promises, in a phrase, if it is large."""
+        return weakness(self.epsilon, self.delta)
 
     @property
     def unit(self) -> str:

@@ -219,8 +219,9 @@ class PrivacyClaim:
         """What it means for one person, in one plain sentence."""
         who = "one record" if self.unit == "record" else f"one person's records (up to {self.records_per_person})"
         change = "adding or removing" if self.neighbors == "add-remove" else "changing"
-        factor = f"{math.exp(self.epsilon):.3g}" if self.epsilon < 700 else f"e^{self.epsilon:.4g}"
-        failure = f", except with a probability of at most {self.delta:.3g}" if self.delta else ""
+        small = self.epsilon < 700
+        factor = show(math.exp(self.epsilon), digits=3) if small else f"e^{show(self.epsilon, digits=4)}"
+        failure = f", except with a probability of at most {show(self.delta, digits=3)}" if self.delta else ""
         return (
             f"Whatever anyone may conclude from this release, {change} {who} would have changed the "
             f"probability of that conclusion by a factor of at most {factor}{failure}."
@@ -228,7 +229,7 @@ class PrivacyClaim:
 
     def __str__(self) -> str:
         delta = f", δ = {show(self.delta)}" if self.delta else ""
-        rho = f", ρ = {self.rho:.4g}" if self.rho is not None else ""
+        rho = f", ρ = {show(self.rho, digits=4)}" if self.rho is not None else ""
         kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
         if self.by_facts:
             kind = f"{self.noise}, after {'two' if self.parts[0].rows == 1 else 'three'} noisy facts"

@@ -121,20 +121,22 @@ def sum_above(terms: Iterable[Fraction]) -> Fraction:
     return Fraction(sum(-((-term.numerator << 256) // term.denominator) for term in found), 1 << 256)
 
 
-def show(value: Fraction | float, *, up: bool = True) -> str:
+def show(value: Fraction | float, *, up: bool = True, digits: int = 6) -> str:
     """Six digits, rounded to the safe side: a promise is never shown smaller than it is. Of a float, as it is written.
 
     >>> show(Fraction(1, 3)), show(Fraction(1, 3), up=False), show(0.9999999999998637), show(0.1)
     ('0.333334', '0.333333', '1', '0.1')
+    >>> show(148.41, digits=3), show(0.0012601, digits=4)
+    ('149', '0.001261')
     """
     value = Fraction(str(value))
     if value == 0:
         return "0"
-    near = Fraction(f"{float(value):.6g}")
+    near = Fraction(f"{float(value):.{digits}g}")
     if near == value or (near > value) == up:
-        return f"{float(value):.6g}"
-    step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - 5)
-    return f"{float(near + step if up else near - step):.6g}"
+        return f"{float(value):.{digits}g}"
+    step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - digits + 1)
+    return f"{float(near + step if up else near - step):.{digits}g}"
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:

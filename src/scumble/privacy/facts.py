@@ -1,4 +1,4 @@
-"""A few noisy facts before a release, the number of records and one norm or two: what they cost, and what is left.
+"""A few noisy facts before a release, the number of records and one or two more: what they cost, and what is left.
 
 :mod:`scumble.releasing.planned` publishes them, and then what serves best by them.
 """
@@ -19,8 +19,8 @@ from scumble.privacy.composition import disjoint, overlapping
 from scumble.privacy.exact import as_fraction
 from scumble.privacy.laws import GAUSSIAN
 
-NORM_SHARES = {1: Fraction(9, 400), 2: Fraction(43, 800)}
-"""Of the budget, for so many norms beside a count: at ε = 1 the standard deviation of each is 63 or 53 records. With
+SHARES = {1: Fraction(9, 400), 2: Fraction(43, 800)}
+"""Of the budget, for so many numbers beside a count: at ε = 1 the standard deviation of each is 63 or 53 records. With
 the usual share of the count they make 1/16 or 3/32: what is left of ε has few binary digits, and its scales are short
 fractions."""
 ALONE = {1: Fraction(1, 32), 2: Fraction(1, 16)}
@@ -36,9 +36,9 @@ class Facts:
     norm: int
     """The typical norm."""
     norm_variance: float
-    """Of the noise on each norm."""
-    grain: int | None = None
-    """The norm of a grid's cells as they were counted; None for rows."""
+    """Of the noise on the norm, and on what follows."""
+    occupied: int | None = None
+    """How many of a grid's cells hold a record, as they were counted; None where that is not asked."""
 
 
 class Parts(NamedTuple):
@@ -48,8 +48,8 @@ class Parts(NamedTuple):
     rows: Budget
 
 
-def divided(budget: Budget, norms: int = 1) -> Parts:
-    """What is spent on the facts, a count and so many norms, and what is left for the rows.
+def divided(budget: Budget, numbers: int = 1) -> Parts:
+    """What is spent on the facts, a count and so many numbers, and what is left for the rows.
 
     δ is all for the rows: the noise of the facts is Laplace's. A budget in ρ is shared as it is, and so is its δ. A
     count may be published a second time, beside the rows: see `calibrated`.
@@ -57,17 +57,19 @@ def divided(budget: Budget, norms: int = 1) -> Parts:
     count = Fraction(0) if budget.neighbors == "replace" else as_fraction("count_share", budget.count_share)
     if not 0 <= count <= Fraction(1, 2):
         raise parameter("count_share", "from 0 to 1/2, where rows are chosen after counting", budget.count_share)
-    first = count + NORM_SHARES[norms] if count else ALONE[norms]
+    first = count + SHARES[numbers] if count else ALONE[numbers]
     return Parts(
         budget.share(first, 0, count_share=count / first),
         budget.share(1 - first, 1, count_share=count),
     )
 
 
-def price(budget: Budget, rows: Sequence[int], norms: int = 1) -> PrivacyClaim:
+def price(budget: Budget, rows: Sequence[int], numbers: int = 1) -> PrivacyClaim:
     """The claim of a release whose rows are chosen from these numbers: what the dearest choice would cost."""
-    facts, rest = divided(budget, norms)
-    return overlapping([facts.claim(norms), disjoint([calibrated(rest, number).claim for number in sorted(set(rows))])])
+    facts, rest = divided(budget, numbers)
+    return overlapping(
+        [facts.claim(numbers), disjoint([calibrated(rest, number).claim for number in sorted(set(rows))])]
+    )
 
 
 @lru_cache(maxsize=256)

@@ -48,7 +48,7 @@ def calibrate_shares(
     """The claim of a sum of at least `custodians` − `dropouts` shares; its scales decide what a share is.
 
     >>> print(calibrate_shares(100, custodians=5, dropouts=1, epsilon=1))
-    ε = 1, ρ = 0.005408 (add-remove one record; discrete-laplace from 5 custodians, any 4 of them enough)
+    ε = 1, ρ = 0.005409 (add-remove one record; discrete-laplace from 5 custodians, any 4 of them enough)
     """
     people = as_count("custodians", custodians)
     missing = _dropouts(dropouts, people)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,9 @@ def _groups(statement: Statement, confidence: float) -> list[_Group]:
         tree = both(statement.where, *(tree for _, tree in combination))
         if not levels or condition(statement.scope.schema, tree).terms:
             found.append(_Group(statement.scope, tuple(name for name, _ in combination), tree, confidence))
+    if not found:  # nothing is asked of the release, which would give the warning
+        for remark in condition(statement.scope.schema, statement.where).remarks:
+            warnings.warn(remark, UserWarning, stacklevel=4)
     return found
 
 

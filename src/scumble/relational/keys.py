@@ -23,6 +23,7 @@ from scumble.relational.syntax import bare, exp, identifier, refused, shown
 from scumble.relational.where import both, tree_of
 from scumble.schema import condition
 from scumble.schema.category import Category
+from scumble.schema.column import Column
 from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.number import Number
@@ -32,6 +33,8 @@ _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
 )
+_MOST_STEP = 1e299
+"""Beyond, a statement's numbers are too large."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 
@@ -126,10 +129,10 @@ def _column(name: str, scope: Scope) -> Iterator[tuple[Any, Tree]]:
 def _single(name: str, column: Number | Date) -> Iterator[tuple[Any, Tree]]:
     """Whole numbers and days, where each has a cell to itself."""
     first, end = column.line
-    if column.cuts.real or column.cuts.size != end - first:
+    if not _told_apart(column):
         raise ParameterError(
             f"The cells of column {name!r} hold several values each, so there is no group for each value. "
-            f"Hint: GROUP BY {_bearable(name, column)}, or other ranges of whole cells."
+            f"Hint: {_instead(name, column)}."
         )
     for place in range(first, end):
         shown = column.moment(place) if isinstance(column, Date) else place
@@ -152,7 +155,7 @@ def _steps(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
     if not isinstance(column, Number):
         raise ParameterError(f"Column {name!r} is a {column.kind}, no number. Hint: group by the column itself.")
     if whole and not (column.whole and (column.low or 0) >= 0):
-        raise refused(f"{shown(node)}: // is for whole numbers from zero on. Hint: {_bearable(name, column)}")
+        raise refused(f"{shown(node)}: // is for whole numbers from zero on; write {_bearable(name, column)}")
     low, high = column.low, column.high
     assert low is not None and high is not None
     first, last = math.floor(Fraction(low) / Fraction(width)), math.floor(Fraction(high) / Fraction(width))
@@ -260,6 +263,26 @@ def _moment(found: datetime.date) -> datetime.datetime:
     return found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
 
 
+def _told_apart(column: Number | Date) -> bool:
+    """Whether each value has a cell to itself."""
+    first, end = column.line
+    return not column.cuts.real and column.cuts.size == end - first
+
+
+def groups_of(name: str, column: Column) -> str:
+    """Something to group by a column, as SQL writes it: by its values, if it tells them apart."""
+    if isinstance(column, Number | Date) and not _told_apart(column):
+        return _bearable(name, column)
+    return identifier(name)
+
+
+def _instead(name: str, column: Number | Date) -> str:
+    """What can be grouped by, in words."""
+    if column.cuts.size > 1 or column.missing:
+        return f"GROUP BY {_bearable(name, column)}, or other ranges of whole cells"
+    return "it has one cell only, so all records are one group: ask without GROUP BY"
+
+
 def _bearable(name: str, column: Number | Date) -> str:
     """Something to group by that the column's own cells bear, as SQL writes it."""
     written, inner = identifier(name), column.cuts.edges[1:-1]
@@ -284,7 +307,10 @@ def _least_step(column: Number, edges: list[float]) -> str | None:
     low, high = column.low, column.high
     assert low is not None and high is not None
     known, end = set(edges), high + 1 if column.whole else high
-    for width in sorted({size for edge in edges for size in (edge - low, abs(edge)) if size > 0}):
+    widths = {size for edge in edges for size in (edge - low, abs(edge)) if 0 < size < _MOST_STEP}
+    for width in sorted(widths):
+        if not math.isfinite(max(abs(low), abs(end)) / width):  # more steps than there are numbers
+            continue
         first, last = math.floor(low / width) + 1, math.ceil(end / width)
         if 0 < last - first <= len(known) and known.issuperset(step * width for step in range(first, last)):
             return _plainly(width)
@@ -292,7 +318,7 @@ def _least_step(column: Number, edges: list[float]) -> str | None:
 
 
 def _plainly(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
 def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str) -> None:

@@ -9,7 +9,7 @@ from scumble.errors import ParameterError
 from scumble.relational.aggregates import is_aggregate
 from scumble.relational.formulas import Formula, formula_of
 from scumble.relational.having import Truth, truth_of
-from scumble.relational.keys import Key, key_of
+from scumble.relational.keys import Key, groups_of, key_of
 from scumble.relational.literals import number
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, identifier, refused, shown, words
@@ -120,11 +120,12 @@ class _Reader:
                 return place
             if not self.keys and isinstance(node, exp.Column):
                 name = self._scope.column(node)
-                written = identifier(name)
-                mean = f"avg({written}), or " if self._scope.schema[name].kind == "number" else ""
+                column = self._scope.schema[name]
+                mean = f"avg({identifier(name)}), or " if column.kind == "number" else ""
                 raise ParameterError(
-                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: {mean}GROUP BY "
-                    f"{written} and count(*); scumble sample, or `release.sample`, draws synthetic records."
+                    f"Column {name!r} by itself asks for single records, and a release has none. Hint: {mean}count(*) "
+                    f"and GROUP BY {groups_of(name, column)}; scumble sample, or `release.sample`, draws synthetic "
+                    "records."
                 )
             if not isinstance(node, exp.Column):
                 raise refused(f"{shown(node)}: what is selected must be grouped by, or be computed of aggregates")

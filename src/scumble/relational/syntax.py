@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.errors import ParameterError, parameter
+from scumble.schema.grammar import undressed
 
 try:
     import sqlglot
@@ -81,7 +82,7 @@ def parse(text: object) -> exp.Select:
     except RecursionError:
         raise too_deep() from None
     except SqlglotError as problem:
-        raise ParameterError(f"The statement cannot be read{_where(problem)}. {CAN}") from None
+        raise ParameterError(f"The statement cannot be read{undressed(text) or _where(problem)}. {CAN}") from None
     if len(found) != 1:
         raise ParameterError(f"There must be one statement, got {len(found)}. Hint: ask one after the other.")
     if not isinstance(found[0], exp.Select):
@@ -126,7 +127,7 @@ def _plain(tree: exp.Select) -> exp.Select:
     if any(node is not tree for node in tree.find_all(exp.Subquery, exp.Select)):
         raise refused("a subquery")
     if tree.find(exp.Placeholder, exp.Parameter):
-        raise refused("a placeholder: write the value itself")
+        raise refused("a placeholder: write the value itself, and a number plainly, without a $")
     for node in tree.walk():
         odd = [
             name for name, part in node.args.items() if part and name not in _ORDINARY | _MORE.get(type(node), set())

@@ -22,8 +22,10 @@ may. ∎ So T is hidden as one row of one counter is: by a calibration for one r
 fixed public map sends each cell to a bucket, as a hash function of the kernel sends the cell's centre. A record still
 adds one to one counter of each such row, and the proof is the same.
 
-**The grain** of a grid is the typical norm of its cells themselves, one row. By the same proof one record changes it by
-0 or 1, in the direction of T. So T and grain are hidden as two rows of one counter each: by a calibration for two rows.
+**Occupied cells.** Of a grid of three axes it is also published how many cells hold a record. A new record makes this
+number greater by one, if its cell was empty, or leaves it: so one record changes it by 0 or 1, in the direction of T;
+m records by 0 to m; and replacing one takes a record away and adds one, so by −1, 0 or 1. So the two are hidden as two
+rows of one counter each: by a calibration for two rows.
 
 **Rows of cells.** A grid may be published as rows: the same kind of map sends each cell's records to one bucket of each
 row (:mod:`scumble.planning.rehashing`). A record adds one to one counter of each row, so the rows cost what rows cost.
@@ -70,7 +72,7 @@ def publish_planned(
     rows: Sequence[int],
     choose: Callable[[Sequence[Facts]], Choice],
     fold: Callable[[np.ndarray], np.ndarray] | None = None,
-    grained: bool = False,
+    sparse: bool = False,
     backend: str = "exact",
     keep: bool = False,
 ) -> list[PublishedChoice]:
@@ -84,32 +86,32 @@ def publish_planned(
         Asked once, with the facts of all secrets; gives the one `Choice` for all of them.
     fold : callable, optional
         For a grid: makes rows of its cells, for the typical norm.
-    grained : bool
-        For a grid: whether the norm of its cells is a fact, too.
+    sparse : bool
+        For a grid: whether the number of its occupied cells is a fact, too.
     """
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
         require_ones(*secrets)
-        norms = 2 if grained else 1
-        parts, claim = divided(budget, norms), price(budget, rows, norms)
-        asking = parts.facts.calibrate(norms)
+        numbers = 2 if sparse else 1
+        parts, claim = divided(budget, numbers), price(budget, rows, numbers)
+        asking = parts.facts.calibrate(numbers)
         identity = spend(secrets, claim, payer, "release")
         with or_give_up(secrets, "Its release failed after the budget was spent."):
             names = [derived(identity, f"class {k}", len(secrets)) for k in range(len(secrets))]
             found = []
             for secret, name in zip(secrets, names, strict=True):
-                noise = asking.draw_counters((norms, 1), backend=backend)
+                noise = asking.draw_counters((numbers, 1), backend=backend)
                 count = asking.draw_count(backend=backend) if asking.count_scale else None
                 seam.hold(f"{name} facts", asking.claim, noise, count)
                 noise[0] += typical_norm(secret.counts if fold is None else fold(secret.counts[0]))
-                noise[1:] += typical_norm(secret.counts)
+                noise[1:] += occupied(secret.counts)
                 exact = budget.neighbors == "replace"
                 noisy = secret.total + (count or 0) if exact or count is not None else None
-                norm, noisy = seam.publish(noise, noisy, f"{name} facts")
-                grain = int(norm[1, 0]) if grained else None
+                told, noisy = seam.publish(noise, noisy, f"{name} facts")
+                held_by = int(told[1, 0]) if sparse else None
                 found.append(
-                    Facts(noisy, asking.count_variance or 0.0, int(norm[0, 0]), asking.counter_variance, grain)
+                    Facts(noisy, asking.count_variance or 0.0, int(told[0, 0]), asking.counter_variance, held_by)
                 )
             choice = _checked(_asked(choose, found, secrets), rows, secrets[0].counts.shape)
             calibration = calibrated(parts.rows, choice.rows)
@@ -142,6 +144,15 @@ def typical_norm(counts: np.ndarray) -> int:
     else:
         squares = [sum(int(one) ** 2 for one in row if one) for row in counts]
     return sum(map(isqrt, squares)) // len(squares)
+
+
+def occupied(counts: np.ndarray) -> int:
+    """How many cells of a grid hold a record: see the module's documentation.
+
+    >>> occupied(np.array([[3, 0, 1]]))
+    2
+    """
+    return int(np.count_nonzero(counts))
 
 
 def _chosen(secret: Secret, choice: Choice) -> np.ndarray:

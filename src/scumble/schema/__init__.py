@@ -23,6 +23,7 @@ The files::
     declarations.py  which columns somebody declares to hold them
     grammar.py       conditions as people write them
     conditions.py    conditions in their one form
+    beyond.py        questions that reach beyond a column's bounds
     toml.py          a schema's file
     draft.py         a file to be filled in
 """

@@ -28,7 +28,9 @@ class Category(Column):
     """One of several words: a public vocabulary, never the words that the table happens to hold.
 
     Cells are compared by their canonical text: 5, 5.0 and "5" are one word, and so are a date and its ISO text.
-    Text is compared as it stands, with its capitals and spaces.
+    Text is compared as it stands, with its capitals and spaces. One of the words that numbers take for a missing cell
+    (an empty text, NA, N/A, #N/A, NaN, nan, null, NULL) is a missing cell here too, unless the vocabulary has it, as
+    that of countries has Namibia's "NA".
 
     Parameters
     ----------
@@ -49,8 +51,8 @@ class Category(Column):
     >>> sex = Category(["Female", "Male"])
     >>> sex.levels
     ('Female', 'Male', '(other)', '(missing)')
-    >>> sex.encode(["Male", None, "male"]).codes.tolist()
-    [1, 3, 2]
+    >>> sex.encode(["Male", None, "male", "NA"]).codes.tolist()
+    [1, 3, 2, 3]
     """
 
     kind: ClassVar[str] = "category"
@@ -114,13 +116,20 @@ class Category(Column):
         if cells.is_arrow(column) and cells.is_text(column.type):  # free text may have as many words as records
             pieces = [self._text_codes(piece, unforeseen) for piece in cells.chunks(column)]
             return np.concatenate([np.empty(0, np.int32), *pieces]), None
-        return by_text(column, label, lambda text: self.known.get(text, unforeseen), "categories"), None
+        read = self._read
+        return by_text(column, label, lambda text: read.get(text, unforeseen), "categories"), None
+
+    @property
+    def _read(self) -> dict[bytes, int]:
+        """The codes of all texts that mean something: words for a missing cell, and the vocabulary before them."""
+        return dict.fromkeys(cells.NO_VALUE_TEXTS, UNREADABLE) | self.known
 
     def _text_codes(self, piece: pa.Array, unforeseen: int) -> np.ndarray:
         """Text is its own canonical text: Arrow looks it up without making words of it."""
-        known = pa.array(list(self.known), pa.large_binary())
-        found = pc.index_in(pc.cast(piece, pa.large_binary()), known)
-        codes = np.where(cells.nulls_of(found), unforeseen, cells.buffer_of(found, np.int32))
+        read = self._read
+        found = pc.index_in(pc.cast(piece, pa.large_binary()), pa.array(list(read), pa.large_binary()))
+        places = np.where(cells.nulls_of(found), len(read), cells.buffer_of(found, np.int32))
+        codes = np.array([*read.values(), unforeseen], np.int32)[places]
         return np.where(cells.nulls_of(piece), UNREADABLE, codes).astype(np.int32)
 
     def _draw(self, codes: np.ndarray, gone: np.ndarray, generator: np.random.Generator) -> pa.Array:
@@ -146,9 +155,11 @@ class Category(Column):
         return code, code + 1
 
     def _not_a_word(self, literal: object) -> str:
-        names = [text.decode() for text in self.known]
-        close = difflib.get_close_matches(str(literal)[:100], names, n=1)
-        guess = f" (did you mean {close[0]!r}?)" if close else ""
+        if text_of(literal) in cells.NO_VALUE_TEXTS:
+            return f"{literal!r} is not in its vocabulary: cells that say so are missing (is missing, in SQL is null)"
+        names = {text.decode().strip().lower(): text.decode() for text in self.known}
+        close = difflib.get_close_matches(str(literal)[:100].strip().lower(), names, n=1)
+        guess = f" (did you mean {names[close[0]]!r}?)" if close else ""
         if not self.other:
             return f"{str(literal)[:100]!r} is not in its vocabulary{guess}"
         return (

@@ -46,6 +46,9 @@ class Codes(NamedTuple):
     valid: np.ndarray
     """Whether there is one."""
 
+    def __repr__(self) -> str:
+        return "Codes(secret)"
+
 
 class Strays(NamedTuple):
     """Cells that were counted where they do not stand: for the curator alone, whose declaration may be wrong."""
@@ -61,6 +64,9 @@ class Strays(NamedTuple):
     other: int = 0
     """Words that are not in the vocabulary, and were counted together."""
 
+    def __repr__(self) -> str:
+        return "Strays(secret)"
+
 
 class Found(NamedTuple):
     """What a column's cells are, and which of them were counted where they do not stand."""
@@ -74,6 +80,9 @@ class Found(NamedTuple):
     """Which cells are outside the bounds and were counted at the nearest, if there are bounds."""
     other: int | None
     """The code of words that are not in the vocabulary, if they have one."""
+
+    def __repr__(self) -> str:
+        return "Found(secret)"
 
     def strays(self, dropped: np.ndarray | None = None) -> Strays:
         """How many there are, but for the records that were `dropped`."""

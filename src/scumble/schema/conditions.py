@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from scumble.errors import ParameterError, parameter
 from scumble.machine.later import pa
-from scumble.schema import grammar, line
+from scumble.schema import beyond, grammar, line
 from scumble.schema.column import MISSING, Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.schema import Schema
@@ -50,6 +50,8 @@ class Condition:
     """The columns of which a range cuts through a cell, so values are taken to lie evenly in it."""
     parts: tuple[Mapping[str, Part], ...] = ()
     """The values themselves that each product asks for, by column."""
+    remarks: tuple[str, ...] = ()
+    """A sentence for each column that is asked about beyond its bounds."""
 
     @property
     def exact(self) -> bool:
@@ -120,17 +122,18 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
         if where.schema != schema:
             raise ParameterError("The condition was made for another schema. Hint: make it anew for this one.")
         return where
+    if isinstance(where, str):
+        where = grammar.parse(where, schema.columns)
     if where is None:
         products: list[_Product] = [{}]
-    elif isinstance(where, str):
-        products = _products(schema, grammar.parse(where, schema.columns), True)
     elif isinstance(where, Atom | Not | Untrue | Junction):
         products = _products(schema, where, True)
     elif isinstance(where, Mapping):
         products = [_from_mapping(schema, where)]
     else:
         raise parameter("where", "text, a mapping from columns to values, or None", where)
-    return _weighed(schema, [product for product in products if all(map(_some, product.values()))])
+    found = _weighed(schema, [product for product in products if all(map(_some, product.values()))])
+    return found if where is None else replace(found, remarks=beyond.remarks(schema.columns, where))
 
 
 def bounds(asked: Condition) -> tuple[Condition, Condition]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from scumble.errors import ParameterError
+from scumble.tables.cells import number_in
 
 MOST_LETTERS, MOST_TOKENS, MOST_DEPTH = 10_000, 2_000, 60
 
@@ -36,6 +37,12 @@ _TOKEN = re.compile(
 )
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}){1,2})?)?(?![\w:-])")
+_DRESSED = re.compile(
+    r"""[$€£¥]\s*[0-9][0-9_,]*(?:\.[0-9]+)?
+    | (?:(?<=[<>=])|(?<=[<>=]\s)|(?<=between\s)|(?<=and\s))[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![\w,])
+    | [0-9]+(?:\.[0-9]+)?\s*%(?!\s*[0-9(])""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _KEYWORDS = {"and", "or", "not", "in", "is"}
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None, "missing": None}
 _BETWEEN = "_between"
@@ -102,18 +109,36 @@ def parse(text: str, columns: Collection[str]) -> Tree:
     try:
         found = ast.parse(source, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _unclear(text) from None
+        raise _unclear(text, _bare_name(text, columns)) from None
     return _Reader(text, words, columns).tree(found.body, 0)
 
 
 def _unclear(text: str, what: str = "") -> ParameterError:
     if date := _DATE.search(_QUOTED.sub("", text)):
         what = f": dates and times stand in quotes, here '{date[0]}'"
+    what = undressed(text) or what
     shown = repr(text if len(text) <= 80 else text[:80] + "…")
     return ParameterError(
         f"The condition {shown} cannot be read{what}. Hint: write age >= 65 and sex == 'Female', with text in quotes "
         "and odd names in backticks."
     )
+
+
+def _bare_name(text: str, columns: Collection[str]) -> str:
+    """How an odd name is written that stands there without backticks; empty if there is none."""
+    plain = _QUOTED.sub("''", text)
+    found = max((name for name in columns if written(name) != name and name in plain), key=len, default=None)
+    return "" if found is None else f": such a name stands in backticks, {written(found)}"
+
+
+def undressed(text: str) -> str:
+    """How a number with a sign of money, of thousands or of percent is written; empty if there is none.
+
+    >>> undressed("price > $1,000,000"), undressed("price > 1000000")
+    (': numbers stand plain, here 1000000', '')
+    """
+    found = _DRESSED.search(_QUOTED.sub("''", text))
+    return f": numbers stand plain, here {number_in(found[0].encode()):.15g}" if found else ""
 
 
 def _without_words(text: str) -> tuple[str, list[_Word]]:
@@ -198,7 +223,7 @@ class _Reader:
 
     def _refused(self, node: ast.AST) -> ParameterError:
         if isinstance(node, ast.BinOp | ast.UnaryOp):
-            return _unclear(self._text, ": arithmetic is not known here")
+            return _unclear(self._text, _bare_name(self._text, self._columns) or ": arithmetic is not known here")
         return _unclear(self._text, ": it must compare columns with values")
 
     # ---- comparisons ----

@@ -81,13 +81,27 @@ def ends_by(kind: str, ends: Sequence[object]) -> tuple[Any, ...]:
 
 
 def _end(literal: object, kind: str, *, last: bool) -> Any:
-    year = isinstance(literal, int | np.integer) and 1000 <= literal <= 9999
-    found = clock.seconds_of(str(literal) if year else literal) if kind in ("date", "time") else None
+    found = clock.seconds_of(_dated(literal, kind)) if kind in ("date", "time") else None
     if found is None:
         return literal
     first, end = found
     seconds = end - 1 if last and end - first >= DAY else first
     return float(seconds // DAY) if kind == "date" else seconds / DAY
+
+
+def _dated(literal: Any, kind: str | None) -> Any:
+    """A year as text, which is read as its first moment; all else as it is."""
+    year = kind in ("date", "time") and isinstance(literal, int | np.integer) and 1000 <= literal <= 9999
+    return str(literal) if year else literal
+
+
+def fixed_by(kinds: Kinds, at: Mapping[str, Any]) -> dict[str, Any]:
+    """One value of some columns, as somebody wrote it: an integer of four digits is a year, as it is in bounds.
+
+    >>> fixed_by({"seen": "date"}, {"seen": 2020, "income": 2020})
+    {'seen': '2020', 'income': 2020}
+    """
+    return {name: _dated(value, kinds.get(name)) for name, value in at.items()}
 
 
 def points(X: object, kinds: Kinds, columns: Sequence[str]) -> dict[str, cells.Column]:

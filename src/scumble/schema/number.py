@@ -263,7 +263,9 @@ class Number(Column):
     def span(self, literal: object) -> Span:
         found = None if isinstance(literal, bool | np.bool_) else _number(literal)
         if found is None or math.isnan(found):
-            raise ParameterError("it holds numbers: compare it with a number, without quotes")
+            meant = reading.number_in(literal.encode()) if isinstance(literal, str) else math.nan
+            here = f", here {meant:.15g}" if math.isfinite(meant) else ""
+            raise ParameterError(f"it holds numbers: compare it with a number, without quotes{here}")
         if self.cuts.real:
             at = line.place_of(min(max(float(found), -1e308), 1e308))  # infinite: beyond all bounds
             return at, at + 1

@@ -32,6 +32,9 @@ class Encoded(NamedTuple):
     dropped: np.ndarray
     """Which records have such a cell, and are not counted."""
 
+    def __repr__(self) -> str:
+        return "Encoded(secret)"
+
 
 class Schema(Mapping[str, Column]):
     """The columns of a table by their names: public knowledge, fixed before the first record is read.

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
 from scumble.show.shown import Shown, ShownByClass, ShownMoments, ShownTable
@@ -203,10 +204,10 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         out.append(("", "all releases of its stream together, those to come included"))
         out.append(("Periods", f"{first} to {last} of a stream: windows and single periods are differences of totals"))
     if data["mu"] is not None:
-        out.append(("", f"in other currencies: ρ = {data['rho']:.4g}, μ = {data['mu']:.4g}"))
+        out.append(("", f"in other currencies: ρ = {show(data['rho'], digits=4)}, μ = {show(data['mu'], digits=4)}"))
     equivalent = data["equivalent"]
     if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
-        out.append(("", f"also: ε = {equivalent['epsilon']:.3g} at δ = 1e-6"))
+        out.append(("", f"also: ε = {show(equivalent['epsilon'], digits=3)} at δ = 1e-6"))
     out.append(("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])))
     out.append(("Meaning", data["meaning"]))
     out.append(("Mechanism", _mechanism(data)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble.privacy.exact import show
 from scumble.show.plots import INK, SECOND, View, draw_map, new_figure, plain
 from scumble.show.shown import Shown
 
@@ -37,7 +38,7 @@ def town_map(
         where = {"xytext": (0, 20), "textcoords": "offset points", "ha": "center"}
         left.annotate(name, place, fontsize=10, color=SECOND, weight="bold", path_effects=halo, **where)
     right.set(ylabel="")
-    right.set_title(f"The release: ε = {release.privacy.epsilon:g}, free to share", fontsize=11, color=INK)
+    right.set_title(f"The release: ε = {show(release.privacy.epsilon)}, free to share", fontsize=11, color=INK)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     figure.colorbar(image, ax=right, label="density (mean kernel value)", shrink=0.9)
     for axes in (left, right):

@@ -11,6 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from scumble._version import __version__
+from scumble.privacy.exact import show
 from scumble.show.usefulness import smallest_group
 from scumble.show.wording import noise_of_law, promise, protected
 
@@ -65,8 +66,8 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
     level = "The guarantee"
     odds = _odds(facts["epsilon"], facts["delta"])
     delta = (
-        f"{facts['delta']:.3g}. With this probability the bound may not hold; it should be far below one divided by "
-        "the number of people."
+        f"{show(facts['delta'], digits=3)}. With this probability the bound may not hold; it should be far below one "
+        "divided by the number of people."
         if facts["delta"]
         else "0: the bound has no exceptions."
     )

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scumble.errors import ParameterError
-from scumble.show.plots import INK, LINES, View, draw_curve, draw_map, new_figure, plain, thousands
+from scumble.show.plots import INK, LINES, View, draw_curve, draw_map, literal, new_figure, plain, thousands
 
 ACROSS = 4
 
@@ -37,7 +37,11 @@ def lines(stream: ShownStream, Q: Any, *, width: int | None = 1, confidence: flo
         colour = LINES[k % len(LINES)]
         axes.fill_between(last, found[:, k, 1], found[:, k, 2], color=colour, alpha=0.2, linewidth=0)
         axes.plot(
-            last, found[:, k, 0], color=colour, linewidth=1.6, label=f"point {k + 1}" if labels is None else labels[k]
+            last,
+            found[:, k, 0],
+            color=colour,
+            linewidth=1.6,
+            label=f"point {k + 1}" if labels is None else literal(labels[k]),
         )
     axes.set(xlabel="period", ylabel=f"kernel sum, {_words(width)}")
     axes.set_title(f"{confidence:.0%} intervals", fontsize=10, color=INK)

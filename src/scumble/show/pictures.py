@@ -11,7 +11,7 @@ import numpy as np
 
 from scumble.errors import ParameterError
 from scumble.show import plots
-from scumble.show.plots import FAINT, INK, LINES, SECOND, View, new_figure, plain, thousands
+from scumble.show.plots import FAINT, INK, LINES, SECOND, View, literal, new_figure, plain, thousands
 
 _POINTS_1D, _POINTS_2D = 401, 161
 
@@ -37,7 +37,7 @@ def draw(
     else:
         kind = _density
     figure, view = kind(model, _bounds(model) | dict(ranges or {}), dict(at or {}), dict(units or {}))
-    figure.suptitle(title if title is not None else view.title(), fontsize=11, color=INK)
+    figure.suptitle(literal(title if title is not None else view.title()), fontsize=11, color=INK)
     return figure
 
 
@@ -138,7 +138,7 @@ def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any
         x, table = _curve_table(view)
         shares = _shares(model, table)
         for share, colour, name in zip(shares.T, colours, model.classes_, strict=True):
-            axes.plot(x, share, color=colour, linewidth=1.8, label=str(name))
+            axes.plot(x, share, color=colour, linewidth=1.8, label=literal(name))
         axes.set_ylim(-0.02, 1.02)
         _label(axes, view, y="probability of each class")
         axes.legend(frameon=False, fontsize=9)
@@ -153,7 +153,7 @@ def _classes(model: Any, ranges: plots.Ranges, at: Any, units: Any) -> tuple[Any
     winner = shares.argmax(axis=-1)
     for k in range(len(colours)):
         axes.contour(x, y, winner == k, levels=[0.5], colors=INK, linewidths=0.8)
-        axes.plot([], [], "s", color=colours[k], ms=9, label=str(model.classes_[k]))
+        axes.plot([], [], "s", color=colours[k], ms=9, label=literal(model.classes_[k]))
     axes.legend(frameon=True, fontsize=9, title="class (pale: unsure)", title_fontsize=9)
     _label(axes, view)
     return figure, view

@@ -16,7 +16,7 @@ import numpy as np
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
-from scumble.schema.kinds import ranges_by, shown
+from scumble.schema.kinds import fixed_by, ranges_by, shown
 from scumble.show import shading
 from scumble.show.shown import Shown
 
@@ -35,6 +35,15 @@ def new_figure(width: float, height: float) -> Any:
     except ImportError:
         raise ParameterError("Pictures need matplotlib. Hint: pip install 'scumble[plot]'.") from None
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def literal(text: object) -> str:
+    """A name, a level or a title as it is written: to matplotlib, what stands between two dollars is a formula.
+
+    >>> print(literal("$20-$40"))
+    \\$20-\\$40
+    """
+    return str(text).replace("$", r"\$")
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
@@ -77,7 +86,7 @@ def density(
         figure.supxlabel("pale: noise alone could explain it", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
-    figure.suptitle(title if title is not None else view.title(), fontsize=11, color=INK)
+    figure.suptitle(literal(title if title is not None else view.title()), fontsize=11, color=INK)
     return figure
 
 
@@ -97,7 +106,7 @@ class View:
         ranges = ranges_by(self.kinds, ranges)
         roles = roles_of(release.kernel, self.names) if release.columns and release.kernel else {}
         self.ranges: dict[str, tuple[float, float]] = {}
-        self.fixed: dict[str, Any] = dict(at)
+        self.fixed = fixed_by(self.kinds, at)
         for j, name in enumerate(self.names):
             if name in at:
                 continue
@@ -126,12 +135,12 @@ class View:
 
     def label(self, name: str) -> str:
         """A column's name, with its unit."""
-        return f"{name} ({self.units[name]})" if name in self.units else name
+        return literal(f"{name} ({self.units[name]})" if name in self.units else name)
 
     def title(self) -> str:
         """Where the picture cuts through the data, and the promise."""
         fixed = {
-            name: shown(value, self.kinds.get(name)) if isinstance(value, float) else value
+            name: shown(value, self.kinds.get(name)) if type(value) in (int, float) else value
             for name, value in self.fixed.items()
         }
         if len(self.free) > 2:

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from scumble._version import __version__
+from scumble.privacy.exact import show
 from scumble.show.wording import noise_of_law, promise, protected
 
 FILL = "fill in"
@@ -65,7 +66,7 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
                 "privacy_unit_details": protected(facts["neighbors"], facts["unit"], facts["records_per_person"]),
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": promise(facts["epsilon"], facts["delta"])
-                + (f"; ρ = {facts['rho']:.6g}" if facts.get("rho") else ""),
+                + (f"; ρ = {show(facts['rho'])}" if facts.get("rho") else ""),
             },
             "deployment_model": {
                 "model_name": "Central",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from scumble.show.plots import INK, SECOND, new_figure, plain
+from scumble.show.plots import INK, SECOND, literal, new_figure, plain
 
 ACROSS = 4
 
@@ -24,7 +24,7 @@ def draw(model: Any, *, title: str | None = None) -> Any:
         axes.fill_between(knots, shape - 2.0 * error, shape + 2.0 * error, color=SECOND, alpha=0.25, lw=0.0)
         axes.plot(knots, shape, color=INK, lw=1.5)
         axes.axhline(0.0, color=SECOND, lw=0.5)
-        axes.set_title(name, fontsize=9, color=INK)
+        axes.set_title(literal(name), fontsize=9, color=INK)
         axes.sharey(all_axes[0])
         plain(axes)
     for number, axes in enumerate(all_axes[: len(names)]):
@@ -37,13 +37,13 @@ def draw(model: Any, *, title: str | None = None) -> Any:
     for axes in all_axes[pictures:]:
         axes.set_axis_off()
     told = f"about {max(model.release_.count, 0.0):,.0f} records; {model.privacy_}"
-    figure.suptitle(told if title is None else title, fontsize=10, color=INK)
+    figure.suptitle(literal(told if title is None else title), fontsize=10, color=INK)
     return figure
 
 
 def _draw_pair(figure: Any, axes: Any, model: Any, names: list[str]) -> None:
     """What the cells of two columns add: red more, blue less."""
-    one, other = (names[j] for j in model.pair_columns_)
+    one, other = (literal(names[j]) for j in model.pair_columns_)
     most = max(float(abs(model.pair_effects_).max()), 1e-300)
     image = axes.pcolormesh(*model.pair_knots_, model.pair_effects_.T, cmap="RdBu_r", vmin=-most, vmax=most)
     bar = figure.colorbar(image, ax=axes)

@@ -65,9 +65,9 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
     data = facts(release)
     pairs, left = data["pairs"], data["pairs_not_measured"]
     columns = ", ".join(data["columns"])
-    told = (
-        f"Noisy counts of the columns {columns}, each alone and {len(pairs):,} pairs of them. No record is in the file."
-    )
+    several = f"columns {columns}, each alone" if len(data["columns"]) > 1 else f"column {columns}"
+    beside = f" and {len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'} of them" if pairs else ""
+    told = f"Noisy counts of the {several}{beside}. No record is in the file."
     out = [("Released", told)]
     if pairs and left:
         names = [" × ".join(name for name in pair["columns"] if name != release.target) for pair in pairs]

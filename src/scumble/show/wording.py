@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scumble.privacy.budget import weakness
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import show
 from scumble.privacy.laws import LAWS
@@ -24,8 +25,10 @@ def promised(claim: PrivacyClaim) -> dict[str, Any]:
 
 
 def promise(epsilon: float, delta: float) -> str:
-    """The budget."""
-    return f"ε = {show(epsilon)}, " + (f"δ = {show(delta)}" if delta else "δ = 0 (no exceptions)")
+    """The budget, and how little it promises if it is large."""
+    weak = weakness(epsilon, delta)
+    exceptions = f"δ = {show(delta)}" if delta else "δ = 0 (no exceptions)"
+    return f"ε = {show(epsilon)}, {exceptions}" + (f". Weak: {weak}" if weak else "")
 
 
 def protected(neighbors: str, unit: str, people: int) -> str:

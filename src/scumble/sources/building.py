@@ -37,7 +37,8 @@ from scumble.tabular.publishing import COUNT_SHARE, price
 from scumble.tabular.release import TableRelease
 from scumble.tabular.spec import TableSpec
 
-LET_GO = ("checkpoint", "ledger", "dataset", "part")
+BOOK = ("ledger", "dataset", "part")
+LET_GO = ("checkpoint", *BOOK)
 """What a build would write or charge, and its rehearsal does not."""
 
 
@@ -104,7 +105,7 @@ class Build:
                 spec, planned = self.size.spec(kernel, names, self.budget, kinds=kinds, later=later)  # type: ignore[arg-type]
             self.account = Account.of(**{"ledger": None, "dataset": None, "part": None, **book})
             if self.account is not None and not self.running.goes_on:
-                self.account.check(self._price(spec, planned))
+                self.account.check(self.price_of(spec, planned))
             self.tally = Tally(
                 spec,
                 label=self.groups.label,
@@ -121,7 +122,7 @@ class Build:
             self.source.close()
             raise
 
-    def _price(self, spec: Spec | TableSpec, planned: int) -> PrivacyClaim:
+    def price_of(self, spec: Spec | TableSpec, planned: int) -> PrivacyClaim:
         """What the release will claim."""
         if isinstance(spec, TableSpec):
             return price(spec, self.budget)
@@ -181,7 +182,7 @@ class Build:
         As private as the rows: it belongs in nothing that is kept. After `count` and before `release` it comes in time
         to mend a misspelt class or a column of a wrong kind, before anything is spent.
         """
-        return list(self.tally.causes.words(self.tally.dropped_rows, sum(self.tally.skipped.values())))
+        return self.tally.left_out()
 
     def strays(self) -> list[str]:
         """Which columns have cells that count as missing since they could not be read, or at a bound they lie beyond.
@@ -189,15 +190,18 @@ class Build:
         How many there are of each, and where in the source the first unreadable one is; as private as `left_out`.
         (Where noise comes first, nothing is known beside it.)
         """
-        return list(self.tally.strays.words(self.tally.sketches[0].spec, self.source))
+        return self.tally.astray(self.source)
 
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
 
-    def rehearse(self) -> Rehearsal:
-        """What would come out, from the public arguments alone; the build then has no further use."""
+    def rehearse(self, **book: Any) -> Rehearsal:
+        """What would come out, from the public arguments alone; the build then has no further use.
+
+        `book` is the ledger that the build would be charged to, with the dataset and its part: it is only read.
+        """
         self.source.close()
-        return rehearsed(self)
+        return rehearsed(self, book)
 
     def discard_checkpoint(self) -> None:
         """Before a release is given out: its counters must not be there for a second one."""
@@ -315,7 +319,7 @@ def build(
     options |= {"epsilon": epsilon, "delta": delta, "neighbors": neighbors, "records_per_person": records_per_person}
     options |= {"rho": rho, "mu": mu}
     if rehearse:
-        return _unpaid(source, kernel, columns, options).rehearse()
+        return _unpaid(source, kernel, columns, options).rehearse(**_taken(options, *BOOK))
     job = Build(source, kernel, columns, **options)
     job.count(progress)
     release = job.release()
@@ -362,7 +366,8 @@ def build_by(
     bundle costs one budget. A record in none of them is refused or dropped, as `invalid` says.
     """
     if rehearse:
-        return _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options}).rehearse()
+        job = _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options})
+        return job.rehearse(**_taken(options, *BOOK))
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
     job.count(progress)
     bundle = job.release()

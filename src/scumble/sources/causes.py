@@ -75,6 +75,10 @@ class Causes:
             self.add(cause, column, int(np.count_nonzero(mask & ~told)))
             told |= mask
 
+    def columns(self) -> list[str]:
+        """The columns whose cells could not be read, the most frequent first."""
+        return [column for (cause, column), _ in self._rows.most_common() if cause == BAD_CELL]
+
     def words(self, dropped: int, skipped: int) -> Iterator[str]:
         """Each cause with its number; `dropped` rows in all, and so many lines `skipped`."""
         for (cause, column), rows in self._rows.most_common():

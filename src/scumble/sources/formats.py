@@ -29,6 +29,9 @@ class Read(NamedTuple):
     batch: pa.RecordBatch
     share: float | None
 
+    def __repr__(self) -> str:
+        return "Read(secret)"
+
 
 class Options(NamedTuple):
     """How to read text files, and which sheet of a workbook (None: the first)."""

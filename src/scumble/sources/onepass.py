@@ -17,7 +17,7 @@ from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
 from scumble.sources.source import Piece, Source
-from scumble.sources.tally import Tally, UnknownClass
+from scumble.sources.tally import UNPUBLISHED, Tally, UnknownClass
 from scumble.tables.roles import Roles
 from scumble.tabular.spec import TableSpec
 
@@ -145,8 +145,8 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
         where = source.place(position, batch.num_rows, problem.row)
         cells = "1 cell is" if problem.count == 1 else f"{problem.count:,} cells are"
         return DataError(
-            f"{where}: {cells} none of the classes: {problem.count:,} in column {problem.label!r}{_near(batch)}. "
-            "Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
+            f"{where}: {cells} none of the classes: {problem.count:,} in column {problem.label!r}{_near(batch)} "
+            f"{UNPUBLISHED}. Hint: name all classes, or leave such rows out with --invalid drop (invalid='drop')."
         )
     if tally.label is not None:
         batch = batch.drop_columns([tally.label])
@@ -183,9 +183,8 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             "(dates=, times=); yes and no: --booleans. Numbers are read as 1234.5, $1,234.50 or 12 %: write them so. "
             "Else leave it out of --columns (columns=)"
         )
-    return DataError(
-        f"{source.place(position, batch.num_rows, first)}: {cells} {what}: {told}{_near(batch)}. Hint: {hint}."
-    )
+    where = source.place(position, batch.num_rows, first)
+    return DataError(f"{where}: {cells} {what}: {told}{_near(batch)} {UNPUBLISHED}. Hint: {hint}.")
 
 
 def _near(batch: pa.RecordBatch) -> str:

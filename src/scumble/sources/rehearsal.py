@@ -10,18 +10,22 @@ No noise is drawn: the same arguments always give the same words.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scumble.errors import ScumbleError
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES
+from scumble.privacy.account import Account
 from scumble.show.wording import decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import NO_PAIRS, PAIRS_LATER, between_years, few_cells, few_pairs, from_zero
+from scumble.sources.tableadvice import PAIRS_LATER, between_years, few_cells, few_pairs, from_zero, no_pairs
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
@@ -74,6 +78,10 @@ class Rehearsal:
         What to change, the costliest first.
     later : str
         What is decided after counting only, in a sentence; empty if that is nothing.
+    assumed : bool
+        Whether nobody said how many records there are.
+    refused : str
+        Why the ledger would refuse the build, in its words; empty if it would not, or there is none.
     """
 
     kind: str
@@ -83,6 +91,8 @@ class Rehearsal:
     decides: str
     advice: tuple[str, ...]
     later: str = ""
+    assumed: bool = False
+    refused: str = ""
 
     @property
     def summary(self) -> str:
@@ -91,7 +101,7 @@ class Rehearsal:
 
     @property
     def _made(self) -> str:
-        return f"{self.kind}, about {human_bytes(self.bytes)}. Of {self.records:,} records:"
+        return f"{self.kind}, about {human_bytes(self.bytes)}. {_of(self.records, self.assumed)}:"
 
     def __str__(self) -> str:
         told = [
@@ -100,7 +110,8 @@ class Rehearsal:
             *([self.later] if self.later else []),
             self.decides,
         ]
-        told += [f"Advice: {one}" for one in self.advice] or ["No advice: go on."]
+        told += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No advice: go on."])
+        told += [f"The build would be refused: {self.refused}"] if self.refused else []
         return "\n".join([*told, "A rehearsal: no record was read, nothing was spent, nothing was written."])
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,11 +119,30 @@ class Rehearsal:
         return asdict(self)
 
 
-def rehearse(job: Build) -> Rehearsal:
-    """Of a build that is ready to run; it then has no further use."""
+def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehearsal:
+    """Of a build that is ready to run, and would be charged to this ledger; it then has no further use."""
     spec = job.tally.sketches[0].spec
     n = job.size.n or DEFAULT_RECORDS
-    return _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+    found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
+    weak = (f"{job.budget.weakness.capitalize()}.",) if job.budget.weakness else ()
+    return replace(found, assumed=job.size.n is None, advice=(*weak, *found.advice), refused=_refusal(job, book))
+
+
+def _refusal(job: Build, book: Mapping[str, Any]) -> str:
+    """What the ledger would say, if it would refuse the build."""
+    sketch = job.tally.sketches[0]
+    try:
+        account = Account.of(book.get("ledger"), book.get("dataset"), book.get("part"))
+        if account is not None:
+            account.check(job.price_of(sketch.spec, sketch.secret.planned))
+    except ScumbleError as problem:
+        return str(problem)
+    return ""
+
+
+def _of(records: int, assumed: bool) -> str:
+    guess = " (a guess: give --n or n=, if it is public)" if assumed else ""
+    return f"Of {records:,} records{guess}"
 
 
 def beforehand(job: Build) -> list[str]:
@@ -120,7 +150,7 @@ def beforehand(job: Build) -> list[str]:
     spec = job.tally.sketches[0].spec
     n, classes = job.size.n or DEFAULT_RECORDS, len(job.tally.sketches)
     if isinstance(spec, TableSpec):
-        found = _of_table(job, spec, n)
+        found = rehearse(job)
         expected, told = found.summary, list(found.advice)
     else:
         each = max(1, n // classes)
@@ -128,7 +158,8 @@ def beforehand(job: Build) -> list[str]:
         density = chosen.layout.typical_density
         off = chosen.layout.relative_error(variance, each, density)
         made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}"
-        expected = f"{made}. Of {n:,} records, a density of {density:.3g} is off by {off:.2%}."
+        of = _of(n, job.size.n is None)
+        expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
         told = _advice(job, spec)
     more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
     return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in told[:1])]
@@ -223,9 +254,9 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     decides = f"{widest!r} has the most levels, {sizes[widest]:,}"
     apart = f"tell at most {levels:,} of a column apart" if levels < sizes[widest] else "tell them all apart"
     decides += f"; pairs {apart}." if pairs else ", and no pair is published."
-    told = [NO_PAIRS] if spec.pairs and not pairs else few_cells(sizes, levels)
+    told = [no_pairs(job.budget.pure)] if spec.pairs and not pairs else few_cells(sizes, levels)
     if 0 < pairs < len(spec.pairs) / 2:
-        told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n)))
+        told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n), job.budget.pure))
     return Rehearsal(
         kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
         bytes=COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + found.cells) + BESIDE_COUNTERS,

@@ -27,6 +27,9 @@ class Piece(NamedTuple):
     done: float | None
     """The share of the source that has been read, or None if nobody knows."""
 
+    def __repr__(self) -> str:
+        return "Piece(secret)"
+
 
 class Source(ABC):
     """A table as a stream. The same source gives the same rows in the same order each time."""

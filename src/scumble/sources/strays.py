@@ -5,6 +5,13 @@ counts what is outside as the nearest bound; one of words counts together those 
 three are meant for a few cells. A date of another spelling, a bound that is too low, or a word in capitals does it to
 all of them, and the release would hardly show it. The numbers go to the curator's terminal, and into nothing that is
 kept. Records that are left out have no strays: they are told elsewhere (:mod:`scumble.sources.causes`).
+
+Of a column without a single cell that can be read, with none of its words, or with all that it holds outside the
+bounds, a build is refused, before anything is charged or drawn. That depends on the records, and no noise covers it:
+whoever learns of the refusal, or that there was none, learns one bit, as with a bad cell that stops a build. Such
+tables are outside the promise's domain (``counting/sensitivity.proof.md``, precondition 3), and ``invalid="drop"``
+refuses none. A column most of which strays is therefore not refused, however likely a mistake: the curator is told,
+which costs nothing.
 """
 
 from __future__ import annotations
@@ -25,12 +32,16 @@ from scumble.tables import Table
 from scumble.tabular.spec import TableSpec
 
 SURELY_WRONG = 100
-"""Cells of a column that hold something. If not one of so many can be read, or has one of the column's words, the
-declaration is wrong."""
+"""Cells of a column that hold something. If not one of so many can be read, has one of the column's words, or lies
+between its bounds, the declaration is wrong."""
+_MISSED = (
+    ": capitals and blanks at the ends count, so the schema's values are probably not written as the cells are, and "
+    "the release will say little of this column"
+)
 _AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is."
 
 
-@dataclass
+@dataclass(repr=False)
 class _OfColumn:
     read: int = 0
     unread: int = 0
@@ -98,16 +109,29 @@ class Strays:
                     f"{_bounds(spec, name)}, and counted at the nearest{since}"
                 )
             if mine.other:
+                mostly = 2 * mine.other > mine.read
                 yield (
                     f"{_cells(mine.other)} of {name!r}{_share(mine.other, mine.read)} held none of its words, and "
-                    f"counted as '{OTHER}'{since}"
+                    f"counted as '{OTHER}'{since}{_MISSED if mostly else ''}"
                 )
 
     def require_readable(self, spec: Spec | TableSpec, source: Source) -> None:
-        """Refuse a column of which nothing could be read, or that has none of its words, if all rows were seen here."""
-        if not isinstance(spec, TableSpec) or self.resumed:
+        """Refuse a column of which nothing could be read, or all is outside its vocabulary or its bounds, if all rows
+        were seen here.
+
+        This tells one bit of the records; see above.
+        """
+        if self.resumed:
             return
         for name, mine in self._columns.items():
+            if mine.read == mine.beyond >= SURELY_WRONG:
+                raise DataError(
+                    f"Not one cell of column {name!r} lies between its bounds, {_bounds(spec, name)}, and all would "
+                    "count at the nearest. Nothing was spent. Hint: correct the bounds by what is known beforehand (a "
+                    f"unit, a currency, a century), or leave the column out; {_AS_IT_IS}"
+                )
+            if not isinstance(spec, TableSpec):
+                continue
             if not mine.read and mine.unread >= SURELY_WRONG:
                 raise DataError(
                     f"Not one cell of column {name!r} can be read, and all would count as missing: "
@@ -129,7 +153,7 @@ def _cells(count: int) -> str:
 def _share(part: int, whole: int) -> str:
     if part == whole:
         return ", all that it holds,"
-    return ", most of what it holds," if 2 * part > whole else ""
+    return f", {100 * part // whole} % of what it holds," if 2 * part > whole else ""
 
 
 def _first(found: _OfColumn, source: Source) -> str:

@@ -14,19 +14,28 @@ from scumble.schema.edges import DECADES
 from scumble.schema.number import Number
 from scumble.sources.advice import listed
 
-NO_PAIRS = "No pair of columns stands out from the noise. Hint: a larger ε, a δ above 0, or fewer columns."
 PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
 SHOWN = 100
 """Edges of a hint, which is there to be copied: a century of years."""
 
 
-def few_pairs(pairs: int, of: int, columns: int) -> str:
+def no_pairs(pure: bool) -> str:
+    """None is measured; `pure`: δ is 0 yet."""
+    return f"No pair of columns stands out from the noise. Hint: a larger ε,{' a δ above 0,' * pure} or fewer columns."
+
+
+def few_pairs(pairs: int, of: int, columns: int, pure: bool) -> str:
     """Most pairs stay unmeasured; all pairs of so many columns would be."""
+    gaussian = (
+        " a larger ε, or a δ above 0 such as --delta 1e-6 (delta=1e-6), with which noise grows less with the number of "
+        "pairs"
+        if pure
+        else " or a larger ε"
+    )
     fewer = f" (all pairs of up to {columns} would be measured)" if columns > 1 else ""
     return (
         f"{pairs:,} of {of:,} pairs are measured, the release chooses which; how columns hang together in the others "
-        f"is guessed from these. Hint: leave out columns that nobody will ask about{fewer}, a larger ε, or a δ above 0 "
-        "such as --delta 1e-6 (delta=1e-6), with which noise grows less with the number of pairs."
+        f"is guessed from these. Hint: leave out columns that nobody will ask about{fewer},{gaussian}."
     )
 
 

@@ -15,6 +15,7 @@ from scumble.machine.later import pa
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
+from scumble.schema.kinds import READ_AS
 from scumble.sketch import Readings
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
@@ -29,9 +30,11 @@ Found = Levels | Readings
 """What a sketch finds in a batch."""
 MOST_THREADS = 4
 """That read records beside those that count: more of them wait for the interpreter's lock, and for each other."""
-SECRET = "do not publish this number"
-HASHES_AT_ONCE = 1 << 25
-"""Of a sketch: two milliseconds of each of sixteen cores."""
+HASHES_AT_ONCE = 1 << 27
+"""Of a sketch: eight milliseconds of each of sixteen cores."""
+
+UNPUBLISHED = "(do not publish these numbers)"
+"""What follows exact numbers that a curator is told."""
 
 
 class Tally:
@@ -88,15 +91,34 @@ class Tally:
         """What the curator must know of the pass, in lines: how many rows were left out and why, and which cells were
         counted where they do not stand. As private as the rows: it belongs in nothing that is kept.
         """
-        lines = [f"{stray} ({SECRET})." for stray in self.strays.words(self.sketches[0].spec, source)]
+        lines = [private(stray) for stray in self.astray(source)]
         if self.dropped:
-            causes = self.causes.words(self.dropped_rows, sum(self.skipped.values()))
-            lines.insert(0, left_out(self.dropped, f": {', '.join(causes)}"))
+            lines.insert(0, left_out(self.dropped, self.left_out()))
+        if 0 < self.rows == self.dropped_rows:
+            lines.append(self._nothing_left())
         if self.over:
             records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
-            lines.append(f"{records} over the limit of their person {were} left out ({SECRET}).")
+            lines.append(private(f"{records} over the limit of their person {were} left out"))
         return lines
+
+    def _nothing_left(self) -> str:
+        """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
+        spec, names = self.sketches[0].spec, self.causes.columns()
+        why = written(spec, names[0]) if names else ""
+        return (
+            "WARNING: every row was left out. The release is nothing but noise, and what it costs is spent all the "
+            f"same{f'; in {names[0]!r}, {why}' if why else ''}. Hint: correct what the options or the schema say of "
+            "these columns, or the cells, or leave the columns out, and build again (do not publish this)."
+        )
+
+    def left_out(self) -> list[str]:
+        """Why rows were left out so far, and how many, the most frequent cause first."""
+        return list(self.causes.words(self.dropped_rows, sum(self.skipped.values())))
+
+    def astray(self, source: Source) -> list[str]:
+        """Which columns have cells that were counted where they do not stand, and how many."""
+        return list(self.strays.words(self.sketches[0].spec, source))
 
     def restore(self, sketches: list[AnySketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
         """Go on from these."""
@@ -214,10 +236,24 @@ def class_numbers(classes: Sequence[Label]) -> np.ndarray:
     return numbers
 
 
-def left_out(rows: int, why: str = "") -> str:
+def written(spec: Spec | TableSpec, name: str) -> str:
+    """How the cells of a column are written, if that is said of its kind."""
+    if isinstance(spec, TableSpec):
+        refuses = spec.schema[name].refuses
+        return f"a cell is left out that is {refuses}" if refuses else ""
+    return READ_AS.get(spec.kinds.get(name, ""), "numbers are read as 1234.5, $1,234.50 or 12 %")
+
+
+def left_out(rows: int, why: Sequence[str] = ()) -> str:
     """The line for the curator about rows that were left out, and why."""
     were = "1 row was" if rows == 1 else f"{rows:,} rows were"
-    return f"{were} left out{why} (do not publish {'these numbers' if why else 'this number'})."
+    causes = f": {', '.join(why)}" if why else ""
+    return private(f"{were} left out{causes}", numbers=bool(why))
+
+
+def private(line: str, *, numbers: bool = False) -> str:
+    """A line for the curator alone, marked as such."""
+    return f"{line} {UNPUBLISHED if numbers else '(do not publish this number)'}."
 
 
 class UnknownClass(DataError):

@@ -44,7 +44,8 @@ DRESS = r"[$€£¥%, ]"
 _DRESSED = re.compile(DRESSED_NUMBER[:-1] + r"\Z")
 NO_VALUE = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
 """What text files write where there is no value."""
-_NO_VALUE = frozenset(word.encode() for word in NO_VALUE)
+NO_VALUE_TEXTS = frozenset(word.encode() for word in NO_VALUE)
+"""The same as canonical texts."""
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 
 
@@ -136,7 +137,7 @@ def there(column: Column, rows: np.ndarray) -> np.ndarray:
     if not textual or not found.any():
         return np.asarray(found)
     known, places = texts(column)
-    words = np.array([text is not None and text.strip() not in _NO_VALUE for text in known], bool)
+    words = np.array([text is not None and text.strip() not in NO_VALUE_TEXTS for text in known], bool)
     return np.asarray(found & words[places[rows]])
 
 
@@ -200,7 +201,7 @@ def number_or_none(cell: object) -> float | None:
     """
     if isinstance(cell, str | bytes):
         text = text_of(cell)
-        return None if text is not None and text.strip() in _NO_VALUE else number_in(text)
+        return None if text is not None and text.strip() in NO_VALUE_TEXTS else number_in(text)
     try:
         gone = missing(cell)
     except Exception:  # a class of somebody's own

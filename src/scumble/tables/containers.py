@@ -30,6 +30,9 @@ class Parts(NamedTuple):
     block: np.ndarray | None = None  # all columns as one array of real numbers, where there is one
     flat: bool = False  # came with one axis only
 
+    def __repr__(self) -> str:
+        return "Parts(secret)"
+
 
 def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = None) -> Parts:
     """The parts of any table; ``wanted`` lets a lazy one leave out columns, ``width`` is that of an empty list."""

@@ -194,17 +194,23 @@ def _words(report: Faithfulness) -> list[str]:
     told.append(f"- By chance a sample differs from its own law as well: by {chance}.")
     told.append(
         f"- The model's tables and the published ones differ by χ² = {report.chi2:.2f} per cell (about 1 is noise "
-        f"alone){_misfits(report)}."
+        f"alone){'' if report.pairs.misfit.any() else ', and no pair shows more than that'}."
     )
-    return [*told, *_unknown(report)]
+    return [*told, *_misfits(report), *_unknown(report)]
 
 
-def _misfits(report: Faithfulness) -> str:
-    worst = report.pairs[report.pairs.misfit].sort_values("beyond", ascending=False).head(WORST)
+def _misfits(report: Faithfulness) -> list[str]:
+    worst = report.pairs[report.pairs.misfit].sort_values("beyond", ascending=False)
     if not len(worst):
-        return ", and no pair shows more than that"
-    listed = "; ".join(f"{row.first} × {row.second} ({row.beyond:.3f} beyond noise)" for row in worst.itertuples())
-    return f"; the model cannot follow {listed}"
+        return []
+    listed = "; ".join(f"{row.first} × {row.second} ({row.beyond:.3f})" for row in worst.head(WORST).itertuples())
+    more = f"; and {len(worst) - WORST:,} more" if len(worst) > WORST else ""
+    return [
+        "- Rows connect these columns otherwise than the published counts do, by more than noise explains (the "
+        f"share of rows in other cells): {listed}{more}. For questions about two such columns together, ask the "
+        "release (`scumble count`, `release.count`) and not the rows: its answers weigh the pair's own counts, and "
+        "their intervals allow for the difference."
+    ]
 
 
 def _unknown(report: Faithfulness) -> list[str]:

@@ -6,6 +6,7 @@ A question is a list of products of weights with coefficients, as the model take
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -65,8 +66,10 @@ class Question:
 
 
 def question(schema: Schema, where: Where) -> Question:
-    """A condition by positions of columns."""
+    """A condition by positions of columns; whoever asks beyond a column's bounds is warned."""
     found = condition(schema, where)
+    for remark in found.remarks:
+        warnings.warn(remark, UserWarning, stacklevel=4)
     even = _placed(found)
     return Question(even, even, even) if found.exact else Question(even, *map(_placed, bounds(found)))
 

@@ -36,6 +36,9 @@ class Levels(NamedTuple):
     strays: dict[str, Strays]
     """Of each column, how many cells were counted where they do not stand."""
 
+    def __repr__(self) -> str:
+        return "Levels(secret)"
+
 
 class TableSketch(Holder):
     """Exact counters of a table's views: every column alone, and pairs of columns.

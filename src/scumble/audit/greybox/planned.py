@@ -72,7 +72,7 @@ def _add_cells() -> None:
                 rows=menu.rows,
                 choose=lambda facts: menu.choice_of(rows),
                 fold=menu.fold(),
-                grained=menu.grained,
+                sparse=menu.sparse,
             )
             return sketch._published(found.made, rows)
 

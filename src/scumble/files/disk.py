@@ -1,0 +1,121 @@
+"""Files on the disk: written whole or not at all, and read with the reason where they cannot be."""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
+from scumble.files.reading import from_bytes, preamble
+from scumble.files.rules import MAGIC, SECRET_KINDS, Container
+from scumble.files.writing import to_bytes
+from scumble.machine import places
+from scumble.machine.mark import mark_of
+
+BOUND = "bound_to"
+"""The metadata of a bound file: which file it is."""
+
+
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    metadata: dict[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    *,
+    secret: bool = False,
+    bound: bool = False,
+) -> None:
+    """Writes a file whole or not at all.
+
+    The bytes go to a draft in the same folder, to the disk, and only then take the name (see
+    :mod:`scumble.machine.places`); a crash, a signal or a full disk leaves the old file as it was. Secret
+    kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
+    replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
+
+    A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
+    is refused when it is read.
+    """
+    data = bytes_of(kind, metadata, arrays, bound=bound)
+    places.write_whole(_path(path), data, secret=secret or kind in SECRET_KINDS)
+
+
+def bytes_of(
+    kind: str, metadata: dict[str, Any], arrays: Mapping[str, np.ndarray], *, bound: bool
+) -> Callable[[str], bytes]:
+    """The bytes of a file with such a mark; only a ``bound`` one cares."""
+    return lambda mark: to_bytes(kind, {**metadata, BOUND: mark} if bound else metadata, arrays)
+
+
+def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Container:
+    """Reads a file of the expected kind, or refuses with an error that says why."""
+    target = _path(path)
+    source = repr(target)
+    try:
+        # Without O_NONBLOCK a named pipe would keep us waiting for ever.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0))
+        try:
+            about, mark = os.fstat(descriptor), mark_of(descriptor)
+            if stat.S_ISDIR(about.st_mode):
+                raise ForeignFileError(f"Cannot read {source}: it is a folder, not a file.")
+            if not stat.S_ISREG(about.st_mode):
+                raise ForeignFileError(f"Cannot read {source}: it is not a regular file.")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                head = file.read(256)
+                preamble(head, about.st_size, source)  # a large foreign file is not read to its end
+                file.seek(0)
+                data = file.read()
+        finally:
+            os.close(descriptor)
+    except FileError:
+        raise
+    except FileNotFoundError as error:
+        missing = MissingFileError(f"Cannot read {source}: there is no such file.")
+        missing.errno = error.errno
+        raise missing from None
+    except OSError as error:
+        problem = FileError(f"Cannot read {source}: {(error.strerror or type(error).__name__).lower()}.")
+        problem.errno = error.errno
+        raise problem from error
+    container = from_bytes(data, expect=expect, source=source)
+    if BOUND in container.metadata and about.st_nlink > 1:
+        raise SecretFileError(
+            f"Cannot read {source}: it has a second name (a hard link), and its noise was drawn before its records: "
+            "what is published under the two would differ by exact numbers. Hint: remove the other name."
+        )
+    if container.metadata.pop(BOUND, mark) != mark:
+        raise SecretFileError(
+            f"Cannot read {source}: it is a copy, and its noise was drawn before its records: what is published from "
+            "the copy and from the original would differ by exact numbers. Hint: use the original, or begin anew."
+        )
+    if container.kind in SECRET_KINDS and os.name == "posix" and about.st_mode & 0o077:
+        warnings.warn(
+            f"{source} holds exact counters and others on this machine may read it. Hint: chmod 600 it.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return container
+
+
+def is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8 + len(MAGIC))[8:] == MAGIC
+    except OSError:
+        return False
+
+
+def _path(path: str | os.PathLike[str]) -> str:
+    try:
+        target = os.fsdecode(path)
+    except TypeError:
+        raise parameter("path", "a path", path) from None
+    if not target or "\0" in target:
+        raise parameter("path", "a path that is not empty and has no null character", target)
+    return target

@@ -1,0 +1,180 @@
+"""Bytes to a file's content. They may be hostile: no number is believed before it is compared with the real size."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+import numpy as np
+
+from scumble._version import __version__
+from scumble.errors import CorruptFileError, ForeignFileError, NewerFileError, SecretFileError
+from scumble.files.rules import (
+    DTYPES,
+    FORMAT_VERSION,
+    HALF,
+    KINDS,
+    MAGIC,
+    MAX_HEADER,
+    MAX_NDIM,
+    NAME,
+    READER,
+    SECRET_KINDS,
+    WHOLE,
+    ZEROS,
+    Container,
+    not_plain,
+    too_large,
+)
+
+_VERSION = re.compile(rb'([1-9][0-9]{0,8})"')
+_DIGEST = re.compile(rb',"sha256":"([0-9a-f]{64})","kind":"')
+
+
+def from_bytes(data: bytes, *, expect: str | tuple[str, ...], source: str = "the data") -> Container:
+    """Reads what ``to_bytes`` wrote, or refuses. The arrays are read-only; most are views of ``data``."""
+    data = bytes(data)  # a copy only of what is not bytes already: nobody may change it afterwards
+    version, at, start = preamble(data, len(data), source)
+    if "checkpoint" not in expect and too_large(data[8:start], len(data) - start):
+        raise CorruptFileError(f"Cannot read {source}: its header is too large for what it holds.")
+
+    digest = hashlib.sha256(data[:at])
+    digest.update(ZEROS)
+    digest.update(memoryview(data)[at + 64 :])
+    if digest.hexdigest().encode("ascii") != data[at : at + 64]:
+        raise CorruptFileError(
+            f"Cannot read {source}: its content does not match its checksum, so it was altered or damaged. "
+            "Hint: copy it again from where it came from."
+        )
+    # From here on the bytes are as somebody wrote them; that somebody may still mean ill.
+    try:
+        header = _parse(data[8:start].decode("ascii"))
+        about = header.pop("__metadata__")
+        kind, library, text = (_text(about.pop(key)) for key in ("kind", "library", "scumble"))
+        if set(about) != {"format", "format_version", "sha256"}:
+            raise ValueError("unknown fields")
+        metadata = _parse(text)
+        if not_plain(metadata):
+            raise ValueError("metadata")
+        arrays = _arrays(header, data, start, widen=version > 1)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        # `from None`: the inner message may quote the content.
+        raise CorruptFileError(
+            f"Cannot read {source}: its header breaks the rules of the format, so scumble did not write it. "
+            "Hint: ask for the file again, from a source you trust."
+        ) from None
+    _check_kind(kind, expect, source)
+    return Container(kind, metadata, arrays, version, library)
+
+
+def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
+    """Version, place of the digest, start of the arrays; ``head`` is the beginning of ``size`` bytes."""
+    truncated = f"Cannot read {source}: it is truncated ({size:,} bytes). Hint: copy it again."
+    foreign = f"Cannot read {source}: it is not a scumble file."
+    if size == 0:
+        raise ForeignFileError(f"Cannot read {source}: it is empty. Hint: was the disk full when it was made?")
+    magic = head[8 : 8 + len(MAGIC)]
+    if magic != MAGIC:
+        # A header of ours has at most 16 MiB, so its length ends in four zero bytes: that marks a stump of ours.
+        if len(magic) < len(MAGIC) and MAGIC.startswith(magic) and not any(head[4:8]):
+            raise CorruptFileError(truncated)
+        if sum(a == b for a, b in zip(magic, MAGIC, strict=False)) >= len(MAGIC) - 4:
+            raise CorruptFileError(f"Cannot read {source}: its first bytes are damaged. Hint: copy it again.")
+        raise ForeignFileError(f"{foreign} Hint: scumble reads what it has written: .scumble and .secret files.")
+
+    at = 8 + len(MAGIC)
+    found = _VERSION.match(head, at)
+    if found is None:
+        raise CorruptFileError(f"Cannot read {source}: its format version is unreadable, so it is damaged.")
+    version = int(found[1])
+    if version > FORMAT_VERSION:
+        raise NewerFileError(
+            f"Cannot read {source}: it has format version {version} and this scumble ({__version__}) knows "
+            f"versions up to {FORMAT_VERSION}. Hint: pip install --upgrade scumble."
+        )
+    digest = _DIGEST.match(head, found.end())
+    length = int.from_bytes(head[:8], "little")
+    if digest is None or length % 8 or not at <= length <= MAX_HEADER:
+        raise CorruptFileError(f"Cannot read {source}: its header is damaged. Hint: copy it again.")
+    if 8 + length > size:
+        raise CorruptFileError(truncated)
+    return version, digest.start(1), 8 + length
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Strict JSON: an object, no NaN, no key twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a key stands twice")
+        return found
+
+    def refuse(_: str) -> NoReturn:
+        raise ValueError("NaN and infinity are not JSON")
+
+    parsed = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    if not isinstance(parsed, dict):
+        raise ValueError("not an object")
+    return parsed
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not text")
+    return value
+
+
+def _arrays(header: dict[str, Any], data: bytes, start: int, *, widen: bool) -> dict[str, np.ndarray]:
+    """The arrays. Every number is checked before NumPy sees it."""
+    arrays = {}
+    position = 0
+    room = len(data) - start
+    if len(header) > 64 + room // 4:
+        raise ValueError("more arrays than data")
+    for name, entry in header.items():
+        if not NAME.fullmatch(name) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            raise ValueError("entry")
+        dtype = np.dtype(DTYPES[_text(entry["dtype"])])
+        shape, offsets = entry["shape"], entry["data_offsets"]
+        for numbers in (shape, offsets):
+            if type(numbers) is not list or not all(type(n) is int and 0 <= n < 1 << 48 for n in numbers):
+                raise ValueError("numbers")
+        if len(shape) > MAX_NDIM or math.prod(max(n, 1) for n in shape) >= 1 << 59:
+            raise ValueError("shape")
+        begin, end = offsets
+        if begin != position or end - begin != math.prod(shape) * dtype.itemsize or end > room:
+            raise ValueError("offsets")
+        if begin % dtype.itemsize:
+            raise ValueError("alignment")
+        flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=start + begin)
+        if widen and dtype == HALF:
+            flat = flat.astype(WHOLE)
+            flat.flags.writeable = False
+        arrays[name] = flat.reshape(shape)
+        position = end
+    if position != room:
+        raise ValueError("bytes after the last array")
+    return arrays
+
+
+def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
+    """Refuses a file that is sound but not what was asked for."""
+    expected = (expect,) if isinstance(expect, str) else tuple(expect)
+    if kind in expected:
+        return
+    if kind not in KINDS:
+        raise ForeignFileError(
+            f"Cannot read {source}: it holds a kind of content that this scumble ({__version__}) does not "
+            "know. Hint: pip install --upgrade scumble."
+        )
+    if kind in SECRET_KINDS and not any(one in SECRET_KINDS for one in expected):
+        raise SecretFileError(
+            f"Cannot read {source}: it is {KINDS[kind]} and holds exact counters, not a public release. "
+            f"Hint: {READER[kind]}."
+        )
+    wanted = " or ".join(KINDS.get(one, one) for one in expected)
+    raise ForeignFileError(f"Cannot read {source}: it holds {KINDS[kind]}, not {wanted}. Hint: {READER[kind]}.")
