@@ -423,6 +423,24 @@ def test_what_noise_has_hidden_is_within_the_interval(far: TableRelease, monkeyp
     assert mean.standard_error > 1
     quantile = far.quantile("price", 0.998)
     assert (quantile.low, quantile.high) == (0, 400)
+    tail = far.count("price >= 399")
+    assert tail.low == 0 <= tail.value < 30 < 1.9 * 70 < tail.high < 200
+
+
+def test_of_one_column_the_views_own_law_answers(exact: TableRelease, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the model says, and of all classes together: it may be as far off in each."""
+    monkeypatch.setattr(Reading, "modelled", lambda self, _: 1e6)
+    monkeypatch.setattr(Reading, "prepare", lambda self: pytest.fail("nothing is to be rehearsed"))
+    answers, asked = exact._answers, question(COLUMNS, "age >= 65").even
+    laws = [reading.exact(answers._of_class(asked, number)) for number, reading in enumerate(answers.readings)]
+    value, variance = (sum(getattr(law, name) for law in laws) for name in ("value", "variance"))
+    found = exact.count("age >= 65")
+    assert found.value == pytest.approx(value + 0.5 * math.sqrt(variance))
+    assert found.standard_error == pytest.approx(math.sqrt(1.25 * variance))
+    assert found.high - found.low == pytest.approx(2 * 1.959964 * found.standard_error)
+    assert value == pytest.approx((FRAME.age >= 65).sum(), abs=6 * math.sqrt(variance))
+    bins = exact.histogram("sex").set_index("sex")
+    assert vars(exact.count("sex == 'Female'")) == bins.loc["Female"].to_dict()
 
 
 @pytest.mark.parametrize("where", [None, "hours >= 30", "sex == 'Male'"])

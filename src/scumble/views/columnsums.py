@@ -1,14 +1,23 @@
 """The sum of a column's weights over all records, by the views alone: an exact law, and no model.
 
-A sum Σ w_c n_c over a column's cells is known three times over: cell by cell from the column alone (variance σ² each),
-group by group from the margins of its pairs (τ² each), and, as far as all weights are alike, from the number of records
-that the other views tell (ν²). Their noise is independent. So w is written as α_c + β_g(c) + γ, and of all ways to
-write it the one with the least variance
+A sum Σ w_c n_c over a column's cells c is known three times over: cell by cell from the column alone (n_c, of variance
+σ²), group by group from the margins of its pairs (m_g, of τ²), and, as far as all weights are alike, from the number of
+records N that all views together tell. So weights are written as their mean over all cells, the means of groups beside
+that, and the rest, w_c = w + b_g(c) + r_c. Only the cells tell the rest. What is between groups both tell, and one
+share λ of it is taken from the margins:
 
-    σ² Σ α² + τ² Σ β² + ν² γ²
+    w N + Σ (r_c + (1 − λ) b_g(c)) n_c + λ Σ b_g m_g.
 
-is taken (Gauss and Markov). In a group of m cells whose weights sum to S, β = σ² (S − γm) / (mσ² + τ²); then with
-κ = σ²τ² / (mσ² + τ²) of each group, γ = Σ κS / (Σ κm + ν²).
+λ is that of the least variance. Cells and N are uncorrelated here, as r_c and b_g(c) sum to nought over all cells; with
+V the variance of N, each of G margins has the covariance V/G with it, so λ = (A − K) / (A + B), where
+A = σ² Σ_c b², B = τ² Σ_g b² and K = w Σ_g b_g V/G.
+
+**Why one share for all groups.** Gauss and Markov's sum has a λ for each group, nearer to one the more cells it has.
+But groups were cut by the noisy counts n (`grouping`): a cell to which noise has added much stands alone, those from
+which it has taken stand together. Where a column is mostly noise, such a sum keeps the noise of the one sort and loses
+that of the other: tails of skewed columns came out too large by half a standard deviation. One share for all is blind
+to the sign of the noise; it costs 0 to 5 % of the standard deviation as a rule, and seldom as much as a third. (What
+noise still decides, λ itself and the group that a range cuts, moved tails by no more than 0.2.)
 
 It is unbiased whatever the table. A fit is not: it takes cells for empty that hold fewer records than their noise, and
 a few records with large values can be half of a sum. No rehearsal shows that, as its world was fitted, too. So what is
@@ -17,8 +26,6 @@ meant, and for quantiles, intervals reach over those of both readings.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -51,46 +58,40 @@ class ColumnSums:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._beside: dict[int, tuple[Floats, float, float, float]] = {}
+        self._margins: dict[int, tuple[Floats, float]] = {}
 
     def sum(self, column: int, weights: Floats) -> Estimate:
-        """The best unbiased linear estimate of Σ weight · records over a column's cells, and its exact variance."""
+        """An unbiased linear estimate of Σ weight · records over a column's cells, and its exact variance."""
         (value,), (variance,) = self.sums(column, weights[None])
         return Estimate(float(value), float(variance))
 
     def sums(self, column: int, weights: Floats) -> tuple[Floats, Floats]:
         """The same for each row of a table of weights: all values, and all variances."""
-        if column not in self._beside:
-            self._beside[column] = *_margins(self._evidence, column), *_total(self._evidence, column)
-        margins, of_margin, total, of_total = self._beside[column]
+        if column not in self._margins:
+            self._margins[column] = _margins(self._evidence, column)
+        margins, sure = self._margins[column]
         single, group = self._evidence.single(column), self._evidence.groups[column]
-        noise = max(single.variance, LEAST)
-        cells, summed = np.bincount(group).astype(float), weights @ np.eye(len(margins))[group]
-        less = 1.0 / (cells / of_margin + 1.0 / noise)  # κ; without pairs τ² is infinite
-        common = (summed @ less / (less @ cells + of_total))[:, None]
-        shared = less / of_margin * (summed - common * cells)
-        rest = weights - shared[:, group] - common
-        value = rest @ single.counts + shared @ margins + common[:, 0] * total
-        parts = [(rest, noise), (shared, of_margin), (common, of_total)]
-        return value, sum((part**2).sum(axis=1) * variance for part, variance in parts if math.isfinite(variance))
+        noise, of_total = max(single.variance, LEAST), self._evidence.count_variance
+        mean = weights.mean(axis=1)
+        between = np.array([np.bincount(group, row) for row in weights]) / np.bincount(group) - mean[:, None]
+        squares = (between**2).sum(axis=1)
+        cells = noise * (between[:, group] ** 2).sum(axis=1)  # A
+        common = mean * between.sum(axis=1) * of_total / len(margins)  # K
+        both = sure * cells + squares  # (A + B)/τ²; without pairs 1/τ² is nought
+        gain = np.divide(cells - common, both, out=np.zeros_like(both), where=both > 0)  # τ² λ
+        shared = sure * gain[:, None] * between
+        rest = weights - mean[:, None] - shared[:, group]
+        value = mean * self._evidence.total + rest @ single.counts + shared @ margins
+        variance = mean**2 * of_total + noise * (rest**2).sum(axis=1) + sure * gain * (gain * squares + 2 * common)
+        return value, variance
 
 
 def _margins(evidence: Evidence, column: int) -> tuple[Floats, float]:
-    """The records of each of a column's groups, by all its pairs, and the variance of one of them."""
+    """The records of each of a column's groups, by all its pairs, and the inverse of the variance of one of them."""
     sums, precision = np.zeros(evidence.sizes[column]), 0.0
     for view in evidence.views:
         if len(view.columns) == 2 and column in view.columns:
             other = 1 - view.columns.index(column)
             sure = 1.0 / (max(view.variance, LEAST) * view.counts.shape[other])
             sums, precision = sums + sure * view.counts.sum(axis=other), precision + sure
-    return (sums / precision, 1.0 / precision) if precision else (sums, math.inf)
-
-
-def _total(evidence: Evidence, column: int) -> tuple[float, float]:
-    """The number of records, by all views that do not speak of a column, and its variance."""
-    sums, precision = 0.0, 0.0
-    for view in evidence.views:
-        if column not in view.columns:
-            sure = 1.0 / (max(view.variance, LEAST) * view.counts.size)
-            sums, precision = sums + sure * float(view.counts.sum()), precision + sure
-    return (sums / precision, 1.0 / precision) if precision else (sums, math.inf)
+    return sums / precision if precision else sums, precision

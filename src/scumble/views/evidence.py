@@ -71,9 +71,14 @@ class Evidence:
 
     @cached_property
     def count(self) -> float:
-        """The number of records: the totals of all views, by inverse variance; at least one."""
+        """The number of records, at least one."""
+        return max(1.0, self.total)
+
+    @cached_property
+    def total(self) -> float:
+        """The totals of all views, by inverse variance, which may be anything."""
         totals = np.array([view.counts.sum() for view in self.views])
-        return max(1.0, float((totals * self._precisions).sum() * self.count_variance))
+        return float((totals * self._precisions).sum() * self.count_variance)
 
     @cached_property
     def count_variance(self) -> float:
