@@ -420,6 +420,19 @@ def test_what_is_not_ours_is_not_replaced(capsys: pytest.CaptureFixture[str]) ->
         assert Path("mine.csv").read_text() != "mine"
 
 
+def test_verbs_say_what_they_wrote(capsys: pytest.CaptureFixture[str]) -> None:
+    """How many rows nobody asked for, that a .csv holds a release, and how a number is written."""
+    assert (
+        run("build north.csv --columns age --whole age --bandwidth 5 --rows 4 --buckets 8 --epsilon 1 --out a.csv") == 0
+    )
+    assert "It is a release, not a table, whatever .csv says: .scumble is usual." in said(capsys)[1]
+    assert run("sample a.csv --bounds 0:100 --out s.csv") == 0
+    assert said(capsys)[1] == "Wrote s.csv: 1,000 synthetic records (--n).\n"
+    assert len(Path("s.csv").read_text().splitlines()) == 1001
+    assert run("query a.csv --at age=ten") == 4
+    assert "Hint: numbers are read as 1234.5, $1,234.50 or 12 %" in said(capsys)[1]
+
+
 def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFixture[str]) -> None:
     build = shlex.split("build north.csv --columns age,income --bandwidth 5 --epsilon 1 --out o.scumble")
     for words, told in (

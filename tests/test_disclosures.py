@@ -58,6 +58,8 @@ def test_an_entry_is_valid_in_the_registry_and_says_what_the_release_says(kind: 
     assert found["deployment"]["dp_variant"]["variant_name"] == ("Approximate DP" if one["delta"] else "Pure DP")
     assert ", ".join(one["columns"]) in found["deployment"]["basic"]["description"]
     assert re.fullmatch(r"[a-z0-9_]+", found["url_slug"])
+    assert found["deployment"]["basic"]["data_product_type"] == "Summary statistics", "noisy counts are no rows"
+    assert 'data_product_type: "Summary statistics" # fill in' in written, "what is made of them, the curator knows"
     blanks = [line for line in written.splitlines() if line.endswith(f"# {registry.FILL}")]
     assert any("data_curators" in line or "- " in line for line in blanks) and len(blanks) >= 8
 

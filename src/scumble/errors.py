@@ -7,7 +7,10 @@ Each class also derives from the built-in error that a caller would expect, so
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
@@ -84,6 +87,29 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
     """The one message form: what, what it must be, what it was, what to do."""
     message = f"`{name}` must be {must}, got {_shown(got)}."
     return ParameterError(f"{message} Hint: {hint}" if hint else message)
+
+
+def nearest(word: object, known: Iterable[str]) -> str | None:
+    """What somebody probably meant: in other capitals, begun, misspelt, or one part of a longer name; None if nothing.
+
+    >>> [nearest(word, ("epsilon", "by", "help", "acc_state")) for word in ("EPS", "epsilno", "group-by", "state", "x")]
+    ['epsilon', 'epsilon', 'by', 'acc_state', None]
+    """
+    text = str(word)[:100].strip().lower()
+    names = {one.strip().lower(): one for one in reversed([*known])}
+    begun = [one for one in names if len(text) > 2 and one.startswith(text)]
+    if text in names or begun:
+        return names[text if text in names else min(begun, key=len)]
+    if close := difflib.get_close_matches(text, names, n=1):
+        return names[close[0]]
+    parts = [one for one in names if text in re.split(r"[\W_]", one) or one in re.split(r"[\W_]", text)]
+    return names[parts[-1]] if text and parts else None
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """The question that follows a name that is not there, or nothing."""
+    found = nearest(word, known)
+    return "" if found is None else f" Did you mean {found!r}?"
 
 
 def _shown(got: object) -> str:

@@ -89,7 +89,7 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
     Path("holes.csv").write_text("age,mode\n4,bus\n,car\nunspeakable,\n")
     assert main(["fit", "holes.csv", *start, *end, "--classes", "bus", "--bounds", "age=0:9"]) == 4
     told = capsys.readouterr().err
-    assert "holes.csv, line 3: cells are missing or unreadable: 2 in column 'age', 1 in column 'mode'" in told
+    assert "holes.csv, line 3: cells are missing or unreadable: 2 in column 'age', 1 in column 'mode' (do not" in told
     assert "unspeakable" not in told and "--schema" in told
 
 

@@ -314,7 +314,7 @@ def test_parts_of_an_or_are_disjoint_and_few() -> None:
 
 
 REFUSED: list[tuple[Any, str]] = [
-    ("", "is empty"),
+    ("", "is empty. Hint: leave out --where"),
     ("   ", "is empty"),
     ("aeg > 5", "no column 'aeg'. Did you mean 'age'"),
     ({"AGE": 5}, "no column 'AGE'. Did you mean 'age'"),
@@ -358,6 +358,8 @@ REFUSED: list[tuple[Any, str]] = [
     ({"gain": [1, None]}, "no level for these"),
     ("age == null", "write age is missing"),
     ("age in [1, null]", "`is missing`"),
+    ("town like 'U%'", r"like is not known here; list the words .* town in \('Ulm', 'Bonn'\)"),
+    ("seen >= '6/12/2020'", "'6/12/2020' is none: write '2020-06-12', the year first"),
     ("age in []", "the list is empty"),
     ({"age": []}, "a list of 1 to"),
     ("age in [1, gain]", "'gain' must be a value"),

@@ -125,6 +125,8 @@ REFUSED = {
     "[columns]\nage = 5": "Column 'age' must be a table",
     "[columns.age]": "Column 'age' needs a `kind`",
     "[columns.age]\nkind = 'nubmer'": "Did you mean 'number'",
+    "[columns.age]\nkind = 'integer'": "'integer' is none. Hint: write kind = \"number\" and whole = true",
+    "[columns.age]\nkind = 'String'": "'String' is none. Hint: write kind = \"category\"",
     "[columns.age]\nkind = 5": "needs a `kind`",
     "[columns.age]\nkind = ['number']": "needs a `kind`",
     "[columns.age]\nkind = 'number'\nlow = 1\nhihg = 2": "'hihg' that a number does not know. Did you mean 'high'",

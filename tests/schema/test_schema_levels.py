@@ -37,6 +37,8 @@ def test_the_cells_of_a_file_stay_what_they_are() -> None:
     ]
     assert real_edges(-0.1, 0.2, 3, log=False) == [-0.1, 0.0, 0.1, 0.2]
     assert Number(0, 1).size == 64 and Number(1, 128, whole=True).size == 128 and Number(1, 129, whole=True).size == 64
+    for years in (("2020", "2021"), (2020, 2021), ("2020-01", "2021-12")):  # the whole of both, as in --bounds
+        assert Date(*years) == Date("2020-01-01", "2021-12-31")  # type: ignore[arg-type]
     assert Date("2020-01-01", "2020-02-29").size == 60 and Date("2020-01-01", "2020-12-31").size == 64
 
 
@@ -251,8 +253,8 @@ BAD: list[tuple[Any, str]] = [
     (lambda: Date(), "`low` is still blank"),
     (lambda: Date("2020-01-01", "2019-01-01"), "`high` must be after `low`"),
     (lambda: Date("soon", "2019-01-01"), "`low` must be a date"),
-    (lambda: Date("2020", "2021"), "`low` must be a date"),
-    (lambda: Date(2020, 2021), "`low` must be a date"),
+    (lambda: Date(edges=["2019", "2020", "2021"]), "`edges` must be a date"),
+    (lambda: Date(20200101, 20211231), "`low` must be a date"),
     (lambda: Date("2020-01-01T12:30", "2021-01-01", resolution="day"), "`low` must be a whole day"),
     (lambda: Date("2020-01-01", "2021-01-01", resolution="week"), "`resolution` must be"),
     (lambda: Date(edges=["2020-01-01", "2020-01-01", "2020-02-01"]), "`edges` must be increasing"),

@@ -118,11 +118,9 @@ def _main(words: list[str]) -> int:
         return 0
     verb, *rest = words
     if verb not in VERBS:
-        from difflib import get_close_matches
+        from scumble.errors import did_you_mean
 
-        close = get_close_matches(verb, VERBS, n=1)
-        guess = f" Did you mean {close[0]!r}?" if close else ""
-        return _say(f"There is no verb {verb!r}.{guess} Hint: scumble --help lists them.", USAGE)
+        return _say(f"There is no verb {verb!r}.{did_you_mean(verb, VERBS)} Hint: scumble --help lists them.", USAGE)
     return _run(verb, rest)
 
 

@@ -10,14 +10,23 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from scumble.cli.streams import tell
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, nearest
 
 Parser = argparse.ArgumentParser
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_args(self, words: Any = None, namespace: Any = None) -> Any:
+        found, rest = self.parse_known_args(words, namespace)
+        if rest:
+            odd = next((word for word in rest if word.startswith("--")), "").partition("=")[0]
+            flags = [flag[2:] for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+            close = nearest(odd[2:], flags) if odd else None
+            self.error(f"unrecognized arguments: {' '.join(rest)}" + (f". Did you mean --{close}?" * bool(close)))
+        return found
+
     def error(self, message: str) -> NoReturn:
-        tell(f"{self.prog}: {message}. Hint: {self.prog} --help")
+        tell(f"{self.prog}: {message}{'' if message.endswith('?') else '.'} Hint: {self.prog} --help")
         raise SystemExit(2)
 
 

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
-    from scumble.cli.output import check_out, print_json, say, tell_weak
+    from scumble.cli.output import check_out, misnamed, print_json, say, tell_weak
     from scumble.cli.preparing import count, prepare
     from scumble.cli.replacing import tell_replaced
     from scumble.errors import ParameterError
@@ -104,7 +104,8 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {release.privacy}. Next: scumble info {args.out}")
+        about = f"{release.privacy}.{misnamed(args.out)} Next: scumble info {args.out}"
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
 
 
 def _rehearse(args: argparse.Namespace) -> None:

@@ -27,11 +27,10 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from difflib import get_close_matches
 from typing import Any
 
 from scumble.cli.guard import INPUTS, OUTPUTS
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, did_you_mean
 
 _LISTS = ("columns", "categories", "tokens", "classes", "whole", "dates", "times", "booleans")
 
@@ -51,8 +50,7 @@ def read_config(path: str, known: dict[str, argparse.Action]) -> dict[str, Any]:
     for key, value in data.items():
         name = key.replace("-", "_")
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            guess = f" Did you mean {close[0]!r}?" if close else ""
+            guess = did_you_mean(name, known)
             raise ParameterError(f"{path} has an option {key!r} that this verb does not know.{guess}")
         out[name] = _value(path, name, value, known[name])
     return out

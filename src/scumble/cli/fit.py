@@ -187,10 +187,15 @@ def read(
     if bad:
         told = ", ".join(f"{cells:,} in column {name!r}" for name, cells in bad.items())
         fits = target is not None and schema is None  # who predicts has the schema of the model, or none
-        beside = "; or say what columns hold by --schema, where missing = true counts them" if fits else ""
+        beside = (
+            ": a fit, unlike a build, leaves none out; or say what columns hold by --schema, where missing = true "
+            "counts them"
+            if fits
+            else ""
+        )
         raise DataError(
             f"{place}: {'a cell is' if sum(bad.values()) == 1 else 'cells are'} missing or unreadable: {told} "
-            f"{UNPUBLISHED}. Hint: leave those rows out of the table, each for itself{beside}."
+            f"{UNPUBLISHED}. Hint: leave those rows out of the table beforehand, each for its own cells{beside}."
         )
     try:
         X = (

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble import files
     from scumble.bundle import Bundle
-    from scumble.cli.output import check_out, say, secret_out, write_release
+    from scumble.cli.output import check_out, misnamed, say, secret_out, write_release
     from scumble.errors import MergeError, ParameterError
     from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
     from scumble.release import Release, merge_releases
@@ -70,4 +70,4 @@ def run(args: argparse.Namespace) -> None:
         )
     size = write_release(result, args.out)
     if args.out != "-":
-        say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.")
+        say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.{misnamed(args.out)}")

@@ -91,6 +91,12 @@ def check_out(
             )
 
 
+def misnamed(out: str) -> str:
+    """A remark on a release under the name of a table; empty if its name says nothing wrong."""
+    end = os.path.splitext(out.lower())[1]
+    return f" It is a release, not a table, whatever {end} says: .scumble is usual." if end in TABLES else ""
+
+
 def secret_out(out: str) -> None:
     """Exact counters go to a file of mode 0600 and nowhere else."""
     if out == "-":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from scumble.errors import ParameterError, parameter
+from scumble.errors import ParameterError, nearest, parameter
 from scumble.machine.later import pa, pc
 from scumble.schema.column import BLANK, MISSING, MOST_LEVELS, OTHER, UNFORESEEN, UNREADABLE, Column, by_text, flag
 from scumble.schema.line import Span, Spans
@@ -157,9 +156,8 @@ class Category(Column):
     def _not_a_word(self, literal: object) -> str:
         if text_of(literal) in cells.NO_VALUE_TEXTS:
             return f"{literal!r} is not in its vocabulary: cells that say so are missing (is missing, in SQL is null)"
-        names = {text.decode().strip().lower(): text.decode() for text in self.known}
-        close = difflib.get_close_matches(str(literal)[:100].strip().lower(), names, n=1)
-        guess = f" (did you mean {names[close[0]]!r}?)" if close else ""
+        close = nearest(literal, [text.decode() for text in self.known])
+        guess = f" (did you mean {close!r}?)" if close is not None else ""
         if not self.other:
             return f"{str(literal)[:100]!r} is not in its vocabulary{guess}"
         return (

@@ -9,15 +9,14 @@ refused.
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from scumble.errors import DataError, ParameterError, parameter
+from scumble.errors import DataError, ParameterError, did_you_mean, parameter
 from scumble.machine.later import pa
 from scumble.schema import line
 from scumble.schema.line import Span, Spans
@@ -267,15 +266,14 @@ class Column(ABC):
         settings = dict(data)
         kind = settings.pop("kind", None)
         if not isinstance(kind, str) or kind not in Column.registry:
-            known = ", ".join(map(repr, Column.registry))
-            raise ParameterError(f"Column {name!r} needs a `kind`: one of {known}.{_nearest(kind, Column.registry)}")
+            raise ParameterError(f"Column {name!r} needs a `kind`: {_no_kind(kind)}")
         maker = Column.registry[kind]
         known_keys = [field.name for field in fields(maker) if field.init]  # type: ignore[arg-type]
         for key in settings:
             if key not in known_keys:
                 raise ParameterError(
                     f"Column {name!r} has a setting {_cut(repr(key), 60)} that a {kind} does not know."
-                    f"{_nearest(key, known_keys)} Hint: it knows {', '.join(known_keys)}."
+                    f"{did_you_mean(key, known_keys)} Hint: it knows {', '.join(known_keys)}."
                 )
         try:
             return maker(**settings)
@@ -288,10 +286,24 @@ class Column(ABC):
 
 # ---- helpers of the kinds ----
 
+_KINDS_ELSEWHERE = {
+    "integer int int64 long bigint whole": 'kind = "number" and whole = true',
+    "float float64 double decimal real numeric": 'kind = "number"',
+    "string str text varchar enum factor categorical word": 'kind = "category" with its values',
+    "bool logical": 'kind = "boolean"',
+    "datetime timestamp time": 'kind = "date", to the second where a bound has a time of day',
+}
+"""What other programs call a kind, and how it is written here."""
 
-def _nearest(word: object, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word.lower(), known, n=1) if isinstance(word, str) and len(word) < 100 else []
-    return f" Did you mean {close[0]!r}?" if close else ""
+
+def _no_kind(kind: object) -> str:
+    known = f"one of {', '.join(map(repr, Column.registry))}"
+    if not isinstance(kind, str):
+        return f"{known}."
+    for words, written in _KINDS_ELSEWHERE.items():
+        if kind.lower() in words.split():
+            return f"{known}, and {kind!r} is none. Hint: write {written}."
+    return f"{known}, and {_cut(repr(kind), 60)} is none.{did_you_mean(kind, Column.registry)}"
 
 
 def _cut(text: str, most: int) -> str:

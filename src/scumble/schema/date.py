@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import re
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -45,7 +47,8 @@ class Date(Column):
     Parameters
     ----------
     low, high : str, date or datetime
-        The bounds, both included, as ISO 8601 text or Python's own. May be left out if there are `edges`.
+        The bounds, both included, as ISO 8601 text (a year or a month stands for all of it) or Python's own. May be
+        left out if there are `edges`.
     resolution : {"day", "hour", "minute", "second"} or None
         What is told apart at most; the rest is cut off. None means days, or seconds if a bound has a time of day.
     cells : int or None
@@ -220,7 +223,8 @@ class Date(Column):
     def span(self, literal: object) -> Span:
         found = clock.seconds_of(literal)
         if found is None:
-            raise ParameterError("it holds dates: compare it with one in quotes, such as '2024-02-29'")
+            what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
+            raise ParameterError(f"it holds dates, and {what}: write {_iso_of(literal)!r}, the year first")
         first, end = found
         if first % self.step:
             raise ParameterError(
@@ -242,8 +246,28 @@ class Date(Column):
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
 
+def _iso_of(literal: object) -> str:
+    """The date that an American or a European has probably written, else one for an example.
+
+    >>> [_iso_of(text) for text in ("6/12/2010", "31/12/2010", "6.12.2010", "soon")]
+    ['2010-06-12', '2010-12-31', '2010-12-06', '2024-02-29']
+    """
+    found = re.fullmatch(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})", str(literal).strip())
+    if found:
+        one, other, year = int(found[1]), int(found[3]), int(found[4])
+        month, day = (other, one) if found[2] == "." or one > 12 else (one, other)
+        with contextlib.suppress(ValueError):
+            return datetime.date(year, month, day).isoformat()
+    return "2024-02-29"
+
+
 def _checked(name: str, given: object) -> str:
-    """A bound in its one form: "2024-02-29", or "2024-02-29T12:30:00" with a "Z" if it has a zone."""
+    """A bound in its one form: "2024-02-29", or "2024-02-29T12:30:00" with a "Z" if it has a zone.
+
+    A year or a month, as `low`, is its first day, and as `high` its last.
+    """
+    if isinstance(given, int) and 1000 <= given <= 9999 and not isinstance(given, bool):
+        given = str(given)
     if given is None or (isinstance(given, str) and given == BLANK):
         what = "earliest" if name == "low" else "latest"
         raise ParameterError(
@@ -251,6 +275,8 @@ def _checked(name: str, given: object) -> str:
             "never one looked up in the table."
         )
     found = clock.seconds_of(given)
+    if found is not None and found[1] - found[0] > 86_400 and name != "edges":
+        found = (found[0], found[0] + 86_400) if name == "low" else (found[1] - 86_400, found[1])
     if found is None or found[1] - found[0] not in (1, 60, 86_400):
         raise parameter(name, "a date such as '2024-02-29' or a time such as '2024-02-29T12:30'", given)
     if found[1] - found[0] == 86_400:

@@ -14,13 +14,12 @@ Texts stand in single or double quotes, doubled within ('O''Brien'); names that 
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, did_you_mean
 from scumble.tables.cells import number_in
 
 MOST_LETTERS, MOST_TOKENS, MOST_DEPTH = 10_000, 2_000, 60
@@ -36,6 +35,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
+_LIKE = re.compile(r"\bi?like\b", re.IGNORECASE)
 _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}){1,2})?)?(?![\w:-])")
 _DRESSED = re.compile(
     r"""[$€£¥]\s*[0-9][0-9_,]*(?:\.[0-9]+)?
@@ -116,6 +116,8 @@ def parse(text: str, columns: Collection[str]) -> Tree:
 def _unclear(text: str, what: str = "") -> ParameterError:
     if date := _DATE.search(_QUOTED.sub("", text)):
         what = f": dates and times stand in quotes, here '{date[0]}'"
+    if like := _LIKE.search(_QUOTED.sub("", text)):
+        what = f": {like[0].lower()} is not known here; list the words that are meant, as in town in ('Ulm', 'Bonn')"
     what = undressed(text) or what
     shown = repr(text if len(text) <= 80 else text[:80] + "…")
     return ParameterError(
@@ -180,7 +182,7 @@ def _without_words(text: str) -> tuple[str, list[_Word]]:
                 out.append(")" if between == 3 else "")
                 between = 2 if between == 1 else 0
     if not out:
-        raise ParameterError("The condition is empty. Hint: None stands for all records.")
+        raise ParameterError("The condition is empty. Hint: leave out --where (where=) to ask about all records.")
     return " ".join(out), words
 
 
@@ -329,9 +331,7 @@ def known(name: object, columns: Collection[str], *, text: bool = False) -> str:
     """The name, if there is such a column; a refusal with the nearest one if not."""
     if isinstance(name, str) and name in columns:
         return name
-    lower = {one.lower(): one for one in columns}
-    close = difflib.get_close_matches(str(name)[:100].lower(), lower, n=1)
-    guess = f" Did you mean {lower[close[0]]!r}?" if close else ""
+    guess = did_you_mean(name, columns)
     listed = ", ".join(map(repr, list(columns)[:20])) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
     quotes = " If it is meant as text, put it in quotes." if text else ""
     raise ParameterError(f"There is no column {str(name)[:100]!r}.{guess}{quotes} Hint: the columns are {listed}.")

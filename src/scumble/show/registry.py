@@ -48,7 +48,7 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
                 "name": Blank(name),
                 "data_curators": [Blank("")],
                 "intended_use": Blank(""),
-                "data_product_type": "Synthetic data" if facts["kind"] == "table" else "Summary statistics",
+                "data_product_type": Blank("Summary statistics"),  # or what the curator makes of the counts
                 "data_product_region": Blank(""),
                 "description": f"A scumble release: noisy counts of the columns {columns}, from which counts, "
                 "densities, synthetic rows and models are read.",

@@ -18,7 +18,7 @@ from scumble.machine.later import pa, pacsv
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import cut
-from scumble.sources.text import Transcoded, without_marks
+from scumble.sources.text import Transcoded, encoding_of, without_marks
 from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted
 
@@ -59,7 +59,7 @@ class Delimited(Format):
         if not names:
             raise empty(file)
         if any("\0" in name or "\ufffd" in name for name in names):
-            raise self._not_text(file)
+            raise self._not_text(file, head=data)
         if len(names) == 1 and self.options.delimiter is None:
             for other, word in ((";", "';'"), ("\t", "a tab"), ("|", "'|'")):
                 if other in names[0]:
@@ -69,14 +69,18 @@ class Delimited(Format):
                     )
         return names
 
-    def _not_text(self, file: File, place: str = "") -> DataError:
+    def _not_text(self, file: File, place: str = "", head: bytes = b"") -> DataError:
         way_out = (
             "or leave such rows out with --invalid drop (invalid='drop')" if place else "or its format with --format"
         )
-        return DataError(
-            f"{place or file.name} is not {self.options.encoding.upper()} text. "
-            f"Hint: name its encoding, such as --encoding latin-1, {way_out}."
-        )
+        given = self.options.encoding
+        guess = encoding_of(head)
+        if guess is not None and guess != given:
+            hint = f"it begins as {guess} text does: --encoding {guess} (encoding={guess!r})"
+        else:
+            usual = [one for one in ("latin-1", "utf-16", "utf8") if one != given][:2]
+            hint = f"name its encoding, such as --encoding {' or '.join(usual)}"
+        return DataError(f"{place or file.name} is not {given.upper()} text. Hint: {hint}, {way_out}.")
 
     @property
     def _encoding(self) -> str:
@@ -182,18 +186,20 @@ class Delimited(Format):
         )
 
     def _line(self, file: File, found: Any) -> int | None:
-        """The number of the first line that is sought: slow, and only asked for after an error."""
+        """Where the first row that is sought begins: slow, and only asked for after an error."""
         stream = Stream(file)
         try:
             text = io.TextIOWrapper(stream.bytes, encoding=self._encoding, errors="replace", newline="")
             rows = csv.reader(text, delimiter=self._delimiter(file))
             width = len(next(rows))
             index = 0
+            before = rows.line_num
             for cells in rows:
+                begins, before = before + 1, rows.line_num  # a quoted cell may go on for several lines
                 if not cells:
                     continue
                 if found(index, len(cells), width):
-                    return rows.line_num
+                    return begins
                 index += 1 if len(cells) == width else 0
         except (csv.Error, OSError, StopIteration, ValueError):
             pass  # then the row's number must do

@@ -5,7 +5,6 @@ Each is a frozen value that checks itself. `sorted_out` hands the keywords of on
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 
 from scumble import checks
 from scumble.bundle import Label, plain
-from scumble.errors import ParameterError, PrivacyError, parameter
+from scumble.errors import ParameterError, PrivacyError, did_you_mean, parameter
 from scumble.kernels import Kernel
 from scumble.planning import Bounds, rows_to_plan
 from scumble.planning.start import choose
@@ -205,5 +204,4 @@ def require_known(options: Mapping[str, Any]) -> None:
     """
     for name in options.keys() - {*_READING}:
         known = [*_READING, *_TAKEN, *KINDS, *(one.name for kind in _SETTINGS for one in fields(kind) if one.init)]
-        close = difflib.get_close_matches(name, known, n=1)
-        raise TypeError(f"There is no option {name!r}." + (f" Did you mean {close[0]!r}?" if close else ""))
+        raise TypeError(f"There is no option {name!r}.{did_you_mean(name, known)}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from scumble.errors import DataError, PrivacyError
+from scumble.errors import DataError, PrivacyError, nearest
 from scumble.machine.later import pa
 from scumble.tables.roles import Roles
 
@@ -104,9 +103,8 @@ def changed(name: str) -> DataError:
 
 def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) -> str:
     """' Did you mean ...? It has ...', on one line; what is `wanted` too, and there, was not meant."""
-    lower = {one.lower(): one for one in known if one not in wanted}
-    close = difflib.get_close_matches(name.lower(), lower, n=1)
-    guess = f" Did you mean {lower[close[0]]!r}?" if close else ""
+    close = nearest(name, [one for one in known if one not in wanted])
+    guess = "" if close is None else f" Did you mean {close!r}?"
     listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return f"{guess} It has: {listed or 'no columns at all'}."
 

@@ -15,7 +15,7 @@ from scumble.machine.later import pa
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
-from scumble.schema.kinds import READ_AS
+from scumble.schema.kinds import NUMBERS_READ, READ_AS
 from scumble.sketch import Readings
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.people import PersonLimit
@@ -241,7 +241,7 @@ def written(spec: Spec | TableSpec, name: str) -> str:
     if isinstance(spec, TableSpec):
         refuses = spec.schema[name].refuses
         return f"a cell is left out that is {refuses}" if refuses else ""
-    return READ_AS.get(spec.kinds.get(name, ""), "numbers are read as 1234.5, $1,234.50 or 12 %")
+    return READ_AS.get(spec.kinds.get(name, ""), NUMBERS_READ)
 
 
 def left_out(rows: int, why: Sequence[str] = ()) -> str:

@@ -34,6 +34,23 @@ def require_encoding(name: str) -> None:
         )
 
 
+def encoding_of(head: bytes) -> str | None:
+    """The encoding of wide characters that a file begins with: by its mark, or by the zeros beside plain letters.
+
+    >>> [encoding_of(text) for text in ("a,b".encode("utf-16"), "a,b".encode("utf-16-be"), b"a,b", b"a\\0bcd")]
+    ['utf-16', 'utf-16-be', None, None]
+    """
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    start = head[:64]
+    for name, zeros, letters in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
+        if zeros and not any(zeros) and all(letters):
+            return name
+    return None
+
+
 def _mark(problem: UnicodeError) -> tuple[str, int]:
     assert isinstance(problem, (UnicodeDecodeError, UnicodeEncodeError))
     return MARK, problem.end

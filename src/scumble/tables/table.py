@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 import numpy as np
 
-from scumble.errors import DataError, parameter
+from scumble.errors import DataError, did_you_mean, parameter
 from scumble.tables import cells, containers, tokens
 
 LINE, BLOCK = 8, 2048
@@ -150,9 +149,7 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     places = []
     for name in wanted:
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
-            guess = f" Did you mean {close[0]!r}?" if close else ""
-            raise DataError(f"There is no column {name!r}.{guess} The table has {_listed(names)}.")
+            raise DataError(f"There is no column {name!r}.{did_you_mean(name, names)} The table has {_listed(names)}.")
         if names.count(name) > 1:
             raise DataError(f"The table has {names.count(name)} columns {name!r}. Hint: give each its own name.")
         places.append(names.index(name))
