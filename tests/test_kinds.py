@@ -22,6 +22,7 @@ from scumble.errors import CorruptFileError, DataError, MergeError, ParameterErr
 from scumble.files import Container
 from scumble.grid.coarser import coarser
 from scumble.learn import sample
+from scumble.planning.later import Menu
 from scumble.privacy.budget import Budget
 from scumble.release import Release, merge_releases
 from scumble.schema import kinds
@@ -103,6 +104,19 @@ def test_every_edge_lies_half_way_between_whole_numbers(low: int, high: int, ban
         for (cells,) in coarser(*ends, spec.shape) if planned else [spec.shape]:
             (edges,) = replace(spec, shape=(cells,), buckets=cells).layout.edges()
             assert (edges % 1.0 == 0.5).all() and edges[0] == low - 0.5 and len(edges) <= high - low + 2
+
+
+def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> None:
+    """Ages have few cells to begin with. Cells of 5 days where the scale is 90 days would hold nothing but noise."""
+    kernel = scumble.EuclideanKernel(1.0, scale={"day": 90.0, "age": 5.0}, power=2)
+    size = Size(design="grid", bounds=((14_610, 0), (17_531, 100)))
+    shapes = []
+    for declared in ({"day": "date"}, {"day": "date", "age": "whole"}):
+        spec, planned = size.spec(kernel, ["day", "age"], Budget(1.0), kinds=declared, later=True)
+        assert planned
+        shapes.append(Menu(spec, Budget(1.0)).expected(8_000, 0.02).shape)
+    (days, ages), (days_beside, whole_ages) = shapes
+    assert abs(np.log(days_beside / days)) < 0.3 and abs(np.log(whole_ages / ages)) < 0.3
 
 
 def test_a_share_below_a_whole_number_is_right() -> None:

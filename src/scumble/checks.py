@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from typing import Any
@@ -15,6 +15,16 @@ Sides = tuple[np.ndarray, np.ndarray]
 """The low and the high end of each column."""
 Ranges = Mapping[str, tuple[float, float]]
 """Bounds by the names of their columns: {"age": (0, 100)}."""
+
+
+def columns_named(what: str, given: Iterable[str], columns: Sequence[str]) -> None:
+    """Refuse what is given for a column that there is not.
+
+    >>> columns_named("--units", {"age": "years"}, ["age", "income"])
+    """
+    for name in given:
+        if name not in columns:
+            raise ParameterError(f"{what} names {name!r}; the release has {', '.join(columns)}.")
 
 
 def whole(

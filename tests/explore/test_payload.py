@@ -14,7 +14,7 @@ import pytest
 import scumble
 from scumble.bundle import Bundle
 from scumble.cli import main
-from scumble.explore import Exhibit
+from scumble.explore import Exhibit, exhibit_of
 from scumble.explore.openapi import description
 from scumble.learn import PrivateKDEClassifier, PrivateLinearRegression, models, saving
 
@@ -80,3 +80,10 @@ def test_the_page_finds_the_modes_that_the_verb_finds(tmp_path: Path, capsys: py
     assert shown and [[*mode["point"], mode["density"]] for mode in shown] == [
         [row["x0"], row["x1"], row["density"]] for row in told
     ]
+
+
+def test_units_of_a_column_that_is_not_there_are_told_so() -> None:
+    table = scumble.TableSketch(scumble.Schema(age=scumble.Number(0, 9))).update({"age": [1.0]}).release(1.0)
+    for found, columns in ((table, "age"), (LIVE["a grid"](), "x0, x1")):
+        with pytest.raises(scumble.ParameterError, match=rf"^`units` names 'aeg'; the release has {columns}\."):
+            exhibit_of(found, "a page", units={"aeg": "years"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import duckdb
 import pandas as pd
@@ -256,6 +257,9 @@ REFUSED = {
     "select round(age), count(*) from people group by 1": "are known",
     "select date_trunc('decade', seen), count(*) from people group by 1": "date_trunc knows",
     "select year(age), count(*) from people group by 1": "no date",
+    "select count(*) from people where extract(month from seen) = 2": "the year is known",
+    "select count(*) from people where year(age) = 2024": "the year is known",
+    "select count(*) from people where year(seen) = '2024-01-01'": "such as 2015",
     "select case when smoker then 1 else 'x' end, count(*) from people group by 1": "different kinds",
     "select age, seen, count(*) from people group by all": "more than 2,000 groups",
     "select count(*) from people group by rollup (town)": "does not know",
@@ -286,6 +290,15 @@ def test_what_cannot_be_answered_is_refused_in_words(query: str, people: scumble
         scumble.sql(query, people=people)
     words = str(refusal.value)
     assert REFUSED[query] in words and words.endswith(".") and "\x1b" not in words and "\n" not in words
+
+
+def test_years_that_cells_do_not_end_with_are_told_with_what_can_be_done() -> None:
+    schema = scumble.Schema(seen=scumble.Date("2010-01-01", "2013-12-31", cells=7))
+    release = scumble.TableSketch(schema).update({"seen": ["2010-02-01"]}).release(1.0)
+    with pytest.raises(scumble.ParameterError, match=r"GROUP BY (.*), or other ranges .*`edges` in its schema") as told:
+        scumble.sql("select year(seen), count(*) from t group by 1", t=release)
+    written = re.search(r"GROUP BY (.*), or other", str(told.value))
+    assert written is not None and len(scumble.sql(f"select {written[1]} as k, count(*) from t group by k", t=release))
 
 
 def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:

@@ -207,3 +207,23 @@ def test_any_statement_means_what_it_means_to_duckdb(
     except scumble.ParameterError as refusal:  # honest too; these are all that statements of this form meet
         allowed = ("more than 2,000 groups", "union of more than 256 parts")
         assert any(words in str(refusal) for words in allowed), (statement, str(refusal))
+
+
+@pytest.mark.filterwarnings("ignore:The question reaches beyond the bounds")
+@pytest.mark.parametrize(
+    "where",
+    [
+        "year(seen) = 2024",
+        "year(seen) <> 2024",
+        "2024 <= year(seen)",
+        "not year(seen) < 2024",
+        "year(seen) > 2023 and age > 20",
+        "extract(year from seen) <= 2023",
+        "year(seen) in (2020, 2024)",
+        "year(seen) between 2020 and 2023",
+    ],
+)
+def test_years_mean_what_they_mean_to_duckdb(
+    people: scumble.TableRelease, duck: duckdb.DuckDBPyConnection, where: str
+) -> None:
+    same(f"select count(*) as n from people where {where}", people, duck)

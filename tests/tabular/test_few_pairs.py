@@ -100,6 +100,16 @@ def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scum
     assert f"in a cell of a measured pair one of about {4 * deviation:,.0f}" in told and noise_of(data) == deviation
 
 
+def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: scumble.TableRelease) -> None:
+    """Pairs and the number of records tell of a column, too: its answers are surer than its own counters."""
+    (reading,) = release._answers.readings
+    exact = [reading.exact([(1.0, {column: np.array([1.0, 0.0])})]) for column in range(COLUMNS)]
+    level = math.sqrt(np.median([one.variance for one in exact if one is not None]))
+    noise = facts(release)["noise"]
+    assert noise["level"] == pytest.approx(level) and noise["level"] < 0.95 * noise["single"]
+    assert f"a group of about {4 * level:,.0f} records stands out" in dict(tablecards.lines(release))["Worth"]
+
+
 @pytest.mark.parametrize(
     "low, high", [("2009-01-01", "2021-12-31"), ("1960-01-01", "2014-12-31"), ("2009-03-01T06:00", "2011-02-01T05:00")]
 )

@@ -113,6 +113,23 @@ def test_a_zero_beyond_the_bounds_comes_with_its_remark(noisy: TableRelease) -> 
             scumble.sql(query, t=noisy)
 
 
+def test_missing_cells_are_called_so_in_every_frame() -> None:
+    schema = scumble.Schema(
+        x=scumble.Number(0, 9, whole=True, missing=True),
+        day=scumble.Date("2024-01-01", "2024-01-02", missing=True),
+        word=scumble.Category(["a"]),
+    )
+    release = TableSketch(schema).update({"x": [1], "day": ["2024-01-01"], "word": ["a"]}).release(epsilon=1.0)
+    for name in schema:
+        assert release.count(by=name)[name].tolist()[-1] == release.histogram(name)[name].tolist()[-1] == "(missing)"
+
+
+def test_python_names_the_class_that_people_know(noisy: TableRelease) -> None:
+    with pytest.raises(TypeError, match=r"TableRelease\.crosstab\(\) missing"):
+        noisy.crosstab("age")  # type: ignore[call-arg]
+    assert noisy.relation.__qualname__ == "TableRelease.relation"
+
+
 def test_strings_and_mappings_ask_the_same(noisy: TableRelease) -> None:
     assert noisy.count("age >= 65 and sex == 'Female'") == noisy.count({"age": (65, None), "sex": "Female"})
 

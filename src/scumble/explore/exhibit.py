@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble import checks
 from scumble.bundle import Bundle, Label
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.explore import points
@@ -77,9 +78,7 @@ class Exhibit:
         self._given: tuple[dict[str, Any], ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
         told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
         for what, given in told.items():
-            unknown = [name for name in given if name not in self.names]
-            if unknown:
-                raise parameter(what, f"given for the columns {', '.join(self.names)}", unknown[0])
+            checks.columns_named(f"`{what}`", given, self.names)
         self._given = ranges_by(self.kinds, self._given[0]), *self._given[1:]
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from scumble.errors import DataError, parameter
+from scumble import checks
+from scumble.errors import DataError
 from scumble.explore.exhibit import Questions, confidence_in, finite
 from scumble.explore.tablepayload import content
 from scumble.show import cards
@@ -43,9 +44,7 @@ class TableExhibit:
         self, release: TableRelease, title: str = "A private table", *, units: Mapping[str, str] | None = None
     ) -> None:
         self.title, self.release, self.units = title, release, dict(units or {})
-        unknown = [name for name in self.units if name not in release.columns]
-        if unknown:
-            raise parameter("units", f"given for the columns {', '.join(release.columns)}", unknown[0])
+        checks.columns_named("`units`", self.units, release.columns)
 
     @cached_property
     def info(self) -> dict[str, Any]:

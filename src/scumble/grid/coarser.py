@@ -18,11 +18,23 @@ FAR_FINER = 8
 _FACTORS = tuple(dict.fromkeys([*range(1, 17), *np.round(np.geomspace(16, 2**22, 80)).astype(int).tolist()]))
 
 
-def coarser(low: np.ndarray, high: np.ndarray, shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Shapes that a grid of this shape can be added up to, each once, the finest first."""
+def coarser(
+    low: np.ndarray, high: np.ndarray, shape: Sequence[int], wished: Sequence[int] | None = None
+) -> Iterator[tuple[int, ...]]:
+    """Shapes that a grid of this shape can be added up to, each once, the finest first.
+
+    An axis of few whole numbers has fewer cells than were `wished` for: these stay as they are until along the other
+    axes, too, cells are as coarse as that.
+
+    >>> ends = np.array([0.0, 0.0]), np.array([64.0, 7.0])
+    >>> list(coarser(*ends, (64, 8), wished=(64, 64)))[:4]
+    [(64, 8), (32, 8), (16, 8), (8, 8)]
+    """
     seen: set[tuple[int, ...]] = set()
+    kept = [cells / more for cells, more in zip(shape, wished or shape, strict=True)]
     for factor in _FACTORS:
-        coarse = tuple(-(-cells // factor) for cells in shape)
+        by = [max(1, round(factor * share / max(kept))) for share in kept]
+        coarse = tuple(-(-cells // along) for cells, along in zip(shape, by, strict=True))
         if coarse not in seen and all(map(_nested, low.tolist(), high.tolist(), shape, coarse)):
             seen.add(coarse)
             yield coarse

@@ -31,7 +31,7 @@ from scumble.grid.shape import covered, shape_errors, typical_density
 from scumble.planning.plans import DEFAULT_RECORDS, rows_error
 from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
-from scumble.planning.start import DESIGN, SIZE, open_rows
+from scumble.planning.start import DESIGN, SIZE, finest, open_rows
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.facts import Facts, calibrated, divided, price
@@ -188,11 +188,17 @@ class Menu:
     def _profile(self) -> Profile:
         return Profile(self.spec.kernel, self.spec.dimensions, self.spec.columns)
 
+    @cached_property
+    def _wished(self) -> tuple[int, ...]:
+        """The cells that a grid would have, if its columns had any number of values."""
+        assert self.spec.bounds is not None
+        return finest(self.spec.kernel, self.spec.dimensions, self.spec.columns, self.spec.bounds)
+
     def _grids(self, n: float, rehashed: bool) -> list[Option]:
         spec = self.spec
         assert spec.shape is not None
         low, high = _axes(spec)
-        shapes = list(coarser(low, high, spec.shape))  # the finest first
+        shapes = list(coarser(low, high, spec.shape, self._wished))  # the finest first
         deviation = sqrt(self.noise_variance(1))
         expected = shape_errors(self._profile(), low, high, shapes)
         if self.sparse:

@@ -323,9 +323,12 @@ def _plainly(number: float) -> str:
 
 def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str) -> None:
     if condition(scope.schema, tree).partly:
+        column = scope[name]
+        assert isinstance(column, Number | Date)
         raise ParameterError(
             f"{what} cuts through cells of column {name!r}, so groups would be guessed. Hint: its cells are "
-            f"{', '.join(scope[name].levels[:3])}, …; group by whole ones, or ask for a range in WHERE."
+            f"{', '.join(column.levels[:3])}, …; {_instead(name, column)}, or ask for a range in WHERE. Who makes the "
+            "release can have such groups: by `edges` in its schema."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from scumble.relational.literals import fitting, is_value, value
 from scumble.relational.scope import Scope
 from scumble.relational.syntax import bare, exp, identifier, parts_of, refused, shown
 from scumble.schema.category import Category
+from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 
 EVERYTHING, NOTHING = Junction(True, ()), Junction(False, ())
@@ -94,7 +96,9 @@ def _constant(node: Any, left: Any, sign: str, right: Any) -> Tree:
     return EVERYTHING if COMPARED[sign](left, right) else NOTHING
 
 
-def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Atom:
+def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
+    if isinstance(bare(subject), exp.Year | exp.Extract):
+        return _year(scope, bare(subject), sign, written)
     if not isinstance(bare(subject), exp.Column):
         raise refused(f"{shown(subject)} in a condition: a column must stand there by itself")
     name = scope.column(bare(subject))
@@ -106,6 +110,32 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Atom:
         return Atom(name, sign, tuple(fitting(one, scope[name]) for one in values))
     except ParameterError as problem:
         raise ParameterError(f"The statement asks about {name!r}, and {problem}.") from None
+
+
+def _year(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
+    """year(seen) = 2015 and its kin: from the first of January to the next."""
+    of_year = isinstance(subject, exp.Year) or subject.this.name.lower() == "year"
+    inner = bare(subject.this if isinstance(subject, exp.Year) else subject.expression)
+    years = [value(one) for one in written]
+    if not of_year or not isinstance(inner, exp.Column) or not isinstance(scope[scope.column(inner)], Date):
+        raise refused(f"{shown(subject)} in a condition: of the parts of a date, the year is known")
+    if not all(isinstance(year, int) and 1 <= year <= 9998 for year in years):
+        raise refused(f"{shown(subject)} in a condition: it is compared with a year, such as 2015")
+    name = scope.column(inner)
+
+    def since(year: int) -> Atom:
+        return Atom(name, ">=", (datetime.datetime(year, 1, 1),))
+
+    def before(year: int) -> Atom:
+        return Atom(name, "<", (datetime.datetime(year, 1, 1),))
+
+    if sign == "between":
+        return both(since(years[0]), before(years[1] + 1))
+    if sign in ("==", "in"):
+        each = tuple(both(since(year), before(year + 1)) for year in years)
+        return each[0] if len(each) == 1 else Junction(False, each)
+    (year,) = years
+    return {"<": before(year), "<=": before(year + 1), ">": since(year + 1), ">=": since(year)}[sign]
 
 
 def _require_text(*nodes: Any) -> None:

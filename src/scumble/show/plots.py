@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
@@ -99,9 +100,7 @@ class View:
         self.release, self.units = release, units
         self.names = release.columns or tuple(f"column {j}" for j in range(release.dimensions))
         for what, given in (("range", ranges), ("at", at), ("units", units)):
-            for name in given:
-                if name not in self.names:
-                    raise ParameterError(f"--{what} names {name!r}; the release has {', '.join(self.names)}.")
+            checks.columns_named(f"--{what}", given, self.names)
         self.kinds: dict[str, str] = getattr(release, "kinds", {})
         ranges = ranges_by(self.kinds, ranges)
         roles = roles_of(release.kernel, self.names) if release.columns and release.kernel else {}

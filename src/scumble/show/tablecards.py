@@ -26,6 +26,7 @@ def facts(release: ShownTable) -> dict[str, Any]:
         if len(view) > alone
     ]
     singles = [noise for view, noise in zip(release.views, deviations, strict=True) if len(view) <= alone]
+    levels = [median(release._answers.of_levels(place).tolist()) for place in range(len(release.columns))]
     return {
         "kind": "table",
         **promised(claim),
@@ -41,6 +42,7 @@ def facts(release: ShownTable) -> dict[str, Any]:
             "least": min(deviations),
             "most": max(deviations),
             "single": median(singles),
+            "level": math.sqrt(median(levels)),
             "pair": median(pair["noise"] for pair in pairs) if pairs else None,
         },
         "count": total.value,
@@ -51,7 +53,7 @@ def facts(release: ShownTable) -> dict[str, Any]:
 
 def _worth(noise: dict[str, Any], left: int) -> str:
     """How large a group must be to be seen: where it is measured, and where it is not."""
-    told = f"in a column by itself, a group of about {smallest_group(noise['single']):,.0f} records stands out"
+    told = f"in a column by itself, a group of about {smallest_group(noise['level']):,.0f} records stands out"
     if noise["pair"] is not None:
         told += f", in a cell of a measured pair one of about {smallest_group(noise['pair']):,.0f}"
     told += " (the median; it would hardly be seen there by chance, being four standard deviations of the noise)."

@@ -52,12 +52,16 @@ def words(noise: float, error: float, records: float) -> str:
     """Both, in a sentence for a card.
 
     >>> words(noise=25.0, error=100.0, records=10_000)
-    'groups of about 100 records stand out; answers about a tenth of the table are worth a random sample of 900 records'
+    'groups of about 100 records stand out; a count of a tenth of the table is as good as from a random sample of 900'
+    >>> words(noise=2.0, error=3.0, records=10_000)
+    'groups of about 8 records stand out; a count of a tenth of the table has less noise than chance gives such a table'
     """
     worth = sample_worth(error, records)
-    known = "the whole table" if worth is None else f"a random sample of {_rounded(worth):,.0f} records"
+    known = "has less noise than chance gives such a table"
+    if worth is not None:
+        known = f"is as good as from a random sample of {_rounded(worth):,.0f}"
     group = f"groups of about {_rounded(smallest_group(noise)):,.0f} records stand out"
-    return f"{group}; answers about a tenth of the table are worth {known}"
+    return f"{group}; a count of a tenth of the table {known}"
 
 
 def _rounded(value: float) -> float:

@@ -19,12 +19,15 @@ import numpy.typing as npt
 from scumble.tabular.questions import narrowed, squared
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
+from scumble.views.columnsums import ColumnSums
 from scumble.views.estimates import NOTHING, Estimate, nearest
 from scumble.views.evidence import Evidence
 from scumble.views.intervals import Reading
 from scumble.views.mixture import Condition, Mixture, labelled
 
 Floats = npt.NDArray[np.float64]
+SOME = 64
+"""Levels that stand for all of a column."""
 
 
 class Weighed(NamedTuple):
@@ -101,6 +104,18 @@ class Answers:
         return self._whole
 
     # ---- counts ----
+
+    def of_levels(self, column: int) -> Floats:
+        """The variances of the numbers of records at some levels of a column, by the exact law: without a model."""
+        if column == self._spec.place:
+            return np.array([one.count_variance for one in self._evidence])
+        number = self._number[column]
+        size = len(self._evidence[0].single(number).counts)
+        levels = np.unique(np.linspace(0, size - 1, min(size, SOME)).astype(int))
+        ones = np.zeros((len(levels), size))
+        ones[np.arange(len(levels)), levels] = 1.0
+        each = [ColumnSums(one).sums(number, ones)[1] for one in self._evidence]
+        return np.sum(each, axis=0)
 
     def count(self, asked: Condition) -> Estimate:
         """How many records meet a condition."""

@@ -71,8 +71,8 @@ class Asking:
         Returns
         -------
         Estimate or DataFrame
-            The number; with `by`, a row for each level. Where a range cuts a cell, values are taken to lie evenly in
-            it, and the interval allows for all of them lying on either side.
+            The number; with `by`, a row for each level, missing cells under ``(missing)``. Where a range cuts a cell,
+            values are taken to lie evenly in it, and the interval allows for all of them lying on either side.
         """
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 

@@ -64,17 +64,21 @@ def interval(
     """The estimate with its interval, cut to what is possible: first the value, so that noise leaves no interval empty.
 
     Beside an error of known variance there may be one that is known by its bounds alone: the truth may be `below` lower
-    or `above` higher. Both bounds are added in full; in the standard error they count as if all between were alike.
+    or `above` higher. Both bounds are added in full; in the standard error they count as if all between were alike. Nor
+    is the standard error larger than what the value can be off at all.
 
     >>> interval(10.0, 0.0, 0.95, below=1.0, above=2.0)
     Estimate(value=10.0, low=9.0, high=12.0, standard_error=0.8660254037844386)
+    >>> interval(4.0, 280.0**2, 0.95, least=1.0, most=10.0)
+    Estimate(value=4.0, low=1.0, high=10.0, standard_error=6.0)
     >>> print(interval(-5.0, 1.0, 0.95, least=0.0))
     0 (0 to 1.95996)
     """
     variance, value = max(variance, 0.0), min(max(value, least), most)
     reach = deviations(confidence) * math.sqrt(variance)
     low, high = (min(max(end, least), most) for end in (value - reach - below, value + reach + above))
-    return Estimate(value, low, high, math.sqrt(variance + (below + above) ** 2 / 12))
+    most_off = max(value - least, most - value)
+    return Estimate(value, low, high, min(math.sqrt(variance + (below + above) ** 2 / 12), most_off))
 
 
 def reaching(found: Estimate, other: Estimate) -> Estimate:

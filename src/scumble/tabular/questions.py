@@ -163,7 +163,7 @@ def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) 
         weights[first:end] = 1.0
         found.append(Part(_name(column, levels, first, end), weights, _ends(column, first, end)))
     if column.missing:
-        found.append(Part(None if column.ordered else levels[-1], np.eye(column.size)[-1]))
+        found.append(Part(levels[-1], np.eye(column.size)[-1]))
     return found
 
 

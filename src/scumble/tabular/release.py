@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -241,6 +242,12 @@ class TableRelease(Asking, Weighing):
     def __repr__(self) -> str:
         records = self._answers.total.value
         return f"<TableRelease of about {records:,.0f} records: {len(self.columns)} columns, {self._privacy}>"
+
+
+for _room in (Asking, Weighing):
+    for _name, _method in vars(_room).items():
+        if isinstance(_method, FunctionType):  # Python's own messages name the class that people know
+            _method.__qualname__ = f"TableRelease.{_name}"
 
 
 def _grouped(spec: TableSpec, groups: np.ndarray, pairs: np.ndarray) -> Grouped:
