@@ -460,13 +460,14 @@ def test_from_afar_a_few_nodes_see_what_all_cells_say(shape: tuple[int, ...], ba
             if nodes is None:
                 continue
             used += 1
-            slow, fast, scale = (_Terms(*np.empty((4, 1))) for _ in range(3))
+            slow, fast, scale = (_Terms(*np.empty((5, 1))) for _ in range(3))
             field._sum_all(q, 0, slow)
             field._sum_nodes(q, nodes, 0, fast)
             size._sum_all(q, 0, scale)
             assert abs(fast.total - slow.total) <= 1e-12 * abs(scale.total)
             np.testing.assert_allclose([fast.ones, fast.squares], [slow.ones, slow.squares], rtol=1e-12)
             np.testing.assert_allclose(fast.places, slow.places, rtol=1e-6)
+            np.testing.assert_allclose(fast.together, slow.together, rtol=0.01)  # of sharpened counters, and of plain
     assert used >= 3
 
 

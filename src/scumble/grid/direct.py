@@ -17,10 +17,13 @@ from scumble.grid.profile import sharpened
 from scumble.grid.tables import place_reach
 
 
-def sums(grid: Grid, counts: np.ndarray, base: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
-    """Σ S k̃, Σ k̃ and Σ k̃² over the cells, by cubic interpolation.
+def sums(
+    grid: Grid, counts: np.ndarray, base: np.ndarray, weights: np.ndarray, slopes: np.ndarray
+) -> tuple[float, float, float, list[float]]:
+    """Σ S k̃, Σ k̃ and Σ k̃² over the cells, by cubic interpolation, and how the first changes along each axis.
 
-    `base` is the cell whose centre lies below the query along each axis; `weights` (axes, 4) are those of its nodes.
+    `base` is the cell whose centre lies below the query along each axis; `weights` (axes, 4) are those of its nodes,
+    `slopes` their changes by the step.
     """
     ends = list(zip(base.tolist(), grid.shape, strict=True))
     # From node − c for the last cell to node − c for the first, and one to either side for sharpening.
@@ -29,7 +32,9 @@ def sums(grid: Grid, counts: np.ndarray, base: np.ndarray, weights: np.ndarray) 
     seen = [np.convolve(weigh, np.ones(n)) for weigh, n in zip(weights, grid.shape, strict=True)]
     ones, squares = _contracted(table, seen), _contracted(np.square(table), seen)
     backwards = counts[(slice(None, None, -1),) * counts.ndim]
-    return float(np.vdot(backwards, _filtered(table, weights))), ones, squares
+    sloping = [np.vstack([weights[:axis], slopes[axis : axis + 1], weights[axis + 1 :]]) for axis in range(counts.ndim)]
+    total, *changes = (float(np.vdot(backwards, _filtered(table, each))) for each in (weights, *sloping))
+    return total, ones, squares, changes
 
 
 def places(

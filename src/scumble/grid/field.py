@@ -12,7 +12,7 @@ import numpy as np
 from scumble.grid import direct
 from scumble.grid.cells import Grid
 from scumble.grid.far import Far
-from scumble.grid.places import displacement, roughness
+from scumble.grid.places import displacement, roughness, stepped
 from scumble.grid.profile import around, lattice, sharpened
 from scumble.grid.tables import NODES, REACH, Tables, margin_of, place_reach
 
@@ -25,12 +25,14 @@ SMALL = 1 << 15
 
 @dataclass
 class _Terms:
-    """What a query needs: Σ S k, Σ k and Σ k² over the cells, and the variance from the places inside the cells."""
+    """What a query needs: Σ S k, Σ k and Σ k² over the cells, the variance from the places inside the cells, and the
+    one that there would be if all records moved together."""
 
     total: np.ndarray
     ones: np.ndarray
     squares: np.ndarray
     places: np.ndarray
+    together: np.ndarray
 
 
 class Field:
@@ -101,6 +103,10 @@ class Field:
         return roughness(self._counts, self._variance, self._slab)
 
     @cached_property
+    def _stepped(self) -> float:
+        return stepped(self._counts, self._variance)
+
+    @cached_property
     def _far(self) -> Far:
         return Far(self._grid, [self._sharp, np.ones(self._grid.shape), *self._rough])
 
@@ -122,7 +128,8 @@ class Field:
         terms = self._terms(np.asarray(Q, dtype=np.float64))
         beta = self._beta(terms)
         noise = self._variance * np.maximum(terms.squares - beta * terms.ones, 0.0)
-        return terms.total + beta * self._excess, noise, np.maximum(terms.places, 0.0)
+        places = np.maximum(terms.places, 0.0) + self._stepped * terms.together
+        return terms.total + beta * self._excess, noise, places
 
     def at_centres(self) -> np.ndarray:
         """The estimate at the centre of every cell, in the order of the counters, as the FFT has found it.
@@ -131,7 +138,7 @@ class Field:
         """
         inside = tuple(slice(int(m), int(m) + n) for m, n in zip(self._margin, self._grid.shape, strict=True))
         found = self._tables
-        terms = _Terms(*(part[inside].ravel() for part in (found.total, found.ones, found.squares, found.places)))
+        terms = _Terms(*(part[inside].ravel() for part in (found.total, found.ones, found.squares)), *np.zeros((2, 1)))
         return terms.total + self._beta(terms) * self._excess
 
     def on_page(self, keep: Callable[[np.ndarray], str]) -> dict[str, Any]:
@@ -151,6 +158,7 @@ class Field:
             "projected": self._projected,
             "counts": keep(self._counts.astype(np.int64)),
             "slab": self._slab,
+            "stepped": self._stepped,
             "reach": place_reach(grid).tolist(),
             "ridged": self._profile.ridged,
         }
@@ -164,7 +172,7 @@ class Field:
 
     def _terms(self, Q: np.ndarray) -> _Terms:
         grid, d = self._grid, len(self._grid.shape)
-        out = _Terms(*np.empty((4, len(Q))))
+        out = _Terms(*np.empty((5, len(Q))))
         with np.errstate(over="ignore"):
             place = (Q - grid.start) / grid.step - 0.5
         inside = np.all((place >= 1 - self._margin) & (place < grid.shape + self._margin - 3), axis=1)
@@ -183,11 +191,10 @@ class Field:
     def _interpolate(self, place: np.ndarray, rows: np.ndarray, out: _Terms) -> None:
         base = np.floor(place).astype(np.int64)
         cubic, linear = _weights(place - base)
+        slopes = _slopes(place - base)
         weights = _outer(cubic)
-        for term, values in zip(
-            ("total", "ones", "squares", "places"), self._at_nodes(base, cubic, linear), strict=True
-        ):
-            getattr(out, term)[rows] = values
+        for term, values in zip(vars(out).values(), self._at_nodes(base, cubic, linear, slopes), strict=True):
+            term[rows] = values
 
         # For the cells around the query: the exact kernel for the interpolated one.
         exact = self._profile(((place - base)[:, None, :] - self._near) * self._grid.step)
@@ -198,8 +205,10 @@ class Field:
         out.ones[rows] += _dot(here, sharp - weights @ self._near_sharp)
         out.squares[rows] += _dot(here, sharp * sharp - weights @ self._near_square)
 
-    def _at_nodes(self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray) -> list[np.ndarray]:
-        """The four terms, interpolated: a few queries one by one, many from tables.
+    def _at_nodes(
+        self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray, slopes: np.ndarray
+    ) -> list[np.ndarray]:
+        """The terms, interpolated: a few queries one by one, many from tables.
 
         Both are the same sum in another order: but for rounding, an answer does not depend on what else was asked.
         """
@@ -210,20 +219,28 @@ class Field:
         )
         new = set(keys) - self._told.keys()
         if "_tables" in vars(self) or self._grid.cells <= SMALL or not keys or len(self._told) + len(new) > AT_ONCE:
-            return self._from_tables(base, cubic, linear)
-        for key, place, by_cubics, by_lines in zip(keys, base, cubic, linear, strict=True):
+            return self._from_tables(base, cubic, linear, slopes)
+        for key, place, by_cubics, by_lines, by_slopes in zip(keys, base, cubic, linear, slopes, strict=True):
             if key not in self._told:
-                sums = direct.sums(self._grid, self._counts, place, by_cubics)
+                *sums, changes = direct.sums(self._grid, self._counts, place, by_cubics, by_slopes)
                 places = direct.places(self._grid, self._counts, self._variance, self._slab, place, by_lines)
-                self._told[key] = (*sums, places)
+                self._told[key] = (*sums, places, self._together(changes))
         return list(np.array([self._told[key] for key in keys]).T)
 
-    def _from_tables(self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray) -> list[np.ndarray]:
+    def _together(self, changes: Sequence[Any]) -> Any:
+        """Σ h²/12 (∂f)², from the changes of f by one step along each axis."""
+        return sum(spread / 12.0 * change**2 for spread, change in zip(self._grid.spread, changes, strict=True))
+
+    def _from_tables(
+        self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray, slopes: np.ndarray
+    ) -> list[np.ndarray]:
         tables, weights = self._tables, _outer(cubic)
         nodes = _block(base + self._margin, NODES, tables.total.shape)
         beside = _block(base + self._margin, (0, 1), tables.total.shape)
         found = [_dot(weights, part.ravel()[nodes]) for part in (tables.total, tables.ones, tables.squares)]
-        return [*found, _dot(_outer(linear), tables.places.ravel()[beside])]
+        values = tables.total.ravel()[nodes]
+        changes = [_dot(_outer(_sloping(cubic, slopes, axis)), values) for axis in range(cubic.shape[1])]
+        return [*found, _dot(_outer(linear), tables.places.ravel()[beside]), self._together(changes)]
 
     def _around(self, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The sharpened counters of the cells around each base; and of those within one cell less, which exist."""
@@ -244,6 +261,11 @@ class Field:
         out.total[row] = np.sum(self._sharp * k)
         out.ones[row], out.squares[row] = sharp.sum(), np.square(sharp).sum()
         out.places[row] = np.sum(self._rough * displacement(k))
+        middle = (slice(1, -1),) * k.ndim
+        sides = [
+            [(*middle[:j], side, *middle[j + 1 :]) for side in (slice(None, -2), slice(2, None))] for j in range(k.ndim)
+        ]
+        out.together[row] = self._together([np.sum(self._counts * (k[low] - k[high])) / 2.0 for low, high in sides])
 
     def _sum_nodes(self, q: np.ndarray, sizes: tuple[int, ...], row: int, out: _Terms) -> None:
         """The same from afar: sharpened values and displacements come from the nodes' neighbours a step away."""
@@ -255,13 +277,14 @@ class Field:
             return self._profile(lattice(axes, np.ones(len(axes))))
 
         k = kernel()
-        sharp, moved = k * (1.0 + np.sum(self._grid.spread) / 12.0), 0.0
+        sharp, moved, changes = k * (1.0 + np.sum(self._grid.spread) / 12.0), 0.0, np.zeros(len(places))
         for axis, spread in enumerate(self._grid.spread):
             for shift in (-1.0, 1.0):
                 beside = kernel(axis, shift)
                 sharp -= spread / 24.0 * beside
+                changes[axis] += shift / 2.0 * float(np.sum(counts * beside))
                 moved += float(np.sum(rough[axis] * np.square(beside - k))) / 24.0
-        out.total[row], out.places[row] = np.sum(counts * k), moved
+        out.total[row], out.places[row], out.together[row] = np.sum(counts * k), moved, self._together(changes)
         out.ones[row], out.squares[row] = np.sum(ones * sharp), np.sum(ones * np.square(sharp))
 
 
@@ -275,6 +298,25 @@ def _weights(fraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         (t + 1) * t * (t - 1) / 6,
     ]
     return np.concatenate(cubic, axis=-1), np.concatenate([1 - t, t], axis=-1)
+
+
+def _slopes(fraction: np.ndarray) -> np.ndarray:
+    """(n, axes, 4): how Lagrange's weights change by the step."""
+    t = fraction[..., None]
+    changes = [
+        -(3 * t * t - 6 * t + 2) / 6,
+        (3 * t * t - 4 * t - 1) / 2,
+        -(3 * t * t - 2 * t - 2) / 2,
+        (3 * t * t - 1) / 6,
+    ]
+    return np.concatenate(changes, axis=-1)
+
+
+def _sloping(cubic: np.ndarray, slopes: np.ndarray, axis: int) -> np.ndarray:
+    """The weights that tell the change along one axis."""
+    out = cubic.copy()
+    out[..., axis, :] = slopes[..., axis, :]
+    return out
 
 
 def _outer(weights: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ const INNER = NEAR - 2; // those that also have both neighbours
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the
   // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for
-  // each axis; `nearTable` and so on: see Field.
+  // each axis; `stepped`: how much of `together`, the variance if all records move at once, is added; `nearTable` and so on: see Field.
   constructor(fields) {
     Object.assign(this, fields);
     const d = this.shape.length;
@@ -32,6 +32,7 @@ export class GridReader {
     this.allSquare = rowSums(this.nearSquare, 4 ** d);
     this.weights = new Float64Array(4 ** d);
     this.linear = new Float64Array(4 ** d);
+    this.sloping = Array.from({ length: d }, () => new Float64Array(4 ** d));
     this.exact = new Float64Array(NEAR ** d);
     this.counts = new Float64Array(NEAR ** d);
     this.nearSum = new Float64Array(4 ** d);
@@ -40,7 +41,7 @@ export class GridReader {
     this.fraction = new Float64Array(d);
     this.lastBase = new Int32Array(d).fill(-(2 ** 30));
     this.degrees = Infinity;
-    this.terms = { total: 0, ones: 0, squares: 0, places: 0 };
+    this.terms = { total: 0, ones: 0, squares: 0, places: 0, together: 0 };
   }
 
   estimate([columns], n) {
@@ -50,11 +51,11 @@ export class GridReader {
     const point = new Float64Array(this.d);
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < this.d; j++) point[j] = columns[j].constant ? columns[j].value : columns[j].values[i];
-      const { total, ones, squares, places } = this.#read(point);
+      const { total, ones, squares, places, together } = this.#read(point);
       const beta = this.projected ? (this.variance * ones) / (this.variance * this.cells + this.countVariance) : 0;
       value[i] = total + beta * this.excess;
       noise[i] = this.variance * Math.max(squares - beta * ones, 0);
-      hashing[i] = Math.max(places, 0);
+      hashing[i] = Math.max(places, 0) + this.stepped * together;
     }
     return { value, noise, hashing, degrees: this.degrees, caution: this.caution };
   }
@@ -102,6 +103,7 @@ export class GridReader {
     const { total: sums, ones: allOnes, squares: allSquares, places: allPlaces } = this;
     outer(fraction, cubic, weights);
     outer(fraction, hat, linear);
+    this.sloping.forEach((out, j) => outer(fraction, cubic, out, j));
     this.#gather();
     let first = 0;
     for (let j = 0; j < this.d; j++) first += (this.base[j] + this.margin[j] - 1) * this.wideStrides[j];
@@ -116,12 +118,19 @@ export class GridReader {
       squares += weights[k] * allSquares[at];
       places += linear[k] * allPlaces[at];
     }
+    let together = 0;
+    this.sloping.forEach((weigh, j) => {
+      let change = 0;
+      for (let k = 0; k < weigh.length; k++) change += weigh[k] * sums[first + nodeSteps[k]];
+      together += (this.spread[j] / 12) * change * change;
+    });
     this.#kernelNearby(fraction);
     for (let k = 0; k < exact.length; k++) total += counts[k] * exact[k];
     terms.total = total;
     terms.ones = ones;
     terms.squares = squares;
     terms.places = places;
+    terms.together = together;
     this.#correctSums();
     return terms;
   }
@@ -225,6 +234,7 @@ export class GridReader {
       total += this.sharp[at] * near;
     });
     let [ones, squares, places] = [0, 0, 0];
+    const changes = new Float64Array(d);
     eachPlace(this.shape, (at, cell) => {
       let here = 0;
       for (let j = 0; j < d; j++) here += (cell[j] + 1) * strides[j];
@@ -232,12 +242,14 @@ export class GridReader {
       for (let j = 0; j < d; j++) {
         const [before, after] = [k[here - strides[j]], k[here + strides[j]]];
         sharp -= (spread[j] / 24) * (before + after);
+        changes[j] += (this.counters[at] * (before - after)) / 2;
         places += (this.rough[j * this.cells + at] * ((before - k[here]) ** 2 + (after - k[here]) ** 2)) / 24;
       }
       ones += sharp;
       squares += sharp * sharp;
     });
-    return Object.assign(terms, { total, ones, squares, places });
+    const together = changes.reduce((sum, change, j) => sum + (spread[j] / 12) * change * change, 0);
+    return Object.assign(terms, { total, ones, squares, places, together });
   }
 }
 
@@ -251,16 +263,25 @@ function cubic(t) {
   axis[3] = ((t + 1) * t * (t - 1)) / 6;
 }
 
+// How Lagrange's weights change by the step.
+function slopes(t) {
+  axis[0] = -(3 * t * t - 6 * t + 2) / 6;
+  axis[1] = (3 * t * t - 4 * t - 1) / 2;
+  axis[2] = -(3 * t * t - 2 * t - 2) / 2;
+  axis[3] = (3 * t * t - 1) / 6;
+}
+
 function hat(t) {
   axis[0] = axis[3] = 0;
   axis[1] = 1 - t;
   axis[2] = t;
 }
 
-function outer(fraction, weigh, out) {
+// Products of one weight an axis; along the axis `sloping`, of the weights' changes.
+function outer(fraction, weigh, out, sloping = -1) {
   out[0] = 1;
   for (let j = 0, size = 1; j < fraction.length; j++, size *= 4) {
-    weigh(fraction[j]);
+    (j === sloping ? slopes : weigh)(fraction[j]);
     for (let k = size - 1; k >= 0; k--) for (let c = 3; c >= 0; c--) out[4 * k + c] = out[k] * axis[c];
   }
 }
