@@ -54,5 +54,5 @@ def test_what_is_coarse_stays_as_it_is() -> None:
 
 
 def test_a_fit_of_coarser_cells_has_all_levels() -> None:
-    (model,) = several(evidence(60), 1, fits=1, components=10, most=10)
+    (model,) = several(evidence(60), 1, fits=1, components=10)
     assert [table.shape[1] for table in model.columns] == [column.levels for column in COLUMNS]

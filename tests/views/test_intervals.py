@@ -6,7 +6,6 @@ import itertools
 import math
 from dataclasses import replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import pytest
@@ -151,21 +150,6 @@ def test_a_rehearsal_repeats_the_release(law: Law, monkeypatch: pytest.MonkeyPat
         for cell, share in np.ndenumerate(part.world.table(view.columns)):
             cells[tuple(group[level] for group, level in zip(maps, cell, strict=True))] += share * seen.count
         assert rehearsals.exact_table(part, view.columns) == pytest.approx(cells)
-
-
-def test_a_world_that_needs_more_components_tells_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, fitted = [], rehearsals.fitted
-
-    def doubled(seen: Evidence, seed: int, *, components: int, **rest: Any) -> Mixture:
-        if "goal" in rest:
-            return fitted(seen, seed, components=components, **rest)
-        begun.append(components)
-        flat = tuple(np.full((2 * components, column.levels), 1 / column.levels) for column in COLUMNS)
-        return Mixture(np.full(2 * components, 0.5 / components), flat)
-
-    monkeypatch.setattr(rehearsals, "fitted", doubled)
-    rehearse(evidence(table(), 30.0, 1), "gaussian", 7, components=3, times=5)
-    assert sorted(begun) == [3, 3, 6, 6, 6]
 
 
 def test_the_law_is_found_again() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -227,7 +227,7 @@ class Field:
                 self._told[key] = (*sums, places, self._together(changes))
         return list(np.array([self._told[key] for key in keys]).T)
 
-    def _together(self, changes: Sequence[Any]) -> Any:
+    def _together(self, changes: Iterable[Any]) -> Any:
         """Σ h²/12 (∂f)², from the changes of f by one step along each axis."""
         return sum(spread / 12.0 * change**2 for spread, change in zip(self._grid.spread, changes, strict=True))
 

@@ -1,17 +1,21 @@
 """The loop of a fit: χ², its slope, steps downhill. NumPy alone, in place, mostly outside the interpreter's lock.
 
-Names are those of `fitting` and `targets`: w (weights), A (stack, K × all groups), both as logarithms, the last column
-being log w.
+Names are those of `fitting` and `targets`: w (weights) and A (all groups × K), both as logarithms, log w being the last
+row. That row is one more group, which all records are in: with
 
-    χ² = ½ Σ_ab P_ab (M_ab − Y_ab)² + Σ_a p_a (m_a − y_a)²,    M = Aᵀ diag(w) A,    m = wᵀ A.
+    s = √w A,    M = s sᵀ
 
-Every pair stands twice in the symmetric P and Y, hence the half. With Q = P ∘ (M − Y) and q = p ∘ (m − y),
+the table of every pair is a block of M, and the single columns are its last row. χ² per cell is ¼ Σ_ab P_ab (M_ab −
+Y_ab)², where everything stands twice in the symmetric P and Y, and P is twice the inverse variance, over the number of
+cells. Its slope in s is P ∘ (M − Y) s. From there to logarithms, with D = s ∘ slope,
 
-    ∂χ²/∂A = 2 diag(w) (A Q + q),    ∂χ²/∂w_k = Σ_a A_ka ((A Q)_ka + 2 q_a),
+    ∂/∂log A_ak = D_ak − A_ak Σ_b D_bk,    ∂/∂log w_k = T_k − w_k Σ_l T_l,    T_k = ½ Σ_a D_ak,
 
-and in logarithms, where each column of A and w itself are normalised, x ∂/∂x minus x times the sum of those.
+where b goes over the groups of a's column: they sum to one, as w does.
 
-(A compiled loop is no faster: most of the time goes into the two products. And it takes seven seconds to compile.)
+M is symmetric: of a block of its rows only what is right of the diagonal is computed, used twice, and forgotten.
+
+(A compiled loop is no faster: most of the time goes into the products. And it takes seven seconds to compile.)
 """
 
 from __future__ import annotations
@@ -20,25 +24,28 @@ import numpy as np
 
 from scumble.views.targets import Numbers, Targets
 
-MOMENTUM, MEMORY, TINY, FARTHEST = 0.9, 0.99, np.float32(1e-12), 30.0
-"""Adam's constants: how much of the slope and of its square is kept, what is added to the root; and log's limit."""
+KEPT, TINY, FARTHEST = 0.9, np.float32(1e-12), 30.0
+"""How much of the slope, and of its square, is kept for the next step; what is added to the root; and log's limit.
+
+Adam's usual .99 or .999 of squares is for slopes that chance has made. These are exact, and fall by thousands on the
+way down: whoever remembers the first squares for long goes too slowly ever after."""
+BLOCK = 200
+"""Rows of M at a time."""
 
 
-def distribution(
-    targets: Targets, logs: Numbers, stack: Numbers | None = None, room: Numbers | None = None
-) -> tuple[Numbers, Numbers]:
-    """w and the stack A, the latter in the arrays that are given, if any."""
-    weights = np.exp(logs[:, -1] - logs[:, -1].max())
-    weights /= weights.sum()
-    stack = np.exp(logs[:, :-1], out=stack)
-    stack /= _summed(targets, stack, room)
-    return weights, stack
+def distribution(targets: Targets, logs: Numbers) -> tuple[Numbers, Numbers]:
+    """w and A."""
+    weights, roots = _roots(targets, logs, np.empty_like(logs), np.empty_like(logs))
+    return weights, roots[:-1] / roots[-1]
 
 
-def _summed(targets: Targets, stack: Numbers, room: Numbers | None) -> Numbers:
-    """In place of each group's number the sum of its column's."""
-    sums = np.add.reduceat(stack, targets.starts, axis=1)
-    return np.take(sums, targets.column_of, axis=1, out=room, mode="clip")
+def _roots(targets: Targets, logs: Numbers, roots: Numbers, room: Numbers) -> tuple[Numbers, Numbers]:
+    """w and s, the latter in the array that is given."""
+    np.exp(logs, out=roots)
+    weights = roots[-1] / roots[-1].sum()
+    scale = np.sqrt(weights) / (targets.columns @ roots)
+    roots *= np.take(scale, targets.column_of, axis=0, out=room, mode="clip")
+    return weights, roots
 
 
 class Slope:
@@ -49,63 +56,69 @@ class Slope:
     targets : Targets
         What is to be met.
     logs : ndarray of float32
-        (K, S + 1): where the fit is, read anew at each call.
+        (S + 1, K): where the fit is, read anew at each call.
     """
 
     def __init__(self, targets: Targets, logs: Numbers) -> None:
         self.targets, self.logs, self.gradient = targets, logs, np.empty_like(logs)
-        inner = logs[:, :-1]
-        self._stack, self._weighed, self._by_pairs, self._room = (np.empty_like(inner, order="C") for _ in range(4))
-        self._off, self._pull = (np.empty_like(targets.pairs) for _ in range(2))
+        self._s, self._room = np.empty_like(logs), np.empty_like(logs)
+        rows = min(BLOCK, len(logs))
+        self._off, self._pull = (np.empty(rows * len(logs), logs.dtype) for _ in range(2))
 
     def __call__(self) -> float:
         """χ² per cell; its gradient is then in `gradient`."""
-        t, off, pull, by_pairs = self.targets, self._off, self._pull, self._by_pairs
-        weights, stack = distribution(t, self.logs, self._stack, self._room)
-        weighed = np.multiply(stack, weights[:, None], out=self._weighed)
-        np.matmul(stack.T, weighed, out=off)
-        off -= t.pairs
-        np.multiply(off, t.pair_precision, out=pull)
-        own = weighed.sum(axis=0)
-        own -= t.singles
-        pull_own = own * t.single_precision
-        chi = 0.5 * float(np.vdot(pull, off)) + float(np.vdot(pull_own, own))
-        np.matmul(stack, pull, out=by_pairs)
-        by_pairs += pull_own
-        inner = np.multiply(by_pairs, weighed, out=self.gradient[:, :-1])
-        inner *= 2 / t.cells
-        by_pairs += pull_own
-        by_weight = np.einsum("ka,ka->k", stack, by_pairs)
-        stack *= _summed(t, inner, self._room)
-        inner -= stack
-        self.gradient[:, -1] = weights * (by_weight - weights @ by_weight) / t.cells
-        return chi / t.cells
+        t, slope = self.targets, self.gradient
+        weights, s = _roots(t, self.logs, self._s, self._room)
+        slope[:] = 0
+        chi = sum(self._block(s, first) for first in range(0, len(s), BLOCK))
+        slope *= s
+        sums = t.columns @ slope
+        by_weight = sums.sum(axis=0) / 2
+        sums /= s[-1]
+        s *= np.take(sums, t.column_of, axis=0, out=self._room, mode="clip")
+        slope -= s
+        slope[-1] = by_weight - weights * by_weight.sum()
+        return chi
+
+    def _block(self, s: Numbers, first: int) -> float:
+        """What some rows of M and, by symmetry, their columns add to χ² and to the slope in s."""
+        last = min(first + BLOCK, len(s))
+        shape, size = (last - first, len(s) - first), (last - first) * (len(s) - first)
+        off, pull = self._off[:size].reshape(shape), self._pull[:size].reshape(shape)
+        np.matmul(s[first:last], s[first:].T, out=off)
+        off -= self.targets.shares[first:last, first:]
+        np.multiply(off, self.targets.precision[first:last, first:], out=pull)
+        self.gradient[first:last] += np.matmul(pull, s[first:], out=self._room[first:last])
+        chi = float(np.vdot(pull, off)) / 2
+        if last < len(s):
+            self.gradient[last:] += np.matmul(pull[:, last - first :].T, s[first:last], out=self._room[last:])
+        square = slice(last - first)
+        return chi - float(np.einsum("ab,ab->", pull[:, square], off[:, square])) / 4
 
 
-def descent(targets: Targets, logs: Numbers, *, goal: float, steps: int, rate: float, near: float) -> float:
-    """Steps of Adam on `logs` (Kingma & Ba 2015), until χ² per cell reaches the goal; the χ² before the last step.
+def descent(targets: Targets, logs: Numbers, *, goal: float, steps: int, rate: float) -> float:
+    """Steps of Adam on `logs` (Kingma & Ba 2015), until χ² per cell reaches the goal; the last χ² that was seen.
 
-    Steps grow smaller at the end. Who is farther than `near` times the goal after half of them goes no further.
+    They grow smaller in the second half: large steps go round the bottom, and small ones down to it.
     """
     slope = Slope(targets, logs)
-    gradient, step = slope.gradient, np.empty_like(logs)
-    first, second = np.zeros_like(logs), np.zeros_like(logs)
+    gradient, first, second = slope.gradient, np.zeros_like(logs), np.zeros_like(logs)
     chi = np.inf
     for number in range(steps):
         chi = slope()
-        pace = rate * min(1.0, 2.2 - 2 * number / steps) / (1 - MOMENTUM ** (number + 1))
-        first *= np.float32(MOMENTUM)
-        first += np.multiply(gradient, np.float32(1 - MOMENTUM), out=step)
-        second *= np.float32(MEMORY)
+        if chi <= goal:
+            break
+        kept = (1 - KEPT) / (1 - KEPT ** (number + 1))  # makes sums of slopes their mean
+        pace = rate * min(1.0, 2 * (1 - number / steps)) * kept**0.5
+        first *= np.float32(KEPT)
+        first += gradient
+        second *= np.float32(KEPT)
         gradient *= gradient
-        second += np.multiply(gradient, np.float32(1 - MEMORY), out=gradient)
-        np.multiply(second, np.float32(1 / (1 - MEMORY ** (number + 1))), out=step)
-        np.sqrt(step, out=step)
+        second += gradient
+        step = np.sqrt(second, out=gradient)
         step += TINY
         np.divide(first, step, out=step)
         step *= np.float32(pace)
         logs -= step
         np.clip(logs, -FARTHEST, FARTHEST, out=logs)
-        if chi <= goal or (number == steps // 2 and chi > near * goal):
-            break
     return chi

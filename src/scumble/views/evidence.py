@@ -102,10 +102,15 @@ class Evidence:
         """Two columns, if they were measured together."""
         return self._found.get(columns)
 
+    @cached_property
+    def tied(self) -> frozenset[int]:
+        """The columns that were measured together with another."""
+        return frozenset(j for view in self.views if len(view.columns) == 2 for j in view.columns)
+
     @property
     def paired(self) -> bool:
         """Whether any pair was measured."""
-        return any(len(view.columns) == 2 for view in self.views)
+        return bool(self.tied)
 
     @cached_property
     def shapes(self) -> tuple[Floats, ...]:

@@ -25,7 +25,7 @@ from scumble.machine.patience import Patience
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.evidence import Evidence, View, shape_within
-from scumble.views.fitting import COMPONENTS, MANY, THREADS, WIDE, fitted
+from scumble.views.fitting import COMPONENTS, MOST_COMPONENTS, THREADS, WIDE, fitted
 from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
@@ -121,20 +121,20 @@ def rehearse(
     seed : int
         The release's own number.
     components : int
-        With how many components fits begin: what the true table's needed. A world that needs more is told once.
+        How many components fits have: as many as the true table's.
     times : int, optional
         How often; by default REHEARSALS, and less for wide tables.
     """
     seen = coarser(evidence)
     if times is None:
-        times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MANY else FEWER
+        times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MOST_COMPONENTS else FEWER
         times = times if evidence.paired else CHEAP
-    close = fitted(seen, seed, fits=1, components=WORLD_COMPONENTS, most=WORLD_COMPONENTS, goal=WORLD_GOAL)
+    close = fitted(seen, seed, fits=1, components=WORLD_COMPONENTS, goal=WORLD_GOAL)
     worlds = rough(close, evidence), sparse(close, evidence)
     count = round(evidence.count)
     kind = np.uint8 if max(column.levels for column in evidence.columns) <= 256 else np.int32
 
-    def once(number: int, components: int) -> Rehearsal:
+    def once(number: int) -> Rehearsal:
         generator, world = np.random.default_rng([seed, number]), worlds[number % len(worlds)]
         rows = world.draw(count if count <= MOST_ROWS else 0, generator)
         groups = [_codes(evidence, rows, j) for j in range(len(evidence.columns))]
@@ -149,9 +149,7 @@ def rehearse(
         return Rehearsal(np.asfortranarray(rows.astype(kind)), world, repeated, fit, evidence.count)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        begun = list(pool.map(lambda number: once(number, components), range(min(times, WORLDS))))
-        needed = [len(rehearsal.model.weights) for rehearsal in begun]  # by tables of the same world, the next ones too
-        return begun + list(pool.map(lambda number: once(number, needed[number % WORLDS]), range(WORLDS, times)))
+        return list(pool.map(once, range(times)))
 
 
 def rough(world: Mixture, evidence: Evidence) -> Mixture:
