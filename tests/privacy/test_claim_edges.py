@@ -145,7 +145,7 @@ def test_whole_numbers_are_read_as_floats() -> None:
 
 def test_large_budgets_are_shown_as_powers() -> None:
     assert "at most e^700." in dataclasses.replace(PURE, epsilon=700.0).sentence()
-    assert "at most 3.73e+303." in dataclasses.replace(PURE, epsilon=699.0).sentence()
+    assert "at most 3.74e+303." in dataclasses.replace(PURE, epsilon=699.0).sentence()
     assert str(calibrate_shares(6, custodians=5, dropouts=2, epsilon=1)).endswith(
         "from 5 custodians, any 3 of them enough)"
     )
