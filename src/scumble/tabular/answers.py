@@ -115,7 +115,7 @@ class Answers:
         ones = np.zeros((len(levels), size))
         ones[np.arange(len(levels)), levels] = 1.0
         each = [ColumnSums(one).sums(number, ones)[1] for one in self._evidence]
-        return np.sum(each, axis=0)
+        return np.asarray(np.sum(each, axis=0))
 
     def count(self, asked: Condition) -> Estimate:
         """How many records meet a condition."""
