@@ -111,7 +111,7 @@ def test_the_demos_homes_do_not_pile_up_at_the_border() -> None:
         assert max(np.count_nonzero(homes == end) for end in (low, high)) < 10
 
 
-@pytest.mark.parametrize("ends", [(-122.52, -122.35), (11.36, 11.7222), (-180.0, 180.0)])
+@pytest.mark.parametrize("ends", [(-122.52, -122.35), (11.36, 11.7222), (-180.0, 180.0), (-0.51, 0.31), (-0.5, 0.3)])
 def test_degrees_across_a_map_stand_apart(ends: tuple[float, float]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -126,6 +126,14 @@ def test_degrees_across_a_map_stand_apart(ends: tuple[float, float]) -> None:
     places = sorted(place.extents.tolist() for place in places)
     assert len(places) >= 3
     assert all(right[0] - left[2] > 15 for left, right in itertools.pairwise(places))  # pixels: a letter and a half
+
+
+def test_metres_are_as_long_across_as_up(town: np.ndarray) -> None:
+    """Eastings go across, whichever column comes first; a side in another unit makes no map."""
+    one = release(["northing_m", "easting_m"], town)
+    for north, aspect in (((0, 6), 1.0), ((0, 6000), "auto")):
+        figure = one.plot(ranges={"northing_m": north, "easting_m": (0, 9)})
+        assert figure.axes[0].get_xlabel() == "easting_m" and figure.axes[0].get_aspect() == aspect
 
 
 DRAWN = {"PrivateModes": "mode", "PrivateOutlierDetector": "outliers"}

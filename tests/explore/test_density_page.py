@@ -109,6 +109,20 @@ def test_places_on_the_earth_are_drawn_as_a_map(seen: Page) -> None:
     assert any(text.endswith("° N") for text in texts) and any(text.endswith("° E") for text in texts)
 
 
+def test_metres_are_as_long_across_as_up(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Eastings go across, whichever column comes first."""
+    kernel = scumble.EuclideanKernel(9_000.0, columns=["northing_m", "easting_m"])
+    sketch = scumble.Sketch(kernel, columns=["northing_m", "easting_m"], bounds=((0, 0), (30_000, 60_000)))
+    release = sketch.update([[9_000.0, 9_000.0]] * 99).release(epsilon=1.0)
+    export(Exhibit(release, "metres"), tmp_path / "metres.html")
+    page = visit().open((tmp_path / "metres.html").as_uri())
+    page.wait_for_selector(DONE)
+    assert page.get_by_label("Across").locator("option:checked").inner_text() == "easting_m"
+    image = page.locator("figure svg image").first
+    shape = float(image.get_attribute("height") or 0) / float(image.get_attribute("width") or 1)
+    assert shape == pytest.approx(0.5, rel=0.02)
+
+
 def test_noise_is_faded_and_a_legend_says_so(seen: Page, before: scumble.Release) -> None:
     alone(seen)
     drawn = seen.evaluate("scumble.drawn()")

@@ -282,6 +282,8 @@ def test_long_names_of_columns_stay_within_their_cells(visit: Callable[..., Any]
     page.wait_for_selector(READY)
     wider = "cells => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
     assert page.locator(".crosstab th").evaluate_all(wider) == []
+    name = page.locator("h3").first
+    assert name.text_content() == "neighbourhood_group" and name.locator("wbr").count() == 1
 
 
 def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_path: Path) -> None:

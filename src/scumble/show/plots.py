@@ -72,7 +72,8 @@ def density(
     One free column: a curve with its interval as a band. Two: a heat map with contours. More: all pairs, each a cut
     through the middle of the others. `at` fixes columns, `ranges` says what to draw (the release's bounds by default).
     `log` colours maps by the logarithm of the density, for data of which a small part holds nearly all. Whatever noise
-    alone could explain is faded; columns called longitude and latitude (lon, lat) are drawn as a map.
+    alone could explain is faded; columns called longitude and latitude (lon, lat), or easting and northing, are drawn
+    as a map.
     """
     view = View(release, ranges or {}, at or {}, units or {})
     if len(view.free) == 1:
@@ -81,7 +82,7 @@ def density(
     elif len(view.free) == 2:
         figure = new_figure(7.6, 5.8)
         axes = figure.subplots()
-        across_and_up = sorted(view.free, key=lambda name: shading.angle(name, *view.ranges[name]) == "latitude")
+        across_and_up = sorted(view.free, key=lambda name: shading.upward(name, *view.ranges[name]))
         image = draw_map(axes, view, *across_and_up, points=_POINTS_2D, log=log)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
         figure.supxlabel("pale: noise alone could explain it", fontsize=8, color=FAINT)

@@ -26,6 +26,13 @@ _ANGLES = {
     "latitude": (re.compile(r"(.*[_ .-])?(lat|latitude)", re.IGNORECASE), 90.0, "NS"),
 }
 
+_LENGTHS = {
+    "easting": re.compile(r"(.*[_ .-])?eastings?([_ .-].*)?", re.IGNORECASE),
+    "northing": re.compile(r"(.*[_ .-])?northings?([_ .-].*)?", re.IGNORECASE),
+}
+ALIKE = 20.0
+"""So many times as long as the other, a side of a map is in another unit."""
+
 
 def strength(value: np.ndarray, error: np.ndarray) -> np.ndarray:
     """How much of its colour a value has.
@@ -65,6 +72,18 @@ def angle(name: str, low: float, high: float) -> str | None:
     return None
 
 
+def upward(name: str, low: float, high: float) -> bool:
+    """Whether a column goes up a map."""
+    return angle(name, low, high) == "latitude" or _LENGTHS["northing"].fullmatch(name) is not None
+
+
+def _metres(ranges: list[tuple[float, float]], names: list[str]) -> bool:
+    """Whether two columns are an easting across and a northing up, in one unit by their lengths."""
+    wide, tall = (high - low for low, high in ranges)
+    named = all(_LENGTHS[kind].fullmatch(name) for kind, name in zip(("easting", "northing"), names, strict=True))
+    return named and max(wide, tall) <= ALIKE * min(wide, tall)
+
+
 def degrees(kind: str, value: float) -> str:
     """A place on the Earth in words.
 
@@ -87,7 +106,8 @@ def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
 
 
 def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> None:
-    """Degrees along the axes; longitude across and latitude up are drawn so that a kilometre has one length.
+    """Degrees along the axes; longitude or easting across and latitude or northing up are drawn so that a kilometre has
+    one length.
 
     Across, a label such as 122.45° W is wide, and only a few have room.
     """
@@ -98,6 +118,8 @@ def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> 
         if kind is not None:
             axis.set_major_formatter(FuncFormatter(lambda value, _, kind=kind: degrees(kind, value)))
     if kinds[0] is not None:
-        axes.xaxis.set_major_locator(MaxNLocator(ACROSS, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(ACROSS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
+    if _metres(ranges, names):
+        axes.set_aspect(1.0)
     if kinds == ["longitude", "latitude"]:
         axes.set_aspect(1.0 / max(0.05, float(np.cos(np.radians(sum(ranges[1]) / 2.0)))))

@@ -11,6 +11,11 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+// A name that may break after its underscores and dots, rather than anywhere.
+export function breakable(name) {
+  return name.split(/(?<=[_./-])(?=.)/u).flatMap((part, k) => (k ? [h("wbr"), part] : [part]));
+}
+
 export function labelled(text, control, hint = null) {
   return h(
     "label",

@@ -1,9 +1,14 @@
-// Columns that are places on the Earth: drawn as a map, labelled in degrees.
+// Columns that are places on the Earth: drawn as a map, angles labelled in degrees.
 
 const NAMES = {
   longitude: /^(.*[_ .-])?(lon|lng|long|longitude)$/i,
   latitude: /^(.*[_ .-])?(lat|latitude)$/i,
 };
+const LENGTHS = {
+  easting: /^(.*[_ .-])?eastings?([_ .-].*)?$/i,
+  northing: /^(.*[_ .-])?northings?([_ .-].*)?$/i,
+};
+const ALIKE = 20; // so many times as long as the other, a side is in another unit
 const MOST = { longitude: 360, latitude: 90 };
 const SIDES = { longitude: ["E", "W"], latitude: ["N", "S"] };
 
@@ -14,6 +19,11 @@ export function angleOf({ name, role }, [low, high]) {
   return kind && low >= -MOST[kind] && high <= MOST[kind] ? kind : null;
 }
 
+// "easting", "northing" or null: by its name.
+export function lengthOf({ name, role }) {
+  return role === "number" ? (Object.keys(LENGTHS).find((one) => LENGTHS[one].test(name)) ?? null) : null;
+}
+
 // 11.6 → "11.6° E".
 export function degrees(kind, value, text) {
   const side = value === 0 ? "" : ` ${SIDES[kind][value < 0 ? 1 : 0]}`;
@@ -22,8 +32,11 @@ export function degrees(kind, value, text) {
 
 // How tall a map is for its width, so that a kilometre is as long across as up; null if it is no map.
 export function aspectOf(x, y) {
+  const [wide, tall] = [x, y].map(({ range: [low, high] }) => high - low);
+  const metres = lengthOf(x.column) === "easting" && lengthOf(y.column) === "northing";
+  if (metres && Math.max(wide, tall) <= ALIKE * Math.min(wide, tall)) return tall / wide;
   if (x.angle !== "longitude" || y.angle !== "latitude") return null;
   const [south, north] = y.range;
   const shrink = Math.max(0.05, Math.cos(((south + north) / 360) * Math.PI));
-  return (north - south) / ((x.range[1] - x.range[0]) * shrink);
+  return tall / (wide * shrink);
 }

@@ -1,6 +1,6 @@
 // What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
 
-import { angleOf } from "./geography.js";
+import { angleOf, lengthOf } from "./geography.js";
 
 export class State {
   #listeners = [];
@@ -42,7 +42,7 @@ export function firstState(exhibit, theme) {
   const ranges = columns.map((column) => column.range ?? [0, 1]);
   const numeric = eastFirst(
     usable.filter((j) => exhibit.isNumber(j)),
-    columns.map((column, j) => angleOf(column, ranges[j])),
+    columns.map((column, j) => angleOf(column, ranges[j]) ?? lengthOf(column)),
   );
   const [first, second] = numeric.length ? numeric : usable;
   return new State({
@@ -71,10 +71,16 @@ export function firstState(exhibit, theme) {
   });
 }
 
-// Longitude across and latitude up, where both are there.
-function eastFirst(numeric, angles) {
-  const [east, north] = ["longitude", "latitude"].map((kind) => numeric.find((j) => angles[j] === kind));
-  if (east === undefined || north === undefined) return numeric;
+const MAPS = [
+  ["longitude", "latitude"],
+  ["easting", "northing"],
+];
+
+// Longitude or easting across and latitude or northing up, where both are there.
+function eastFirst(numeric, kinds) {
+  const maps = MAPS.map((map) => map.map((kind) => numeric.find((j) => kinds[j] === kind)));
+  const [east, north] = maps.find((map) => !map.includes(undefined)) ?? [];
+  if (east === undefined) return numeric;
   return [east, north, ...numeric.filter((j) => j !== east && j !== north)];
 }
 

@@ -1,6 +1,6 @@
 // One column: its name, its picture, and its filter.
 
-import { button, h, tableOf } from "../page/dom.js";
+import { breakable, button, h, tableOf } from "../page/dom.js";
 import { interval, mean, records } from "./figures.js";
 import { range, ticks, withFilter } from "./filters.js";
 import { Histogram } from "./histogram.js";
@@ -19,7 +19,7 @@ export class Panel {
       "aria-label": `Clear the filter on ${column.name}`,
     });
     const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
-    const name = h("h3", { id: `column-${j}` }, column.name, unit);
+    const name = h("h3", { id: `column-${j}` }, breakable(column.name), unit);
     this.picture = column.ordered
       ? new Histogram(column, {
           choose: (first, end) => this.#range(first, end),
