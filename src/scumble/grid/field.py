@@ -284,7 +284,7 @@ class Field:
                 sharp -= spread / 24.0 * beside
                 changes[axis] += shift / 2.0 * float(np.sum(counts * beside))
                 moved += float(np.sum(rough[axis] * np.square(beside - k))) / 24.0
-        out.total[row], out.places[row], out.together[row] = np.sum(counts * k), moved, self._together(changes)
+        out.total[row], out.places[row], out.together[row] = np.sum(counts * k), moved, self._together(changes.tolist())
         out.ones[row], out.squares[row] = np.sum(ones * sharp), np.sum(ones * np.square(sharp))
 
 

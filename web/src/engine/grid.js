@@ -10,8 +10,8 @@ const INNER = NEAR - 2; // those that also have both neighbours
 
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the
-  // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for
-  // each axis; `stepped`: how much of `together`, the variance if all records move at once, is added; `nearTable` and so on: see Field.
+  // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for each axis; `stepped`: how much is
+  // added of `together`, the variance if all records move at once; `nearTable` and so on: see Field.
   constructor(fields) {
     Object.assign(this, fields);
     const d = this.shape.length;
