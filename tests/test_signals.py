@@ -330,7 +330,7 @@ def test_query(desk: Path, end: str) -> None:
 
 OTHERS = {
     "modes": ["modes", "d.scumble", "--bounds", "x=-3:3", "--starts", "4", "--out", "o.csv"],
-    "sample": ["sample", "d.scumble", "--n", "3", "--seed", "1", "--bounds", "x=-3:3", "--out", "o.csv"],
+    "sample": ["sample", "d.scumble", "--n", "3", "--seed", "1", "--bounds", "x=-3:3", "--out", "o.csv", "--replace"],
     "plot": ["plot", "d.scumble", "--range", "x=-3:3", "--out", "o.svg"],
     "plan": ["plan", "--n", "100", "--dimensions", "1", "--bandwidth", "1", "--epsilon", "1", "--plot", "o.png"],
     "explore": ["explore", "d.scumble", "--range", "x=-3:3", "--export", "o.html"],
@@ -339,7 +339,7 @@ OTHERS = {
         *["--target-bounds=-5:5", "--epsilon", "1", "--delta", "1e-6", "--out", "o.scumble"],
     ],
     "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv"],
-    "schema": ["schema", "q.csv", "--out", "o.toml"],
+    "schema": ["schema", "q.csv", "--out", "o.toml", "--replace"],
     "stream": ["stream", "window", "nights", "--width", "1", "--out", "o.scumble"],
 }
 COVERED = {"release", "build", "sketch", "merge", "query", *OTHERS}
