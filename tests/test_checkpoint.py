@@ -282,7 +282,8 @@ def test_a_full_disk_leaves_the_old_files_intact(
 ) -> None:
     checkpoint, out = tmp_path / "c.secret", tmp_path / "o.scumble"
     stopped_build(sources, checkpoint)
-    out.write_bytes(b"the old release")
+    old = files.to_bytes("release", {}, {})
+    out.write_bytes(old)
     before = checkpoint.read_bytes()
 
     def full(*_: object) -> None:
@@ -297,7 +298,7 @@ def test_a_full_disk_leaves_the_old_files_intact(
             assert main(words) == 5
             err = capsys.readouterr().err
             assert "the disk is full" in err and err.count("\n") <= 2
-            assert checkpoint.read_bytes() == before and out.read_bytes() == b"the old release"
+            assert checkpoint.read_bytes() == before and out.read_bytes() == old
             assert len(list(tmp_path.iterdir())) == 2
     # In a process of its own: this one has drawn a release of these counters, if not given it out.
     words = command(sources, "--checkpoint", str(checkpoint), "--out", str(out))

@@ -427,7 +427,7 @@ def test_verbs_say_what_they_wrote(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert "It is a release, not a table, whatever .csv says: .scumble is usual." in said(capsys)[1]
     assert run("sample a.csv --bounds 0:100 --out s.csv") == 0
-    assert said(capsys)[1] == "Wrote s.csv: 1,000 synthetic records (--n).\n"
+    assert said(capsys)[1] == "Wrote s.csv: 1,000 synthetic records.\n"
     assert len(Path("s.csv").read_text().splitlines()) == 1001
     assert run("query a.csv --at age=ten") == 4
     assert "Hint: numbers are read as 1234.5, $1,234.50 or 12 %" in said(capsys)[1]

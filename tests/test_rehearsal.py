@@ -109,7 +109,7 @@ def test_a_rehearsal_advises_nothing_that_is_there_and_tells_a_weak_budget(folde
     for pure in (True, False):
         assert ("a δ above 0" in no_pairs(pure)) is ("--delta" in few_pairs(1, 9, 3, pure)) is pure
     schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), income=scumble.Number(0, 200_000))
-    weak = scumble.build(folder / "sound.csv", schema=schema, epsilon=50, delta="1e-2", rehearse=True).advice[0]
+    weak = scumble.build(folder / "sound.csv", schema=schema, epsilon=50, delta=0.01, rehearse=True).advice[0]
     assert "e^50 with one record" in weak and "one record in 100 may be given away whole" in weak
 
 

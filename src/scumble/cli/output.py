@@ -81,7 +81,8 @@ def check_out(
         raise ParameterError(f"Cannot write {out!r}: it is a folder. Hint: name a file in it.")
     if like and os.path.splitext(out.lower())[1] not in like:
         raise ParameterError(f"Cannot tell the format of {out!r}. Hint: let its name end in {', '.join(like)}.")
-    if os.path.isfile(out) and os.path.getsize(out):  # an empty one is a name that somebody reserved
+    # A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
+    if os.path.isfile(out) and not os.path.islink(out) and os.path.getsize(out):
         if not replace:
             raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
         if ours and not files.is_ours(out):

