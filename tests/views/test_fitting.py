@@ -121,13 +121,28 @@ def diagonal(variance: float) -> Evidence:
     return Evidence(columns, (np.arange(12),) * 2, (*singles, View((0, 1), np.eye(12) * 50, variance)))
 
 
-def test_components_double_where_there_is_ten_times_as_much_to_tell() -> None:
+def test_there_are_more_components_where_there_is_more_to_tell() -> None:
     """χ² of independent columns: each of 12 cells is off by 50 · 11/12 and each of 132 by 50/12, of 168 in all."""
     alone = 12 * (50 * 11 / 12) ** 2 + 132 * (50 / 12) ** 2
-    told = [fitting.components_for(Targets.of(diagonal(alone / 168 / chi))) for chi in (0.5, 9, 11, 90, 110, 1e5)]
+    told = [fitting.components_for(Targets.of(diagonal(alone / 168 / chi))) for chi in (0.5, 9, 11, 30, 33, 1e5)]
     assert told == [50, 50, 100, 100, 200, 200]
     assert len(fitted(diagonal(alone / 168 / 11), 0, fits=1).weights) == 100
     assert len(fitted(diagonal(1.0), 0, fits=1, components=3).weights) == 3
+
+
+@pytest.mark.parametrize(("chi", "sizes"), [(1.0, [100, 200, 400]), (0.9, [100]), (30.0, [100])])
+def test_components_double_where_a_fit_comes_near_its_goal_and_no_nearer(
+    chi: float, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def reached(targets: Targets, components: int, *_: object, **__: object) -> tuple[np.ndarray, float]:
+        asked.append(components)
+        return np.zeros((len(targets.shares), components), np.float32), chi
+
+    monkeypatch.setattr(fitting, "descend", reached)
+    fitted(diagonal(15.0), 0, fits=1)
+    assert asked == sizes
 
 
 def test_a_fit_that_misses_its_goal_takes_all_its_steps() -> None:

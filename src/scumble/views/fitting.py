@@ -5,9 +5,9 @@ groups × K) gives every pair at once: their tables are the blocks of A diag(w) 
 is another. Adam (Kingma & Ba 2015) goes downhill in the logarithms of w and A (`descent`).
 
 **Where to stop.** At the truth χ² is one per cell on average. A fit that is closer than that has begun to learn the
-noise, so it ends when χ² per cell reaches one. Where noise is small beside what there is to tell, a fit takes all its
-steps and does not come there; more components then come nearer (`components_for`). Fits from different starts err
-differently: the mean of several is better than each.
+noise, so it ends when χ² per cell reaches one. If it comes near and no further, K is too small and is doubled. Where
+noise is small beside what there is to tell, a fit takes all its steps and does not come near. Fits from different
+starts err differently: the mean of several is better than each.
 
 Starts are derived from a seed: the same evidence and seed give the same mixture, on the same machine to the last bit.
 """
@@ -26,7 +26,11 @@ from scumble.views.evidence import Evidence, simplex
 from scumble.views.mixture import Mixture, together
 from scumble.views.targets import Numbers, Targets
 
-COMPONENTS, MOST_COMPONENTS = 50, 200
+COMPONENTS, MANY, MOST_COMPONENTS = 50, 200, 400
+"""The fewest; how many a fit begins with at most, half of the fits then being as good as all are of fewer; the most."""
+NEAR = 2.0
+"""Who comes this near to the goal, and misses it, has too few components. Who is farther off has too few steps, and
+more components would not help it."""
 FITS = 8
 WIDE = 400
 """Groups of all columns together: from there on, a step takes a time that grows with their square."""
@@ -66,7 +70,7 @@ def fitted(
 def several(
     evidence: Evidence, seed: int, *, fits: int | None = None, components: int | None = None, goal: float = GOAL
 ) -> list[Mixture]:
-    """Fits from different starts, on all cores.
+    """Fits from different starts, the first by itself and the others on all cores.
 
     Small products are not worth a second thread: call this within `one_thread`, where BLAS has several.
 
@@ -96,12 +100,16 @@ def several(
     targets = Targets.of(evidence)
     size = components_for(targets) if components is None else components
 
-    def fit(number: int) -> Numbers:
-        return descend(targets, size, np.random.default_rng([seed, number]), goal=goal)[0]
+    def fit(number: int) -> tuple[Numbers, float]:
+        return descend(targets, size, np.random.default_rng([seed, number]), goal=goal)
 
+    first, chi = fit(0)
+    while components is None and goal < chi <= NEAR * goal and size < MOST_COMPONENTS:
+        size *= 2
+        first, chi = fit(0)
     number = fits_for(len(targets.singles), size) if fits is None else fits
     with ThreadPoolExecutor(THREADS) as pool:
-        found = list(pool.map(fit, range(number)))
+        found = [first, *(logs for logs, _ in pool.map(fit, range(1, number)))]
     mixtures = []
     for logs in found:
         weights, stack = distribution(targets, logs)
@@ -110,19 +118,19 @@ def several(
 
 
 def components_for(targets: Targets) -> int:
-    """How many components it takes: twice as many where there is ten times as much to tell, up to a limit.
+    """How many components to begin with: 50, or 100 where there is much to tell (from 10 on), or 200 (from √1000 on).
 
     What there is to tell is the χ² per cell of independent columns.
     """
     alone = np.zeros((len(targets.shares), 1), np.float32)
     alone[:-1, 0] = np.log(np.maximum(targets.singles, RAREST))
-    tens = int(np.log10(max(Slope(targets, alone)(), 1.0)))
-    return min(COMPONENTS << tens, MOST_COMPONENTS)
+    doublings = 2 * np.log10(max(Slope(targets, alone)(), 10**0.5)) - 1
+    return min(COMPONENTS << int(doublings), MANY)
 
 
 def fits_for(groups: int, components: int = COMPONENTS) -> int:
     """How many fits a table gets: of many components half are as good, and all together should not take minutes."""
-    most = FITS if components < MOST_COMPONENTS else FITS // 2
+    most = FITS if components < MANY else FITS // 2
     return min(most, FITS if groups <= WIDE else max(2, FITS * WIDE // groups))
 
 

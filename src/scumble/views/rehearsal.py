@@ -25,7 +25,7 @@ from scumble.machine.patience import Patience
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.evidence import Evidence, View, shape_within
-from scumble.views.fitting import COMPONENTS, MOST_COMPONENTS, THREADS, WIDE, fitted
+from scumble.views.fitting import COMPONENTS, MANY, THREADS, WIDE, fitted
 from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ def rehearse(
     """
     seen = coarser(evidence)
     if times is None:
-        times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MOST_COMPONENTS else FEWER
+        times = REHEARSALS if sum(seen.sizes) <= WIDE and components < MANY else FEWER
         times = times if evidence.paired else CHEAP
     close = fitted(seen, seed, fits=1, components=WORLD_COMPONENTS, goal=WORLD_GOAL)
     worlds = rough(close, evidence), sparse(close, evidence)
