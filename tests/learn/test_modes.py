@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import scumble
+from scumble.cli.modes import further
 from scumble.learn.modes import PrivateModes
 
 CENTRES = {
@@ -71,3 +72,23 @@ def test_releases_of_the_wrong_kind() -> None:
     angular = scumble.Sketch(scumble.AngularKernel(4), 2, rows=8).update(np.ones((2000, 2))).release(1.0)
     with pytest.raises(scumble.DataError, match="climb"):
         PrivateModes.from_release(angular, bounds=(0, 1), method="lp")
+
+
+def test_what_is_as_dense_but_unsure_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three places far apart: the densest stands out by 2 standard errors and is left out, the other two stay."""
+    sketch = scumble.Sketch(scumble.EuclideanKernel(0.1), 1, rows=8, buckets=32)
+    model = PrivateModes.from_release(sketch.update(np.full((9, 1), 0.5)).release(1.0), bounds=(0, 1), starts=4)
+    tops = {0.1: (100.0, 50.0), 0.5: (60.0, 1.0), 0.9: (50.0, 1.0)}
+
+    def law(points: np.ndarray) -> tuple[np.ndarray, ...]:
+        values, errors = np.array([tops.get(round(x, 6), (0.0, 1.0)) for x in points[:, 0]]).T
+        return values, errors, 0.0 * errors
+
+    monkeypatch.setattr(model, "_with_errors", law)
+    monkeypatch.setattr(model, "_sums", lambda points: law(points)[0])
+    ends = np.array([[0.9], [0.1], [0.5]])
+    model.modes_ = model._significant(ends, 5.0)
+    assert model.modes_.tolist() == [[0.5], [0.9]] and model._as_dense(ends) == 1
+    model.modes_ = model._significant(ends, 1.9)
+    assert model.modes_.tolist() == [[0.1], [0.5], [0.9]] and model._as_dense(ends) == 0
+    assert "1 further place is" in further(1) and "3 further places are" in further(3)

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
 
     check_out(args.out, like=tuple(TABLES))
     release = one_release(load_release(args.release), args.release, args.label)
-    from scumble.learn import PrivateModes  # needs scikit-learn: a file that has no modes is told first
+    from scumble.learn.modes import HINTED, PrivateModes  # needs scikit-learn: a file that has no modes is told first
 
     names = column_names(release)
     model = PrivateModes.from_release(
@@ -52,9 +52,22 @@ def run(args: argparse.Namespace) -> None:
     with TableWriter(args.out, args.json) as writer:
         writer.write(pa.RecordBatch.from_arrays(columns, names=[*names, *answers]))
     if not len(model.modes_):
-        say(args, "No mode stands out of the noise.")
+        say(args, f"No mode stands out of the noise. Hint: --significance {HINTED} shows what noise could explain.")
+    if model._unsure:
+        say(args, further(model._unsure))
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
+
+
+def further(places: int) -> str:
+    """What was left out as unsure, though it is as dense by estimate."""
+    from scumble.learn.modes import HINTED
+
+    which, them = ("1 further place is", "it") if places == 1 else (f"{places:,} further places are", "them")
+    return (
+        f"{which} at least as dense by estimate as the last of these, but noise could explain {them}: "
+        f"--significance {HINTED} shows {them}."
+    )
 
 
 def column_names(release: object) -> list[str]:

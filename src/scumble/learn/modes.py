@@ -20,6 +20,7 @@ from scumble.schema import Schema
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
 PACES = (0.5, 0.5, 0.5, 0.35, 0.35, 0.35, 0.25, 0.25, 0.25, 0.15, 0.15, 0.15, 0.1, 0.1, 0.1)
+HINTED = 0.2  # a significance so low that it shows what noise could explain
 SEGMENT = 24  # points on the way between two modes
 
 
@@ -82,6 +83,9 @@ class PrivateModes(PrivateEstimator):
     >>> found.shape[1], bool(np.all(np.diff(model.densities_) <= 0))          # columns; the densest comes first
     (2, True)
     """
+
+    _unsure: int = 0
+    """How many places the last search left out that are as dense by estimate as one that it reports."""
 
     _learnt = ("modes_", "densities_", "intervals_")
     _always_needs_bounds = True
@@ -177,7 +181,9 @@ class PrivateModes(PrivateEstimator):
             points = self._climb(points, width, rng)
         else:
             points = release.spec.layout.heaviest(release, self._thinned(points), self.bounds_)
-        self.modes_ = self._significant(self._of_records(points[np.isfinite(points).all(axis=1)]))
+        points = self._of_records(points[np.isfinite(points).all(axis=1)])
+        self.modes_ = self._significant(points, self.significance)
+        self._unsure = self._as_dense(points)
         total = max(release.count, 1.0)
         self.densities_ = release.density(self.modes_) if len(self.modes_) else np.empty(0)
         sides = release.interval(self.modes_) if len(self.modes_) else (np.empty(0), np.empty(0))
@@ -229,7 +235,7 @@ class PrivateModes(PrivateEstimator):
 
     # ---- what is there, and what noise may have made ----
 
-    def _significant(self, points: np.ndarray) -> np.ndarray:
+    def _significant(self, points: np.ndarray, significance: float) -> np.ndarray:
         """The highest points, each separated from all higher ones by a valley that noise does not explain.
 
         A climber finds the highest of many noise values: the greatest of n normal ones is about √(2 ln n) standard
@@ -243,15 +249,26 @@ class PrivateModes(PrivateEstimator):
         points, sums, errors, noises = points[order], sums[order], errors[order], noises[order]
         kept: list[int] = []
         between = np.linspace(0.0, 1.0, SEGMENT + 2)[1:-1, None]
-        for i in np.flatnonzero(sums > self.significance * errors + allowance * noises):
+        for i in np.flatnonzero(sums > significance * errors + allowance * noises):
             if kept:
                 way = points[i] + between[:, None] * (points[kept] - points[i])  # (points, kept, d)
                 there, error, _ = self._with_errors(way.reshape(-1, points.shape[1]))
-                deep = sums[i] - there > self.significance * np.hypot(errors[i], error) + allowance * noises[i]
+                deep = sums[i] - there > significance * np.hypot(errors[i], error) + allowance * noises[i]
                 if not deep.reshape(SEGMENT, len(kept)).any(axis=0).all():
                     continue
             kept.append(int(i))
         return points[kept]
+
+    def _as_dense(self, points: np.ndarray) -> int:
+        """How many more places `HINTED` shows that are as dense by estimate as a mode: errors differ by place.
+
+        So nobody need believe that whatever is left out is thinner.
+        """
+        if not len(self.modes_) or self.significance <= HINTED:
+            return 0
+        more = self._significant(points, HINTED)
+        new = ~(more[:, None, :] == self.modes_).all(axis=2).any(axis=1)
+        return int(np.count_nonzero(new & (self._sums(more) >= self._sums(self.modes_).min())))
 
     def _with_errors(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Kernel sums, their standard errors, and the noise's share of these."""
