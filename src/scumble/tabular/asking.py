@@ -12,11 +12,11 @@ import numpy as np
 
 from scumble import checks
 from scumble.errors import ParameterError, parameter
-from scumble.schema import Schema, condition
+from scumble.schema import Number, Schema, condition
 from scumble.tabular import rows
 from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.drawing import batches
-from scumble.tabular.estimate import Estimate, deviations, interval, reaching, widened
+from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.questions import (
     Floats,
@@ -25,6 +25,7 @@ from scumble.tabular.questions import (
     Where,
     cells_of,
     extremes_of,
+    mean_by_median,
     means_between,
     names_of,
     parts,
@@ -95,6 +96,7 @@ class Asking:
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
         """
         place, values = self._valued(column)
+        numbers = isinstance(self.schema[column], Number)
 
         def total(asked: Question) -> Estimate:
             found, records = self._answers.sum(asked.even, place, values), self._answers.total.value
@@ -104,7 +106,12 @@ class Asking:
             cells = {"below": records * (middle - least), "above": records * (most - middle)}
             sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
             sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
-            return _over(found.least_sure(sides), confidence, **sign, **cells)
+            answer = _over(found.least_sure(sides), confidence, **sign, **cells)
+            if not (numbers and table.sum() > 0):
+                return answer
+            all_of = records * table.sum()
+            median, mean = mean_by_median(table, lowest)
+            return at_least(answer, all_of * median, all_of * mean, all_of * lowest[table > 0].min())
 
         return self._each(where, by, total)
 
@@ -118,6 +125,7 @@ class Asking:
         """
         place, values = self._valued(column)
         lowest, highest = extremes_of(self.schema[column])
+        numbers = isinstance(self.schema[column], Number)
         least, most = float(np.nanmin(lowest)), float(np.nanmax(highest))
 
         def mean(asked: Question) -> Estimate:
@@ -128,7 +136,8 @@ class Asking:
             low, high = means_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values) / table.sum())
             ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
-            return _over(found, confidence, **ends)
+            answer = _over(found, confidence, **ends)
+            return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
 
         return self._each(where, by, mean)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from statistics import NormalDist
 
@@ -89,6 +89,23 @@ def reaching(found: Estimate, other: Estimate) -> Estimate:
     """
     error = max(found.standard_error, other.standard_error)
     return Estimate(found.value, min(found.low, other.low), max(found.high, other.high), error)
+
+
+def at_least(found: Estimate, median: float, mean: float, least: float) -> Estimate:
+    """A mean's estimate, not below what the same release's median implies; its interval as it is.
+
+    A column's own cells tell the mean of very skewed values with so much noise that it may come out at the least
+    possible, while half of the records surely have far more. `mean` is what there would be if nobody had more than the
+    `median`. It counts only if noise is larger than all that the median is above the `least`.
+
+    >>> print(at_least(Estimate(1e3, 1e3, 9e5, 4e5), 1.2e5, 8e4, 1e3))
+    80,000 (1,000 to 900,000)
+    >>> print(at_least(Estimate(7e4, 5e4, 9e4, 1e4), 1.2e5, 8e4, 1e3))
+    70,000 (50,000 to 90,000)
+    """
+    if found.standard_error <= median - least:
+        return found
+    return replace(found, value=max(found.value, min(mean, found.high)))
 
 
 def widened(found: Estimate, few: Estimate, many: Estimate) -> Estimate:

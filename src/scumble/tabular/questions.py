@@ -122,6 +122,17 @@ def _least_mean(few: Floats, many: Floats, values: Floats) -> float:
     return float((sums[some] / records[some]).min())
 
 
+def mean_by_median(shares: Floats, lowest: Floats) -> tuple[float, float]:
+    """The median of values by shares of rising levels, and their mean if none were above it: no mean is below that.
+
+    >>> mean_by_median(np.array([0.5, 1.0, 0.5]), np.array([1.0, 5.0, 1e9]))
+    (5.0, 4.0)
+    """
+    upto = np.cumsum(shares)
+    median = lowest[int(np.searchsorted(upto, upto[-1] / 2))]
+    return float(median), float(shares @ np.minimum(lowest, median) / upto[-1])
+
+
 def shares_between(few: Floats, many: Floats) -> tuple[Floats, Floats]:
     """The least and the largest share of the records up to each level, if these are at least `few` and at most `many`.
 
