@@ -184,7 +184,11 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "a bad query": (build("sqlite:///good.db", "--query", "SELECT nix FROM people"), 4, r"no such column: nix"),
     "a cloud address": (build("s3://bucket/x.parquet"), 2, r"does not read from s3://"),
     "no epsilon": (["build", "good.csv", "--bandwidth", "1", "--out", "o.scumble"], 2, r"Give --epsilon"),
-    "no bandwidth": (["build", "good.csv", "--epsilon", "1", "--out", "o.scumble"], 2, r"Give --bandwidth.* public"),
+    "no bandwidth": (
+        ["build", "good.csv", "--epsilon", "1", "--out", "o.scumble"],
+        2,
+        r"Give --schema .*give --bandwidth.* public",
+    ),
     "no source": (["build", "--epsilon", "1", "--out", "o.scumble"], 2, r"Give SOURCE"),
     "no out": (["build", "good.csv", "--epsilon", "1"], 2, r"Give --out"),
     "epsilon zero": (build("good.csv", "--epsilon", "0"), 2, r"`epsilon` must be"),

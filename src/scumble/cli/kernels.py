@@ -47,9 +47,11 @@ def _one(args: argparse.Namespace, columns: list[str] | None) -> Kernel:
         settings["scale"] = args.scale
     if name in ("euclidean", "manhattan"):
         if args.bandwidth is None:
+            whole = "Give --schema for a whole table (scumble schema TABLE drafts one); or, for a density, give"
             raise ParameterError(
-                "Give --bandwidth: how far apart two records may be and still be near. It must be public, not read "
-                "off the data. Hint: --scale age=10,income=20000 --bandwidth 1 means about 10 years or 20,000."
+                f"{whole if hasattr(args, 'schema') else 'Give'} --bandwidth: how far apart two records may be and "
+                "still be near. It must be public, not read off the data. Hint: --scale age=10,income=20000 "
+                "--bandwidth 1 means about 10 years or 20,000."
             )
         settings["bandwidth"] = args.bandwidth
     elif args.bandwidth is not None:
