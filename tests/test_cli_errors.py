@@ -189,6 +189,16 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         2,
         r"Give --schema .*give --bandwidth.* public",
     ),
+    "dates in another order": (
+        build("good.csv", "--dates", "seen", "--bounds", "seen=01/01/1965:31/12/1999"),
+        2,
+        r"must look like age=0:100,income=0:200000; dates are written 1965-01-01",
+    ),
+    "a number with commas": (
+        ["query", "x.scumble", "--at", "amount=€100,000"],
+        2,
+        r"--at: must look like age=40,mode=bus; numbers stand plain, as 100000: commas separate",
+    ),
     "no source": (["build", "--epsilon", "1", "--out", "o.scumble"], 2, r"Give SOURCE"),
     "no out": (["build", "good.csv", "--epsilon", "1"], 2, r"Give --out"),
     "epsilon zero": (build("good.csv", "--epsilon", "0"), 2, r"`epsilon` must be"),

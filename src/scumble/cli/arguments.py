@@ -111,7 +111,8 @@ def _pairs(text: str, what: str) -> dict[str, str]:
     for part in names(text):
         name, mark, value = part.rpartition("=")
         if not mark or not name:
-            raise argparse.ArgumentTypeError(f"must look like {what}")
+            plain = "; numbers stand plain, as 100000: commas separate" if re.fullmatch(r"[0-9.]+", part) else ""
+            raise argparse.ArgumentTypeError(f"must look like {what}{plain}")
         if name in found:
             raise argparse.ArgumentTypeError(f"names {name!r} twice, and only one of them can be meant")
         found[name] = value
@@ -150,7 +151,8 @@ def _ranges(text: str, side: Callable[[str], Any]) -> dict[str, tuple[Any, Any]]
             low, high = map(side, value.split(":"))
             found[name] = (low, high)
     except ValueError:
-        raise argparse.ArgumentTypeError("must look like age=0:100,income=0:200000") from None
+        dates = "; dates are written 1965-01-01" if re.search(r"[0-9][./-][0-9]+[./-][0-9]", text) else ""
+        raise argparse.ArgumentTypeError(f"must look like age=0:100,income=0:200000{dates}") from None
     return found
 
 
