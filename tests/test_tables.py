@@ -559,17 +559,24 @@ def test_columns_are_picked_by_name(name):
     np.testing.assert_array_equal(table.numeric([0, 1]), EXPECTED[:, [2, 0]])
     with pytest.raises(
         DataError,
-        match=r"There is no column 'A'\. Did you mean 'a'\?|There is no column 'A'\. The table has 'a', 'b', 'c'\.",
+        match=r"There is no column 'A'\. (Is 'a' meant to be it\?|The table has 'a', 'b', 'c'\.)",
     ):
         Table.of(X, columns=["A"])
 
 
 def test_close_names_are_suggested():
-    with pytest.raises(DataError, match=r"no column 'incom'\. Did you mean 'income'\? The table has 'age', 'income'\."):
+    with pytest.raises(
+        DataError, match=r"no column 'incom'\. Is 'income' meant to be it\? The table has 'age', 'income'\."
+    ):
         Table.of({"age": [1], "income": [2]}, columns=["incom"])
     many = Table.of({f"c{j}": [1] for j in range(30)})
     with pytest.raises(DataError, match=r"'c19' and 10 more"):
         Table.of(many, columns=["zzz"])
+
+
+def test_a_column_that_is_wanted_itself_is_not_taken_for_another():
+    with pytest.raises(DataError, match=r"no column 'b1'\. The table has 'b2'"):
+        Table.of({"b2": [1.0], "x": [2.0]}, columns=["b1", "b2"])
 
 
 def test_a_name_that_stands_twice_is_ambiguous():

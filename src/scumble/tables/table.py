@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scumble.errors import DataError, did_you_mean, parameter
+from scumble.errors import DataError, nearest, parameter
 from scumble.tables import cells, containers, tokens
 
 LINE, BLOCK = 8, 2048
@@ -149,7 +149,9 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     places = []
     for name in wanted:
         if name not in names:
-            raise DataError(f"There is no column {name!r}.{did_you_mean(name, names)} The table has {_listed(names)}.")
+            close = nearest(name, [one for one in names if one not in wanted])
+            guess = "" if close is None else f" Is {close!r} meant to be it?"  # whose name is misspelt, nobody knows
+            raise DataError(f"There is no column {name!r}.{guess} The table has {_listed(names)}.")
         if names.count(name) > 1:
             raise DataError(f"The table has {names.count(name)} columns {name!r}. Hint: give each its own name.")
         places.append(names.index(name))
