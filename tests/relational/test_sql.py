@@ -223,6 +223,7 @@ REFUSED = {
     "select stddev(age) from people": "stddev",
     "select string_agg(town) from people": "does not know",
     "select avg(town) from people": "there is no mean",
+    "select sum(town) from people": "there is no sum",
     "select median(town) from people": "there are no quantiles",
     "select quantile_cont(age, [0.1, 0.9]) from people": "one share",
     "select quantile_cont(age, 1.5) from people": "between 0 and 1",

@@ -163,6 +163,13 @@ def test_means_sums_and_quantiles(exact: TableRelease) -> None:
         assert row.low <= row.value <= row.high
 
 
+def test_what_is_not_there_is_named() -> None:
+    seen = TableSketch(scumble.Schema(seen=scumble.Date("2024-01-01", "2024-12-31"))).release(epsilon=1.0)
+    for ask, what in ((seen.sum, "sum"), (seen.mean, "mean")):
+        with pytest.raises(scumble.ParameterError, match=f"is a date, of which there is no {what}"):
+            ask("seen")
+
+
 def test_a_mean_of_nobody_is_not_known(exact: TableRelease) -> None:
     found = exact.mean("age", where="age < 18 and age > 80")
     assert math.isnan(found.value) and (found.low, found.high) == (17, 90)

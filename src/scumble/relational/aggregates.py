@@ -120,7 +120,7 @@ def _sum(argument: Any, scope: Scope) -> Aggregate:
         if _is_number(then, 1) and (_is_null(default) or _is_number(default, 0)):
             return Aggregate("count", where=where)
         if isinstance(then, exp.Column) and (_is_null(default) or _is_number(default, 0)):
-            return Aggregate("sum", _valued(then, scope), where)
+            return Aggregate("sum", _valued(then, scope, "sum"), where)
         raise refused(f"sum({shown(argument)}): CASE WHEN … THEN 1 ELSE 0 END, or a column after THEN")
     column, truth = _number(argument, scope, "sum")
     return Aggregate("sum", column) if truth is None else Aggregate("count", where=truth)
@@ -132,7 +132,7 @@ def _mean(argument: Any, scope: Scope) -> Aggregate | Share:
         if _is_number(then, 1) and _is_number(default, 0):
             return Share(Aggregate("count", where=where), Aggregate("count"))
         if isinstance(then, exp.Column) and _is_null(default):
-            return Aggregate("mean", _valued(then, scope), where)
+            return Aggregate("mean", _valued(then, scope, "mean"), where)
         raise refused(f"avg({shown(argument)}): CASE WHEN … THEN 1 ELSE 0 END, or a column after THEN and no ELSE")
     column, truth = _number(argument, scope, "avg")
     if truth is None:
@@ -145,14 +145,14 @@ def _number(argument: Any, scope: Scope, what: str) -> tuple[str | None, Tree | 
     if isinstance(argument, exp.Cast) and argument.to.is_type(*exp.DataType.NUMERIC_TYPES):
         inner = bare(argument.this)
         if isinstance(inner, exp.Column) and scope[scope.column(inner)].kind == "boolean":
-            return _valued(inner, scope), None
+            return _valued(inner, scope, what), None
         if isinstance(inner, exp.Predicate | exp.Connector | exp.Not):
             return None, tree_of(inner, scope)
     if isinstance(argument, exp.Predicate | exp.Connector | exp.Not) and not isinstance(argument, exp.Column):
         return None, tree_of(argument, scope)
     if not isinstance(argument, exp.Column):
         raise refused(f"{what}({shown(argument)}): a column must stand there, or a condition")
-    return _valued(argument, scope), None
+    return _valued(argument, scope, what), None
 
 
 def _case(node: Any, scope: Scope) -> tuple[Tree, Any, Any]:
@@ -171,9 +171,9 @@ def _is_number(node: Any, wanted: int) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and number(node) == wanted
 
 
-def _valued(node: Any, scope: Scope) -> str:
+def _valued(node: Any, scope: Scope, what: str) -> str:
     name = scope.column(node)
-    values_of(scope[name], name)  # refuses what has no mean
+    values_of(scope[name], name, "mean" if what == "avg" else what)  # refuses what has none
     return name
 
 

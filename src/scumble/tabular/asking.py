@@ -95,7 +95,7 @@ class Asking:
         it is as wide as cells are, and no wider where each number has a cell of its own. A few large values may hide
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
         """
-        place, values = self._valued(column)
+        place, values = self._valued(column, "sum")
         numbers = isinstance(self.schema[column], Number)
 
         def total(asked: Question) -> Estimate:
@@ -123,7 +123,7 @@ class Asking:
         below the noise: it reaches over what the column's own cells tell, too. The parameters are those of `count`.
         Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
         """
-        place, values = self._valued(column)
+        place, values = self._valued(column, "mean")
         lowest, highest = extremes_of(self.schema[column])
         numbers = isinstance(self.schema[column], Number)
         least, most = float(np.nanmin(lowest)), float(np.nanmax(highest))
@@ -274,9 +274,9 @@ class Asking:
         most = interval(self._answers.total.value, self._answers.total.variance, confidence).high
         return widened(found, few, replace(many, high=min(many.high, max(most, found.high))))  # unions may count twice
 
-    def _valued(self, column: str) -> tuple[int, Floats]:
+    def _valued(self, column: str, what: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
-        return place, values_of(self.schema[column], column)
+        return place, values_of(self.schema[column], column, what)
 
     def _bounds(self, asked: Question, place: int, name: str) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """At the levels of a column that have a value: shares of the records that meet a condition, those that surely

@@ -178,10 +178,10 @@ def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) 
     return found
 
 
-def values_of(column: Column, name: str) -> Floats:
-    """A number for each level, NaN where there is none."""
+def values_of(column: Column, name: str, what: str) -> Floats:
+    """A number for each level, NaN where there is none; `what` is asked of them."""
     if column.kind not in ("number", "boolean"):
-        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no mean. Hint: ask for counts.")
+        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no {what}. Hint: ask for counts.")
     return np.asarray(column.representative, float)
 
 
