@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import scumble
 from rates import laplace, normal
+from scumble.reading.answers import OF_TABLES
+from scumble.tabular.release import OF_DENSITIES
 
 KERNEL = scumble.EuclideanKernel(1.0)
 
@@ -277,3 +280,18 @@ def test_hints_can_be_followed() -> None:
     release = sketch.release(epsilon=1.0)
     with pytest.raises(scumble.DataError, match=r"Hint: leave out points that lack a value\.$"):
         release.kernel_sum([[np.nan]])
+
+
+def test_questions_of_the_other_kind_are_named() -> None:
+    """They are no attributes, to whoever looks; and whoever asks all the same learns which release has them."""
+    density = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=2, buckets=4).release(1.0)
+    table = scumble.TableSketch(scumble.Schema(smoker=scumble.Boolean())).release(epsilon=1.0)
+    for release, others in ((density, OF_TABLES), (table, OF_DENSITIES)):
+        other = table if release is density else density
+        for name in others:
+            assert hasattr(other, name) and not hasattr(release, name)
+            with pytest.raises(AttributeError, match=f"{type(release).__name__} has no `{name}`. Hint: that is asked"):
+                getattr(release, name)
+        with pytest.raises(AttributeError, match="object has no attribute 'nix'"):
+            _ = release.nix
+        assert copy.copy(release).identity == release.identity

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
@@ -110,6 +110,16 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     """The question that follows a name that is not there, or nothing."""
     found = nearest(word, known)
     return "" if found is None else f" Did you mean {found!r}?"
+
+
+def told_by_others(asked: object, name: str, others: Collection[str], which: str) -> Any:
+    """What ``__getattr__`` does on a class where people look for the methods of another: a refusal that names that one.
+
+    It is an AttributeError, as any other name's: ``hasattr`` stays False.
+    """
+    if name in others:
+        raise AttributeError(f"A {type(asked).__name__} has no `{name}`. Hint: {which}.", name=name, obj=asked)
+    return object.__getattribute__(asked, name)
 
 
 def _shown(got: object) -> str:

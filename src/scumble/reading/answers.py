@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from scumble.errors import parameter
+from scumble.errors import parameter, told_by_others
 from scumble.reading.layout import Estimate, Layout, Reader
 from scumble.reading.student import reach
 
 METHODS = ("mean", "median-of-means")
 GROUPS = 9
 """Groups of rows for the median of means: odd, so the median is one of them."""
+
+OF_TABLES = ("share", "sum", "mean", "quantile", "histogram", "crosstab", "faithfulness", "relation")
+A_TABLE = (
+    "that is asked of a table's release, which a build with a schema makes; of a density, ask `count`, `density`, "
+    "`kernel_sum` and `interval`"
+)
 
 
 class LaidOut(Protocol):
@@ -31,6 +37,11 @@ class Answers(ABC):
     """Kernel sums, densities and intervals from counters, exact or noisy."""
 
     _spec: LaidOut
+
+    if not TYPE_CHECKING:  # to whom it would say that there is any name
+
+        def __getattr__(self, name: str) -> Any:
+            return told_by_others(self, name, OF_TABLES, A_TABLE)
 
     @abstractmethod
     def _reader(self) -> Reader:

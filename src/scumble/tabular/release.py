@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import files
 from scumble.counting.headroom import MOST
-from scumble.errors import CorruptFileError, ParameterError
+from scumble.errors import CorruptFileError, ParameterError, told_by_others
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.purse import read_back, written
 from scumble.schema import Schema
@@ -25,6 +25,12 @@ from scumble.tabular.weighing import Weighing
 
 if TYPE_CHECKING:
     from scumble.views.budgeting import Law
+
+OF_DENSITIES = ("density", "kernel_sum", "interval", "standard_error", "kernel")
+A_DENSITY = (
+    "that is asked of a density, which a build with a kernel releases; of a table, ask `count`, `share`, `mean`, "
+    "`quantile` or `histogram`, each with its interval"
+)
 
 
 class TableRelease(Asking, Weighing):
@@ -60,6 +66,11 @@ class TableRelease(Asking, Weighing):
         self._counts.flags.writeable = False
         self._privacy, self._identity = privacy, identity
         self._own_count, self._noise_of_count = noisy_count, count_variance
+
+    if not TYPE_CHECKING:  # to whom it would say that there is any name
+
+        def __getattr__(self, name: str) -> Any:
+            return told_by_others(self, name, OF_DENSITIES, A_DENSITY)
 
     # ---- what it is ----
 
