@@ -92,6 +92,9 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), income=scumble.Number(0, 200_000))
     found = scumble.build(folder / "sound.csv", schema=schema, rehearse=True)
     assert found.kind == "Counts of 2 columns and 1 of 1 pairs of them"
+    wide = {"schema": scumble.Schema(age=scumble.Number(0, 999, cells=1000)), "allow_empty": True}
+    size = len(scumble.build(folder / "sound.csv", **wide).to_bytes())
+    assert scumble.build(folder / "sound.csv", **wide, rehearse=True).bytes == pytest.approx(size, rel=0.1)
     assert found.decides == "'age' has the most levels, 100; pairs tell them all apart."
     assert "is decided after counting" in found.later and found.later in str(found)
     few = scumble.build(folder / "sound.csv", schema=schema, n=3000, rehearse=True)
@@ -213,8 +216,8 @@ def test_a_rehearsal_says_that_it_guessed_how_many_records_there_are(
         for more in ([], ["--n", "100000"]):
             assert main(["build", "sound.csv", *words, "--rehearse", *more]) == 0
             told.append(capsys.readouterr().out)
-        assert "Of 100,000 records (a guess: give --n or n=, if it is public):" in told[0]
-        assert "Of 100,000 records:" in told[1] and "guess" not in told[1]
+        assert "Of 100,000 records (a guess: give --n or n=, if it is public); ± is one standard error:" in told[0]
+        assert "Of 100,000 records; ± is" in told[1] and "guess" not in told[1]
 
 
 def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
@@ -246,8 +249,8 @@ def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
     told = next(line for line in err.splitlines() if "left out:" in line)
     assert told == (
         "5 rows were left out: 2 with a cell missing, unreadable or not finite in 'age', 1 of none of the classes in "
-        "'mode', 1 with a cell missing, unreadable or not finite in 'income', 1 lines that are not rows "
-        "(do not publish these numbers)."
+        "'mode', 1 with a cell missing, unreadable or not finite in 'income', 1 lines that are not rows; "
+        "each row is counted once, at its first such column (do not publish these numbers)."
     )
     assert (
         "left out" not in out and "classes in" not in out and b"unreadable" not in (folder / "o.scumble").read_bytes()

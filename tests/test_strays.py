@@ -309,7 +309,7 @@ def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, caps
     assert main(append) == 0
     assert capsys.readouterr().err.splitlines() == [
         "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
-        "finite in 'age' (do not publish these numbers).",
+        "finite in 'age'; each row is counted once, at its first such column (do not publish these numbers).",
         "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this number).",
         "1 record over the limit of their person was left out (do not publish this number).",
         "Counted in period 1.",

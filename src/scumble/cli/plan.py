@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
         f"buckets         {chosen.buckets:,}\n"
         f"epsilon         {chosen.epsilon:g}{f', delta {chosen.delta:g}' if chosen.delta else ''}\n"
         f"expected error  {chosen.relative_error:.2%} of a density of {chosen.density:.3g} "
-        f"(± {chosen.standard_error:,.3g} records)\n"
+        f"(± {chosen.standard_error:,.3g} records, one standard error)\n"
         f"released file   {human_bytes(chosen.bytes)}\n"
         f"counting        about {chosen.seconds:,.1f} s on one core\n\n"
         f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"

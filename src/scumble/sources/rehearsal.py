@@ -37,6 +37,8 @@ ROWS = 10_000
 """Records that are made up: each stands for as many as there will be."""
 ASKED = 64
 """Of them, where the error is looked at."""
+COUNT_BYTES = 8
+"""Bytes of a table's counter: beside the 32 bits of its groups, none is narrowed (:mod:`scumble.files.writing`)."""
 BESIDE_COUNTERS = 2_000
 """Bytes of a released file that are no counters, about."""
 PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
@@ -101,7 +103,9 @@ class Rehearsal:
 
     @property
     def _made(self) -> str:
-        return f"{self.kind}, about {human_bytes(self.bytes)}. {_of(self.records, self.assumed)}:"
+        return (
+            f"{self.kind}, about {human_bytes(self.bytes)}. {_of(self.records, self.assumed)}; ± is one standard error:"
+        )
 
     def __str__(self) -> str:
         told = [
@@ -227,6 +231,12 @@ def _bytes(spec: Spec, classes: int) -> int:
     return classes * (COUNTER_BYTES * math.prod(spec.counters) + BESIDE_COUNTERS)
 
 
+def _table_bytes(spec: TableSpec, cells: int) -> int:
+    """Counters of columns and so many of pairs, and the group of each level."""
+    groups = sum(int(axis.max()) + 1 for axis in spec.axes)
+    return COUNT_BYTES * (sum(spec.lengths[: spec.singles]) + cells) + COUNTER_BYTES * groups + BESIDE_COUNTERS
+
+
 def _later(job: Build, counted: Spec, n: int) -> str:
     menu = Menu(counted, job.budget, job.tally.sketches[0].planned)
     return decided_later(menu.denser(n, counted.layout.typical_density), len(counted.shape or ()))
@@ -259,7 +269,7 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n), job.budget.pure))
     return Rehearsal(
         kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
-        bytes=COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + found.cells) + BESIDE_COUNTERS,
+        bytes=_table_bytes(spec, found.cells),
         records=n,
         places=tuple(places),
         decides=decides,

@@ -247,7 +247,8 @@ def written(spec: Spec | TableSpec, name: str) -> str:
 def left_out(rows: int, why: Sequence[str] = ()) -> str:
     """The line for the curator about rows that were left out, and why."""
     were = "1 row was" if rows == 1 else f"{rows:,} rows were"
-    causes = f": {', '.join(why)}" if why else ""
+    once = "; each row is counted once, at its first such column" if len(why) > 1 else ""
+    causes = f": {', '.join(why)}{once}" if why else ""
     return private(f"{were} left out{causes}", numbers=bool(why))
 
 
