@@ -18,7 +18,7 @@ from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
 from scumble.schema.kinds import fixed_by, ranges_by, shown
-from scumble.show import shading
+from scumble.show import mesh, shading
 from scumble.show.shown import Shown
 
 Ranges = Mapping[str, tuple[Any, Any]]
@@ -168,7 +168,7 @@ class View:
 
 def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> None:
     """One column: the density and its interval as a band."""
-    x = view.axis(name, _POINTS_1D)
+    x = mesh.axis(view, name, _POINTS_1D)
     table = view.table({name: x})
     count = max(view.release.count, 1.0)
     lower, upper = (np.clip(side / count, 0.0, 1.0) for side in view.release.interval(table, confidence))
@@ -192,11 +192,7 @@ def draw_map(
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
 
-    x, y = view.axis(first, points), view.axis(second, points)
-    grid = np.meshgrid(x, y)
-    table = view.table({first: grid[0].ravel(), second: grid[1].ravel()})
-    values = view.release.density(table).reshape(points, points)
-    error = view.release.standard_error(table).reshape(points, points) / max(view.release.count, 1.0)
+    x, y, values, error = mesh.surface(view, first, second, points)
     norm, levels = shading.scale(values, error, log)
     cmap = colormaps["YlGnBu"]
     axes.imshow(
