@@ -1,4 +1,4 @@
-"""Pictures of a density show its peaks, however narrow."""
+"""Pictures of a density show its peaks, however narrow, and say of how many records they are."""
 
 from __future__ import annotations
 
@@ -59,3 +59,17 @@ def test_a_plain_has_no_peak_to_look_at() -> None:
     flat = landscape(0.1)
     flat.density = lambda places: np.zeros(len(places["a"]))
     assert not mesh.surface(plots.View(flat, {}, {}, {}), "a", "b", 5)[2].any()
+
+
+def test_a_picture_says_of_how_many_records_it_is() -> None:
+    figure = plots.density(landscape(0.1), title=None)
+    assert figure._suptitle.get_text() == "about 1,000 records; ε = 1"
+
+
+@pytest.mark.parametrize("end, told", [(5_000_000, "5M"), (50_000, "50,000"), (5, "5")])
+def test_no_axis_is_written_in_powers_of_ten(end: int, told: str) -> None:
+    axes = plots.new_figure(4.0, 3.0).subplots()
+    axes.set_xlim(0, end)
+    plots.thousands(axes.xaxis)
+    labels = axes.xaxis.get_major_formatter().format_ticks(axes.get_xticks())
+    assert told in labels and labels[0] == "0" and not any("e" in label for label in labels)

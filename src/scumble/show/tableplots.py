@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scumble.schema.column import MISSING
-from scumble.show.plots import INK, SECOND, literal, new_figure, plain
+from scumble.show.plots import INK, SECOND, literal, new_figure, plain, thousands
 from scumble.show.shown import ShownTable
 
 ACROSS = 3
@@ -48,6 +48,7 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
         axes.set_title(literal(name), fontsize=9, color=INK)
         if left_out:
             axes.set_xlabel(f"… and {left_out} more, none of them more frequent", fontsize=7, color=INK)
+        thousands(axes.yaxis)
         plain(axes)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
