@@ -100,6 +100,13 @@ def test_nineteen_points_are_answered(kind: str) -> None:
     assert all(f" {noise:,.3g} {where}" in moved for where, noise in noises(one).items())
 
 
+def test_moments_are_held_against_the_points_too() -> None:
+    """They have no answers about records, and no group is seen in them."""
+    one = {key: value for key, value in facts(release()).items() if key != "expected_error"}
+    answers = {point.name: point.answer for point in nist.points({**one, "kind": "moments"})}
+    assert nist.BLANK in answers["Accuracy"] and answers["Smallest group that is visible"].startswith("none")
+
+
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     book = scumble.Ledger.create("town.ledger")

@@ -115,13 +115,18 @@ def _use(facts: dict[str, Any]) -> list[Point]:
             level,
             "Accuracy",
             f"each answer comes with an interval. About {facts['count']:,.0f} records; noise alone moves an answer by "
-            f"about so many of them (one standard deviation): {moved}.",
+            f"about so many of them (one standard deviation): {moved}."
+            if moved
+            else f"about {facts['count']:,.0f} records; how far noise moves a model that is learnt from the sums "
+            f"depends on the model: {BLANK}.",
         ),
         Point(
             level,
             "Smallest group that is visible",
             f"of about so many records alike: {seen}. Smaller groups drown in the noise: the release must not be read "
-            "as saying that they do not exist.",
+            "as saying that they do not exist."
+            if seen
+            else "none: sums over all records tell of no group.",
         ),
         Point(
             level,

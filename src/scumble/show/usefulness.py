@@ -31,6 +31,8 @@ def smallest_group(noise: float) -> float:
 def noises(facts: dict[str, Any]) -> dict[str, float]:
     """The standard deviations of the noise in answers, in records, by the kind of answer; the largest comes first.
 
+    None of moments, whose sums answer no question about records.
+
     Parameters
     ----------
     facts : dict
@@ -41,6 +43,8 @@ def noises(facts: dict[str, Any]) -> dict[str, float]:
     >>> noises({"kind": "table", "noise": {"level": 11.0, "pair": 5.0}})
     {'in a column by itself': 11.0, 'in a cell of a measured pair': 5.0}
     """
+    if facts["kind"] == "moments":
+        return {}
     if facts["kind"] != "table":
         return {"in a kernel sum": float(facts["expected_error"]["noise"])}
     kinds = {"in a column by itself": "level", "in a cell of a measured pair": "pair"}
