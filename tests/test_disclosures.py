@@ -16,8 +16,8 @@ import scumble
 from scumble.cli import main
 from scumble.privacy.exact import show
 from scumble.show import nist, registry, wording
-from scumble.show.cards import facts, noise_of
-from scumble.show.usefulness import sample_worth, smallest_group
+from scumble.show.cards import facts, lines
+from scumble.show.usefulness import group, noises, sample_worth, smallest_group
 
 # The schema of opendp/deployments-registry-data, without its descriptions.
 SCHEMA = json.loads((Path(__file__).parent / "golden" / "registry" / "schema.json").read_text())
@@ -84,14 +84,27 @@ def test_the_schema_of_the_registry_can_refuse() -> None:
 
 @pytest.mark.parametrize("kind", RELEASES)
 def test_nineteen_points_are_answered(kind: str) -> None:
-    one = facts(RELEASES[kind]())
-    points = nist.points(one, noise_of(one))
+    found = RELEASES[kind]()
+    one = facts(found)
+    points = nist.points(one)
     assert len(points) == 19 and all(point.answer for point in points)
     answers = {point.name: point.answer for point in points}
     assert ("RECORD LEVEL" in answers["Unit of privacy"]) == (one["unit"] == "record")
     assert ("not protected" in answers["Neighbouring datasets"]) == (one["neighbors"] == "replace")
     assert nist.BLANK in answers["Other releases of the same data"]
-    assert f"{smallest_group(noise_of(one)):,.0f} records" in answers["Smallest group that is visible"]
+    card, least = dict(lines(found)).get("Worth", ""), list(noises(one).values())
+    assert least == sorted(least, reverse=True), "the less flattering comes first"
+    told, moved = answers["Smallest group that is visible"], answers["Accuracy"]
+    assert [word for word in told.split() if word[0].isdigit()] == [group(noise) for noise in least]
+    assert all(f"about {group(noise)}" in card for noise in least) or kind == "bundle"
+    assert all(f" {noise:,.3g} {where}" in moved for where, noise in noises(one).items())
+
+
+def test_moments_are_held_against_the_points_too() -> None:
+    """They have no answers about records, and no group is seen in them."""
+    one = {key: value for key, value in facts(release()).items() if key != "expected_error"}
+    answers = {point.name: point.answer for point in nist.points({**one, "kind": "moments"})}
+    assert nist.BLANK in answers["Accuracy"] and answers["Smallest group that is visible"].startswith("none")
 
 
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -6,6 +6,7 @@ import itertools
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from scumble import TableRelease, TableSketch, learn
 from scumble.cli import main
 from scumble.learn import levels as on_levels
 from scumble.learn import outliers
-from scumble.learn.levels import Levels
+from scumble.learn.levels import Levels, target_of
 
 SCHEMA = scumble.Schema(
     age=scumble.Number(18, 77, whole=True, cells=12),
@@ -178,11 +179,27 @@ def test_what_makes_no_sense_is_refused(release: TableRelease, tmp_path: Path) -
     with pytest.raises(scumble.ParameterError, match="release of a table"):
         learn.PrivateKDEClassifier(rule="levels", bounds=(0, 1), classes=[0, 1]).fit([[0.5]], [1])
     if release.target is None:
-        with pytest.raises(scumble.ParameterError, match="needs `target`"):
-            learn.PrivateKDEClassifier.from_release(release)
+        for kind, column in ((learn.PrivateKDEClassifier, "ill"), (learn.PrivateLinearRegression, "hours")):
+            with pytest.raises(scumble.ParameterError, match=f"needs `target`.*Hint: target='{column}', say"):
+                kind.from_release(release)
         alone = TableSketch(SCHEMA).update(TABLE).release(epsilon=0.001, n=100)
         with pytest.raises(scumble.ParameterError, match="no view of 'ill' together"):
             learn.PrivateKDEClassifier.from_release(alone, target="ill")
+
+
+def test_the_hint_names_a_column_that_can_be_learnt() -> None:
+    """The last one of that kind that stands in a view with another, whatever the last column of the table is."""
+
+    def said(schema: scumble.Schema, views: list[tuple[str, ...]]) -> str:
+        bare = SimpleNamespace(target=None, columns=schema.names, schema=schema, views=views)
+        with pytest.raises(scumble.ParameterError, match="needs `target`") as raised:
+            target_of(bare, None, "It", ("category", "boolean"))  # type: ignore[arg-type]
+        return str(raised.value)
+
+    number, word = scumble.Number(0, 1), scumble.Category(["no", "yes"])
+    assert "target='b', say" in said(scumble.Schema(a=number, b=word, c=word, d=number), [("a", "b"), ("c",)])
+    assert "target='c', say" in said(scumble.Schema(a=number, b=word, c=word, d=number), [("b",), ("c",)])
+    assert "a category or a boolean, and this table has none" in said(scumble.Schema(a=number), [("a",)])
 
 
 def test_predictions_from_a_terminal(classifier: learn.PrivateKDEClassifier, tmp_path: Path) -> None:

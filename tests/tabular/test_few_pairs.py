@@ -15,7 +15,8 @@ import scumble
 from scumble.privacy.budget import Budget
 from scumble.schema.date import Date
 from scumble.show import tablecards
-from scumble.show.cards import card, facts, noise_of
+from scumble.show.cards import card, facts
+from scumble.show.usefulness import group, noises
 from scumble.sources.rehearsal import Rehearsal
 from scumble.sources.tableadvice import between_years, from_zero
 from scumble.tabular.planner import Planner
@@ -97,7 +98,8 @@ def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scum
     told = " ".join(card(release, "t").split())
     assert all(f"{a} × {b}" in told for a, b in measured) and f"; {data['pairs_not_measured']} others are not." in told
     deviation = math.sqrt(release.variances[-1])
-    assert f"in a cell of a measured pair one of about {4 * deviation:,.0f}" in told and noise_of(data) == deviation
+    assert "in a cell of a measured pair" in told and f" of about {group(deviation)}" in told
+    assert noises(data)["in a cell of a measured pair"] == deviation
 
 
 def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: scumble.TableRelease) -> None:
@@ -107,7 +109,7 @@ def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: sc
     level = math.sqrt(np.median([one.variance for one in exact if one is not None]))
     noise = facts(release)["noise"]
     assert noise["level"] == pytest.approx(level) and noise["level"] < 0.95 * noise["single"]
-    assert f"a group of about {4 * level:,.0f} records stands out" in dict(tablecards.lines(release))["Worth"]
+    assert f" of about {group(level)} " in dict(tablecards.lines(release))["Worth"]
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,17 @@ def test_who_asks_a_file_for_what_it_does_not_hold_is_told_its_kind(
     assert "is not the release of a table. Hint: scumble info" in capsys.readouterr().err
 
 
+def test_counts_by_a_column_are_written_as_one_alone_is(
+    release: TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whole numbers, with thousands set apart."""
+    release.save(tmp_path / "table.scumble")
+    assert main(["count", str(tmp_path / "table.scumble"), "--by", "sex"]) == 0
+    told = [line.split()[1:4] for line in capsys.readouterr().out.splitlines()[1:]]
+    found = release.count(by="sex")[["value", "low", "high"]].to_numpy()
+    assert told == [[f"{one:,.0f}" for one in row] for row in found.tolist()]
+
+
 def test_counters_cannot_be_changed(release: TableRelease) -> None:
     with pytest.raises(ValueError, match="read-only"):
         release.counts[0] = 1

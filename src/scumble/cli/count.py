@@ -31,8 +31,9 @@ def run(args: argparse.Namespace) -> None:
     with waiting(args.quiet):
         found = release.count(args.where, by=args.by, confidence=args.confidence)
     if args.by is not None:
-        rows = found.to_dict("records")
-        print_json(rows) if args.json else print(found.to_string(index=False, float_format="{:,.1f}".format))
+        whole = dict.fromkeys(("value", "low", "high"), "{:,.0f}".format)  # as of a single number, below
+        as_text = {"formatters": whole, "float_format": "{:,.1f}".format, "index": False}
+        print_json(found.to_dict("records")) if args.json else print(found.to_string(**as_text))
     elif args.json:
         print_json(vars(found))
     else:

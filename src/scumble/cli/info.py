@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import load_release, print_json
     from scumble.errors import ParameterError
     from scumble.show import nist, registry
-    from scumble.show.cards import card, estimator_card, estimator_facts, facts, noise_of
+    from scumble.show.cards import card, estimator_card, estimator_facts, facts
 
     if (args.ledger is None) != (args.dataset is None):
         raise ParameterError("Give --ledger and --dataset together. Hint: scumble ledger FILE lists the datasets.")
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
         print_json(facts(found))
     elif args.nist:
         data = facts(found)
-        print(nist.text(name, nist.points(data, noise_of(data), _others(args, data.get("identity")))))
+        print(nist.text(name, nist.points(data, _others(args, data.get("identity")))))
     elif args.registry:
         print(registry.yaml(registry.entry(facts(found), name)))
     else:

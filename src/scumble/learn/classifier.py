@@ -379,7 +379,7 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     def _learn_table(self, release: TableRelease, target: str | None) -> None:
         if self.rule != TABLE_RULE:
             raise parameter("rule", f"{TABLE_RULE!r} for the release of a table", self.rule, "leave it out.")
-        self.target_ = target_of(release, target, type(self).__name__)
+        self.target_ = target_of(release, target, type(self).__name__, ("category", "boolean"))
         self.classes_, codes = classes_of(release, self.target_)
         self.classes = self.classes_.tolist() if self.classes is None else self.classes
         self.releases_ = [release]

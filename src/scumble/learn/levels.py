@@ -117,22 +117,27 @@ class Levels:
         return np.concatenate([model.columns[j] @ np.eye(int(g.max()) + 1)[g] for j, g in pairs], axis=1)
 
 
-def target_of(release: TableRelease, target: str | None, task: str) -> str:
-    """The column to learn: the one given, or the one whose classes have views of their own."""
+def target_of(release: TableRelease, target: str | None, task: str, kinds: tuple[str, ...]) -> str:
+    """The column to learn: the one given, or the one whose classes have views of their own; `kinds` can be learnt."""
     if target is None:
         target = release.target
     if target is None:
-        raise ParameterError(
-            f"{task} from a table needs `target`, the column to learn. Hint: target={release.columns[-1]!r}, say."
-        )
+        fit = [name for name in release.columns if release.schema[name].kind in kinds]
+        last = max(fit, key=lambda name: (_tied(release, name), fit.index(name)), default=None)
+        hint = f"target={last!r}, say." if fit else f"it learns a {' or a '.join(kinds)}, and this table has none."
+        raise ParameterError(f"{task} from a table needs `target`, the column to learn. Hint: {hint}")
     target = known(target, release.schema.columns)
-    tied = release.target is not None or any(target in view and len(view) > 1 for view in release.views)
-    if not tied:
+    if not _tied(release, target):
         raise ParameterError(
             f"This release has no view of {target!r} together with another column, so nothing can be learnt about it. "
             f"Hint: build with target={target!r}, with a larger ε, or with a δ."
         )
     return target
+
+
+def _tied(release: TableRelease, target: str) -> bool:
+    """Whether a release tells anything of a column together with others."""
+    return release.target is not None or any(target in view and len(view) > 1 for view in release.views)
 
 
 # ---- classes ----

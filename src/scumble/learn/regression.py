@@ -319,7 +319,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
         return overlapping(part.privacy for part in parts)
 
     def _learn_table(self, release: TableRelease, target: str | None) -> None:
-        self.target_ = target_of(release, target, type(self).__name__)
+        self.target_ = target_of(release, target, type(self).__name__, ("number",))
         self.coef_, self.intercept_, self.target_bounds_ = least_squares(Levels(release, self.target_))
         self.penalty_ = RIDGE * max(release._answers.total.value, 1.0)
         self.release_of_target_, self.release_ = None, release

@@ -141,7 +141,10 @@ def _year(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
 def _require_text(*nodes: Any) -> None:
     for node in nodes:
         if isinstance(bare(node), exp.Column) and bare(node).this.args.get("quoted"):
-            raise ParameterError(f"{shown(node)} is the name of a column. Hint: text stands in single quotes.")
+            text = shown(exp.Literal.string(bare(node).name))
+            raise ParameterError(
+                f"{shown(node)}: double quotes are for names of columns. Hint: text stands in single quotes, {text}."
+            )
 
 
 def _is(node: Any, scope: Scope) -> Tree:

@@ -4,6 +4,7 @@ The files::
 
     cards.py        the privacy card of a release, a bundle, a model
     plots.py        pictures of releases and plans
+    mesh.py         where a density is looked at for a picture: as fine as the cells, and on the peaks
     shading.py      colours of maps: even or by logarithm, faded where noise could explain them
     demoplots.py    the demo's pictures
     pictures.py     pictures of fitted estimators

@@ -289,10 +289,3 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return "+".join(_value(inner) for inner in value)
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
-
-
-def noise_of(data: dict[str, Any]) -> float:
-    """The standard deviation of the noise in an answer, in records: of a card's facts; in a table's measured pairs."""
-    if data["kind"] == "table":
-        return float(data["noise"]["pair"] or data["noise"]["single"])
-    return float(data["expected_error"]["noise"])

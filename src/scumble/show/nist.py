@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from scumble._version import __version__
 from scumble.privacy.exact import show
-from scumble.show.usefulness import smallest_group
+from scumble.show.usefulness import group, noises
 from scumble.show.wording import noise_of_law, promise, protected
 
 BLANK = "[for the curator to fill in]"
@@ -26,15 +26,13 @@ class Point(NamedTuple):
     answer: str
 
 
-def points(facts: dict[str, Any], noise: float, others: list[str] | None = None) -> list[Point]:
+def points(facts: dict[str, Any], others: list[str] | None = None) -> list[Point]:
     """The answers, in the order of the pyramid, from its top.
 
     Parameters
     ----------
     facts : dict
         The facts of the release's card.
-    noise : float
-        The standard deviation of the noise in an answer, in records.
     others : list of str, optional
         Other releases of the same data, as the ledger has them; None if no ledger was given.
 
@@ -43,7 +41,7 @@ def points(facts: dict[str, Any], noise: float, others: list[str] | None = None)
     list of Point
         Nineteen of them.
     """
-    return [*_numbers(facts), *_use(facts, noise), *_undermining(facts, others), *_below(facts)]
+    return [*_numbers(facts), *_use(facts), *_undermining(facts, others), *_below(facts)]
 
 
 def text(title: str, answers: list[Point]) -> str:
@@ -101,9 +99,11 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
     ]
 
 
-def _use(facts: dict[str, Any], noise: float) -> list[Point]:
+def _use(facts: dict[str, Any]) -> list[Point]:
     level = "Utility and bias"
     name = noise_of_law(facts["mechanism"])
+    moved = ", ".join(f"{noise:,.3g} {where}" for where, noise in noises(facts).items())
+    seen = ", ".join(f"{group(noise)} {where}" for where, noise in noises(facts).items())
     return [
         Point(
             level,
@@ -115,13 +115,18 @@ def _use(facts: dict[str, Any], noise: float) -> list[Point]:
             level,
             "Accuracy",
             f"each answer comes with an interval. About {facts['count']:,.0f} records; noise alone moves an answer by "
-            f"about {noise:,.3g} records (one standard deviation).",
+            f"about so many of them (one standard deviation): {moved}."
+            if moved
+            else f"about {facts['count']:,.0f} records; how far noise moves a model that is learnt from the sums "
+            f"depends on the model: {BLANK}.",
         ),
         Point(
             level,
             "Smallest group that is visible",
-            f"about {smallest_group(noise):,.0f} records alike. Smaller groups drown in the noise: the release must "
-            "not be read as saying that they do not exist.",
+            f"of about so many records alike: {seen}. Smaller groups drown in the noise: the release must not be read "
+            "as saying that they do not exist."
+            if seen
+            else "none: sums over all records tell of no group.",
         ),
         Point(
             level,

@@ -18,7 +18,7 @@ from scumble.errors import ParameterError
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
 from scumble.schema.kinds import fixed_by, ranges_by, shown
-from scumble.show import shading
+from scumble.show import mesh, shading
 from scumble.show.shown import Shown
 
 Ranges = Mapping[str, tuple[Any, Any]]
@@ -138,7 +138,7 @@ class View:
         return literal(f"{name} ({self.units[name]})" if name in self.units else name)
 
     def title(self) -> str:
-        """Where the picture cuts through the data, and the promise."""
+        """Where the picture cuts through the data, the number of records if it is known, and the promise."""
         fixed = {
             name: shown(value, self.kinds.get(name)) if type(value) in (int, float) else value
             for name, value in self.fixed.items()
@@ -149,8 +149,9 @@ class View:
         return f"cut at {cut}   ({self._promise()})" if cut else self._promise()
 
     def _promise(self) -> str:
-        claim = self.release.privacy
-        return f"ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
+        claim, count = self.release.privacy, getattr(self.release, "count", None)
+        records = "" if count is None else f"about {max(count, 0.0):,.0f} records; "
+        return f"{records}ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
 
     def table(self, values: Mapping[str, np.ndarray]) -> Any:
         """Queries: these columns vary, the others stay at their fixed value or in the middle."""
@@ -168,7 +169,7 @@ class View:
 
 def draw_curve(axes: Any, view: Any, name: str, confidence: float = 0.95) -> None:
     """One column: the density and its interval as a band."""
-    x = view.axis(name, _POINTS_1D)
+    x = mesh.axis(view, name, _POINTS_1D)
     table = view.table({name: x})
     count = max(view.release.count, 1.0)
     lower, upper = (np.clip(side / count, 0.0, 1.0) for side in view.release.interval(table, confidence))
@@ -192,11 +193,7 @@ def draw_map(
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
 
-    x, y = view.axis(first, points), view.axis(second, points)
-    grid = np.meshgrid(x, y)
-    table = view.table({first: grid[0].ravel(), second: grid[1].ravel()})
-    values = view.release.density(table).reshape(points, points)
-    error = view.release.standard_error(table).reshape(points, points) / max(view.release.count, 1.0)
+    x, y, values, error = mesh.surface(view, first, second, points)
     norm, levels = shading.scale(values, error, log)
     cmap = colormaps["YlGnBu"]
     axes.imshow(
@@ -280,11 +277,24 @@ def _cycle(colours: Sequence[str]) -> Any:
 
 
 def thousands(*sides: Any) -> None:
-    """Numbers along these axes with thousands set apart."""
-    from matplotlib.ticker import StrMethodFormatter
+    """Numbers along these axes with thousands set apart, or in millions where an axis reaches them."""
+    from matplotlib.ticker import FuncFormatter
 
     for side in sides:
-        side.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        side.set_major_formatter(
+            FuncFormatter(lambda value, _, side=side: amount(value, max(map(abs, side.get_view_interval()))))
+        )
+
+
+def amount(value: float, most: float) -> str:
+    """A number on an axis that reaches so far.
+
+    >>> amount(2500.0, 4e5), amount(5e6, 5e6), amount(5e5, 5e6), amount(0.0, 5e6), amount(0.1 + 0.2, 1.0)
+    ('2,500', '5M', '0.5M', '0', '0.3')
+    """
+    if most >= 1e12:
+        return f"{value:,g}"
+    return f"{value / 1e6:,.12g}M" if most >= 1e6 and value else f"{value:,.12g}"
 
 
 def plain(axes: Any, *, grid: bool = True) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import ShownTable
-from scumble.show.usefulness import smallest_group
+from scumble.show.usefulness import group, noises
 from scumble.show.wording import promise, promised, protected
 
 LISTED = 12
@@ -51,11 +51,11 @@ def facts(release: ShownTable) -> dict[str, Any]:
     }
 
 
-def _worth(noise: dict[str, Any], left: int) -> str:
+def _worth(noise: dict[str, float], left: int) -> str:
     """How large a group must be to be seen: where it is measured, and where it is not."""
-    told = f"in a column by itself, a group of about {smallest_group(noise['level']):,.0f} records stands out"
-    if noise["pair"] is not None:
-        told += f", in a cell of a measured pair one of about {smallest_group(noise['pair']):,.0f}"
+    (where, most), *others = noise.items()
+    told = f"{where}, a group of about {group(most)} records stands out"
+    told += "".join(f", {where} one of about {group(less)}" for where, less in others)
     told += " (the median; it would hardly be seen there by chance, being four standard deviations of the noise)."
     if left:
         told += " Pairs that were not measured are inferred from what was: trust their intervals, not small groups."
@@ -92,7 +92,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ),
         ("Size", f"{data['views']:,} views, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
-        ("Worth", _worth(noise, left)),
+        ("Worth", _worth(noises(data), left)),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
     ]

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from scumble.schema.column import MISSING
-from scumble.show.plots import INK, SECOND, literal, new_figure, plain
+from scumble.show.plots import INK, SECOND, literal, new_figure, plain, thousands
 from scumble.show.shown import ShownTable
 
 ACROSS = 3
-BARS = 24
 WORDS = 40
 """Bars of words at most, each with its name."""
 CROWDED = 24
@@ -31,22 +32,39 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     figure = new_figure((4.4 if crowded else 3.4) * across, 2.7 * down)
     all_axes = figure.subplots(down, across, squeeze=False).ravel()
     for name, axes in zip(names, all_axes, strict=False):
-        found, left_out = _most(release.histogram(name, BARS), release.schema[name].ordered)
+        column = release.schema[name]
+        found, left_out = _most(release.histogram(name), column.ordered)
         middle = range(len(found))
-        off = [found["value"] - found["low"], found["high"] - found["value"]]
-        axes.bar(middle, found["value"], width=0.9, color=INK, yerr=off, ecolor=SECOND, error_kw={"lw": 1.0})
+        share = np.ones(len(found))
+        if column.ordered:
+            share[-1 - column.missing] = _last(column.size - column.missing, len(found) - column.missing)
+        value, low, high = (found[side] / share for side in ("value", "low", "high"))
+        error = {"yerr": [value - low, high - value], "ecolor": SECOND, "error_kw": {"lw": 1.0}}
+        axes.bar(middle, value, width=0.9 * share, color=INK, **error)
         labels = _labels(name, found)
-        shown = _ticks(labels) if release.schema[name].ordered else [*middle]
+        shown = _ticks(labels) if column.ordered else [*middle]
         written = [literal(labels[place]) for place in shown]
         axes.set_xticks(shown, written, **_set(len(shown)))
         axes.set_title(literal(name), fontsize=9, color=INK)
         if left_out:
             axes.set_xlabel(f"… and {left_out} more, none of them more frequent", fontsize=7, color=INK)
+        thousands(axes.yaxis)
         plain(axes)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
     figure.suptitle(f"about {release._answers.total.value:,.0f} records; {release.privacy}", fontsize=10, color=INK)
     return figure
+
+
+def _last(cells: int, bars: int) -> float:
+    """How wide the last of so many bars is, if the others have equally many cells: as high as they are if it is as
+    dense.
+
+    >>> _last(90, 90), _last(131, 66)
+    (1.0, 0.5)
+    """
+    each = -(-cells // bars)
+    return (cells - each * (bars - 1)) / each
 
 
 def _most(found: Any, ordered: bool) -> tuple[Any, int]:

@@ -6,6 +6,7 @@ Both are post-processing, and rough by nature: a number each, for who wants to k
 from __future__ import annotations
 
 import math
+from typing import Any
 
 SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 cases of 100: 1.96 + 1.96, rounded up
 SHARE = 0.1  # the answer at which a release is compared with a sample: a tenth of the records
@@ -25,6 +26,39 @@ def smallest_group(noise: float) -> float:
         A number of records.
     """
     return max(1.0, SEEN * noise)
+
+
+def noises(facts: dict[str, Any]) -> dict[str, float]:
+    """The standard deviations of the noise in answers, in records, by the kind of answer; the largest comes first.
+
+    None of moments, whose sums answer no question about records.
+
+    Parameters
+    ----------
+    facts : dict
+        The facts of the release's card.
+
+    Examples
+    --------
+    >>> noises({"kind": "table", "noise": {"level": 11.0, "pair": 5.0}})
+    {'in a column by itself': 11.0, 'in a cell of a measured pair': 5.0}
+    """
+    if facts["kind"] == "moments":
+        return {}
+    if facts["kind"] != "table":
+        return {"in a kernel sum": float(facts["expected_error"]["noise"])}
+    kinds = {"in a column by itself": "level", "in a cell of a measured pair": "pair"}
+    known = {name: facts["noise"][key] for name, key in kinds.items() if facts["noise"][key] is not None}
+    return dict(sorted(known.items(), key=lambda one: -one[1]))
+
+
+def group(noise: float) -> str:
+    """The smallest group in words.
+
+    >>> group(2.1), group(31.2)
+    ('9', '120')
+    """
+    return f"{_rounded(smallest_group(noise)):,.0f}"
 
 
 def sample_worth(error: float, records: float) -> float | None:
@@ -60,8 +94,7 @@ def words(noise: float, error: float, records: float) -> str:
     known = "has less noise than chance gives such a table"
     if worth is not None:
         known = f"is as good as from a random sample of {_rounded(worth):,.0f}"
-    group = f"groups of about {_rounded(smallest_group(noise)):,.0f} records stand out"
-    return f"{group}; a count of a tenth of the table {known}"
+    return f"groups of about {group(noise)} records stand out; a count of a tenth of the table {known}"
 
 
 def _rounded(value: float) -> float:

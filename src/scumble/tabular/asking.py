@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 By = str | Iterable[str] | None
 MOST_GROUPS = 2_000
+BINS = 20
+"""Parts of each line, where several columns would have too many groups by their cells."""
 
 
 class Asking:
@@ -65,7 +67,8 @@ class Asking:
         where : str, mapping or None
             Which: "age >= 65 and sex == 'Female'", or {"age": (65, None), "sex": "Female"}; None for all.
         by : str or list of str, optional
-            A column, or several: one number for each of their levels.
+            A column, or several: one number for each of their levels. Of a number or a date these are its cells; if
+            they are more than 128, or all combinations more than 2,000, runs of equally many cells.
         confidence : float
             Of the interval.
 
@@ -190,7 +193,8 @@ class Asking:
         column : str
             The column.
         bins : int or list of float, optional
-            Of numbers and dates: at most how many bins, each made of whole cells; or the edges of the bins.
+            Of numbers and dates: at most how many bins, each of equally many cells (the last one may have fewer); or
+            the edges of the bins. By default each cell is one, up to 128.
         where, confidence : str, dict, float or None
             As those of `count`.
 
@@ -351,6 +355,8 @@ class Asking:
     ) -> DataFrame:
         places = [place_of(self.schema, name) for name in names]
         levels = [parts(self.schema[name], name, bins) for name in names]
+        if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
+            levels = [parts(self.schema[name], name, BINS) for name in names]
         if math.prod(map(len, levels)) > MOST_GROUPS:
             raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: ask for fewer at once.")
         rows = []

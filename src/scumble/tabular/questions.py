@@ -27,8 +27,8 @@ from scumble.views import mixture
 Floats = npt.NDArray[np.float64]
 Where = str | Mapping[str, Any] | Condition | None
 """Which records are meant; see :func:`scumble.schema.condition`."""
-BINS = 20
-"""Parts of a line, where nobody says how many."""
+LEVELS = 128
+"""Parts of a line, where nobody says how many: each cell, up to so many."""
 
 
 @dataclass(frozen=True)
@@ -161,13 +161,14 @@ def names_of(by: str | Iterable[str]) -> list[str]:
 
 
 def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) -> list[Part]:
-    """A column in parts: its words; runs of its cells, at most `bins` of them; or the numbers between given edges."""
+    """A column in parts: its words; its cells, or if they are more than `bins`, runs of equally many of them; or the
+    numbers between given edges."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return _between(column, name, list(bins))
-    most = BINS if bins is None else checks.whole("bins", bins)
+    most = LEVELS if bins is None else checks.whole("bins", bins)
     line = column.size - column.missing
     levels = column.levels
-    cuts = [line * k // min(most, line) for k in range(min(most, line) + 1)] if column.ordered else range(line + 1)
+    cuts = [*range(0, line, _together(line, most) if column.ordered else 1), line]
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
@@ -176,6 +177,17 @@ def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) 
     if column.missing:
         found.append(Part(levels[-1], np.eye(column.size)[-1]))
     return found
+
+
+def _together(line: int, most: int) -> int:
+    """How many cells of a line stand together so that there are at most so many parts, all of them alike if that takes
+    less than twice as many cells; else the last part is shorter.
+
+    >>> [_together(line, 20) for line in (20, 35, 90, 74)]
+    [1, 2, 5, 4]
+    """
+    least = -(-line // most)
+    return next((cells for cells in range(least, 2 * least) if line % cells == 0), least)
 
 
 def values_of(column: Column, name: str, what: str) -> Floats:

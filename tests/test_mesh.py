@@ -1,0 +1,75 @@
+"""Pictures of a density show its peaks, however narrow, and say of how many records they are."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scumble.show import mesh, plots
+
+TOP = np.array([0.4137, 0.7291])
+"""Between points of any mesh here."""
+
+
+def landscape(wide: float, shape: tuple[int, int] | None = None) -> Any:
+    """What a picture needs of a release: one steep peak of height 1 over a low plain."""
+
+    def density(places: dict[str, np.ndarray]) -> np.ndarray:
+        off = np.column_stack([places["a"], places["b"]]) - TOP
+        return np.asarray(0.01 + 0.99 * np.exp(-np.hypot(*off.T) / wide))
+
+    return SimpleNamespace(
+        columns=("a", "b"),
+        dimensions=2,
+        kernel=None,
+        bounds=((0.0, 0.0), (1.0, 1.0)),
+        spec=SimpleNamespace(shape=shape),
+        count=1000.0,
+        privacy=SimpleNamespace(epsilon=1.0, delta=0.0),
+        density=density,
+        standard_error=lambda places: np.full(len(places["a"]), 0.001),
+    )
+
+
+@pytest.mark.parametrize("window", [(0.0, 1.0), (0.3, 0.8)])
+def test_colours_end_at_the_peak(window: tuple[float, float]) -> None:
+    """On the mesh alone the highest is below .8 of it, and another height in each window."""
+    view = plots.View(landscape(0.01), {"a": window, "b": window}, {}, {})
+    plain = np.meshgrid(view.axis("a", 61), view.axis("b", 61))
+    assert view.release.density({"a": plain[0].ravel(), "b": plain[1].ravel()}).max() < 0.8
+    x, y, values, error = mesh.surface(view, "a", "b", 61)
+    assert 0.85 < values.max() <= 1.0
+    row, column = np.unravel_index(values.argmax(), values.shape)
+    assert abs(x[column] - TOP[0]) <= x[1] - x[0] and abs(y[row] - TOP[1]) <= y[1] - y[0]
+    assert values.shape == error.shape == (61, 61)
+    assert np.count_nonzero(values > 0.85) == 1  # nothing but the peak is raised
+
+
+def test_a_mesh_is_as_fine_as_the_cells_are() -> None:
+    view = plots.View(landscape(0.1, (100, 500)), {"b": (0.5, 0.75)}, {}, {})
+    assert [len(mesh.axis(view, name, 61)) for name in ("a", "b")] == [100, 125]
+    whole = plots.View(landscape(0.1, (10, 500)), {}, {}, {})
+    assert [len(mesh.axis(whole, name, 61)) for name in ("a", "b")] == [61, 183]
+
+
+def test_a_plain_has_no_peak_to_look_at() -> None:
+    flat = landscape(0.1)
+    flat.density = lambda places: np.zeros(len(places["a"]))
+    assert not mesh.surface(plots.View(flat, {}, {}, {}), "a", "b", 5)[2].any()
+
+
+def test_a_picture_says_of_how_many_records_it_is() -> None:
+    figure = plots.density(landscape(0.1), title=None)
+    assert figure._suptitle.get_text() == "about 1,000 records; ε = 1"
+
+
+@pytest.mark.parametrize("end, told", [(5_000_000, "5M"), (50_000, "50,000"), (5, "5")])
+def test_no_axis_is_written_in_powers_of_ten(end: int, told: str) -> None:
+    axes = plots.new_figure(4.0, 3.0).subplots()
+    axes.set_xlim(0, end)
+    plots.thousands(axes.xaxis)
+    labels = axes.xaxis.get_major_formatter().format_ticks(axes.get_xticks())
+    assert told in labels and labels[0] == "0" and not any("e" in label for label in labels)
