@@ -257,6 +257,17 @@ def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
     )
 
 
+def test_a_misspelt_class_is_told_loudly_and_stops_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mixed.csv").write_text("age,income,mode\n" + "41,5,bus\n41,5,autumn\n" * 3)
+    words = ["build", "mixed.csv", *WORDS, "--label", "mode", "--invalid", "drop", "--classes"]
+    assert main([*words, "bus,autum", "--out", "o.scumble"]) == 0
+    err = capsys.readouterr().err
+    assert "WARNING: 50 % of the rows are of none of the classes in 'mode'" in err
+    assert "WARNING: no record was counted of 'autum' (do not publish this)." in err
+    assert main([*words, "bus,autumn,winter", "--out", "p.scumble"]) == 0
+    assert "WARNING" not in capsys.readouterr().err  # where nobody is lost, an empty class is nobody's business
+
+
 def test_causes_of_a_table(folder: Path) -> None:
     schema = scumble.Schema(
         age=scumble.Number(0, 99, outside="drop"), mode=scumble.Category(["bus", "car"], other=False)
