@@ -21,6 +21,7 @@ from scumble.privacy import seam
 from scumble.sources import Rehearsal, build_by, madeup
 from scumble.sources.advice import advice, deciding
 from scumble.sources.filesource import FileSource
+from scumble.sources.rehearsal import beforehand
 from scumble.sources.tableadvice import few_pairs, no_pairs
 
 BOUNDS = {"age": (0, 100), "income": (0, 200_000)}
@@ -236,6 +237,9 @@ def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     assert main([*words, "--buckets", "16", "--out", "p.scumble"]) == 0
     assert capsys.readouterr().err.startswith("Wrote p.scumble")
+    for size, planned in (({}, True), ({"rows": 8}, False)):
+        job = scumble.sources.Build(folder / "sound.csv", columns=["age"], kernel=scumble.EuclideanKernel(5.0), **size)
+        assert ("B (decided after counting). Of" in beforehand(job)[0]) is planned
 
 
 def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
