@@ -21,6 +21,7 @@ from scumble.privacy import seam
 from scumble.sources import Rehearsal, build_by, madeup
 from scumble.sources.advice import advice, deciding
 from scumble.sources.filesource import FileSource
+from scumble.sources.rehearsal import beforehand
 from scumble.sources.tableadvice import few_pairs, no_pairs
 
 BOUNDS = {"age": (0, 100), "income": (0, 200_000)}
@@ -236,6 +237,9 @@ def test_on_a_terminal_a_build_begins_with_the_two_lines_that_matter(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     assert main([*words, "--buckets", "16", "--out", "p.scumble"]) == 0
     assert capsys.readouterr().err.startswith("Wrote p.scumble")
+    for size, planned in (({}, True), ({"rows": 8}, False)):
+        job = scumble.sources.Build(folder / "sound.csv", columns=["age"], kernel=scumble.EuclideanKernel(5.0), **size)
+        assert ("B (decided after counting). Of" in beforehand(job)[0]) is planned
 
 
 def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
@@ -255,6 +259,17 @@ def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
     assert (
         "left out" not in out and "classes in" not in out and b"unreadable" not in (folder / "o.scumble").read_bytes()
     )
+
+
+def test_a_misspelt_class_is_told_loudly_and_stops_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mixed.csv").write_text("age,income,mode\n" + "41,5,bus\n41,5,autumn\n" * 3)
+    words = ["build", "mixed.csv", *WORDS, "--label", "mode", "--invalid", "drop", "--classes"]
+    assert main([*words, "bus,autum", "--out", "o.scumble"]) == 0
+    err = capsys.readouterr().err
+    assert "WARNING: 50 % of the rows are of none of the classes in 'mode'" in err
+    assert "WARNING: no record was counted of 'autum' (do not publish this)." in err
+    assert main([*words, "bus,autumn,winter", "--out", "p.scumble"]) == 0
+    assert "WARNING" not in capsys.readouterr().err  # where nobody is lost, an empty class is nobody's business
 
 
 def test_causes_of_a_table(folder: Path) -> None:

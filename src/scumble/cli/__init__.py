@@ -25,8 +25,8 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
     streams.py      standard streams that are closed, full or broken
     trips.py        the story that `demo --stream` tells
 
-Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged or not to be
-written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.
+Exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad or missing data, 5 a file damaged, not
+scumble's or not to be written, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, 141 a broken pipe, 1 a bug.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def overview() -> str:
         "scumble: turn a private table into a small, shareable, differentially private sketch in one pass.\n\n"
         f"usage: scumble VERB ...\n\n{lines}\n\n"
         "scumble VERB --help says more, with examples. Try `scumble demo` first.\n\n"
-        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 a file damaged or not to be "
-        "written, 130 interrupted"
+        "exit codes: 0 done, 2 usage, 3 refused on privacy grounds, 4 bad data, 5 a file damaged, not "
+        "scumble's or not to be written, 130 interrupted"
     )
 
 

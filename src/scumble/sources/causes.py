@@ -75,6 +75,10 @@ class Causes:
             self.add(cause, column, int(np.count_nonzero(mask & ~told)))
             told |= mask
 
+    def rows(self, cause: str) -> int:
+        """How many a cause has left out, in all columns."""
+        return sum(rows for (one, _), rows in self._rows.items() if one == cause)
+
     def columns(self) -> list[str]:
         """The columns whose cells could not be read, the most frequent first."""
         return [column for (cause, column), _ in self._rows.most_common() if cause == BAD_CELL]

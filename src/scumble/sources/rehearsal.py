@@ -161,7 +161,8 @@ def beforehand(job: Build) -> list[str]:
         chosen, variance = _foreseen(job, spec, each)
         density = chosen.layout.typical_density
         off = chosen.layout.relative_error(variance, each, density)
-        made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}"
+        later = " (decided after counting)" if job.tally.sketches[0].planned else ""
+        made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
         of = _of(n, job.size.n is None)
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
         told = _advice(job, spec)

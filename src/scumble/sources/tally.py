@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ MOST_THREADS = 4
 HASHES_AT_ONCE = 1 << 27
 """Of a sketch: eight milliseconds of each of sixteen cores."""
 
+SHARE_TOLD = 0.01
+"""Of rows of no class, so many are told apart from the other rows that are left out."""
 UNPUBLISHED = "(do not publish these numbers)"
 """What follows exact numbers that a curator is told."""
 
@@ -94,6 +96,7 @@ class Tally:
         lines = [private(stray) for stray in self.astray(source)]
         if self.dropped:
             lines.insert(0, left_out(self.dropped, self.left_out()))
+        lines += self._misnamed()
         if 0 < self.rows == self.dropped_rows:
             lines.append(self._nothing_left())
         if self.over:
@@ -101,6 +104,22 @@ class Tally:
             were = "was" if self.over == 1 else "were"
             lines.append(private(f"{records} over the limit of their person {were} left out"))
         return lines
+
+    def _misnamed(self) -> Iterator[str]:
+        """A line on rows of no class, if they are many, and one on classes without a record: one may be misspelt."""
+        lost = self.causes.rows(NO_CLASS)
+        if 0 < SHARE_TOLD * self.rows <= lost:
+            yield (
+                f"WARNING: {100 * lost / self.rows:.0f} % of the rows are of none of the classes in {self.label!r} "
+                "and were left out. Hint: is a class misspelt, or missing? (do not publish this)."
+            )
+        empty = [
+            str(one)
+            for one, sketch in zip(self.classes or (), self.sketches, strict=False)
+            if not sketch.noisy and not sketch.secret.total
+        ]
+        if lost and empty:
+            yield f"WARNING: no record was counted of {', '.join(map(repr, empty))} (do not publish this)."
 
     def _nothing_left(self) -> str:
         """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
