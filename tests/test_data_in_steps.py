@@ -59,12 +59,36 @@ def test_smooth_counters_have_no_steps_and_rounded_ones_do() -> None:
         smooth = 3000.0 * np.exp(-0.5 * np.square((np.arange(side) - side / 2) / (side / 5)))
         for _ in range(50):
             seen = rng.poisson(smooth[:, None] / side * np.ones(side)) + rng.normal(0.0, 15.0, (side, side))
-            assert stepped(seen, 225.0) < 0.02
+            assert np.all(stepped(seen, 225.0) < 0.02)
     thin = rng.poisson(0.05, 20_000).astype(float)  # nearly all cells empty, and no two records together
     assert stepped(thin, 0.0) < 0.01
     rounded = np.histogram(np.round(rng.normal(50.0, 10.0, 5000)), np.linspace(20.0, 80.3, 76))[0]
     assert stepped(rounded * 1.0, 2.0) > 0.45  # 61 values in 75 cells
-    assert stepped(np.stack([rounded] * 9), 2.0) > 0.45  # along one axis of two
+    assert np.all(stepped(np.stack([rounded] * 9), 2.0) > 0.45)  # along one axis of two
+
+
+def test_jumps_at_random_places_are_no_steps() -> None:
+    """Two axes of 100 cells, clumps along one or both: 40 values anywhere, or one every 1.1, 2 or 2.03 cells.
+
+    The correlation of jumps at random places exceeds the bound for one in 20 or so: of 40 such, 20 may.
+    """
+    rng, places = np.random.default_rng(4), np.arange(100.0)
+
+    def clumps(values: np.ndarray) -> np.ndarray:
+        weights = np.exp(-0.5 * np.square((values - 50.0) / 20.0))
+        return np.histogram(values, np.append(places, 100.0), weights=weights / weights.sum())[0]
+
+    smooth = clumps(places + 0.5)
+    for step in (1.1, 2.0, 2.03):
+        comb = clumps(np.arange(0.2, 100.0, step))
+        alone, both = stepped(4e4 * comb, 1.0), stepped(4e4 * np.outer(comb, clumps(rng.uniform(0, 100, 40))), 1.0)
+        assert alone[0] > 0.15 and both[0] == 0.5
+    found = []
+    for _ in range(20):
+        one, other = (clumps(rng.uniform(0.0, 100.0, 40)) for _ in range(2))
+        assert np.all(stepped(4e4 * np.outer(one, smooth), 1.0) == 0.5)  # the smooth axis may hide steps
+        found.append(stepped(4e4 * np.outer(one, other), 1.0))
+    assert np.sum(np.array(found) > 0.1) <= 20
 
 
 def test_steps_add_what_moving_all_records_at_once_does() -> None:
@@ -76,10 +100,10 @@ def test_steps_add_what_moving_all_records_at_once_does() -> None:
     grid.count(X, counts)
     Q = np.concatenate([rng.normal(20.0, 4.0, (20, 2)), [[-90.0, 20.0]]])
     field, alone = Field(grid, counts, 0.01), Field(grid, counts, 0.01)
-    assert field._stepped == 0.5
+    assert field._stepped.tolist() == [0.5, 0.5]
     ends = [(field.kernel_sum(Q + side) - field.kernel_sum(Q - side)) for side in np.diag(grid.step / 2)]
     expected = np.sum(np.square(ends), axis=0) / 12.0
-    vars(alone)["_stepped"] = 0.0
+    vars(alone)["_stepped"] = np.zeros(2)
     added = 2.0 * (field.estimate(Q)[2] - alone.estimate(Q)[2])
     np.testing.assert_allclose(added, expected, rtol=0.1, atol=0.03 * expected.max())
     one_by_one = np.array([Field(grid, counts, 0.01).estimate(Q[k : k + 1])[2][0] for k in range(3)])

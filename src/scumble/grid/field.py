@@ -25,8 +25,8 @@ SMALL = 1 << 15
 
 @dataclass
 class _Terms:
-    """What a query needs: Σ S k, Σ k and Σ k² over the cells, the variance from the places inside the cells, and the
-    one that there would be if all records moved together."""
+    """What a query needs: Σ S k, Σ k and Σ k² over the cells, the variance from the places inside the cells, and what
+    is added to it where records may move together."""
 
     total: np.ndarray
     ones: np.ndarray
@@ -103,7 +103,7 @@ class Field:
         return roughness(self._counts, self._variance, self._slab)
 
     @cached_property
-    def _stepped(self) -> float:
+    def _stepped(self) -> np.ndarray:
         return stepped(self._counts, self._variance)
 
     @cached_property
@@ -128,7 +128,7 @@ class Field:
         terms = self._terms(np.asarray(Q, dtype=np.float64))
         beta = self._beta(terms)
         noise = self._variance * np.maximum(terms.squares - beta * terms.ones, 0.0)
-        places = np.maximum(terms.places, 0.0) + self._stepped * terms.together
+        places = np.maximum(terms.places, 0.0) + terms.together
         return terms.total + beta * self._excess, noise, places
 
     def at_centres(self) -> np.ndarray:
@@ -158,7 +158,7 @@ class Field:
             "projected": self._projected,
             "counts": keep(self._counts.astype(np.int64)),
             "slab": self._slab,
-            "stepped": self._stepped,
+            "stepped": self._stepped.tolist(),
             "reach": place_reach(grid).tolist(),
             "ridged": self._profile.ridged,
         }
@@ -228,8 +228,9 @@ class Field:
         return list(np.array([self._told[key] for key in keys]).T)
 
     def _together(self, changes: Iterable[Any]) -> Any:
-        """Σ h²/12 (∂f)², from the changes of f by one step along each axis."""
-        return sum(spread / 12.0 * change**2 for spread, change in zip(self._grid.spread, changes, strict=True))
+        """Σ share h²/12 (∂f)², from the changes of f by one step along each axis."""
+        shares = self._stepped * self._grid.spread / 12.0
+        return sum(share * change**2 for share, change in zip(shares.tolist(), changes, strict=True))
 
     def _from_tables(
         self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray, slopes: np.ndarray

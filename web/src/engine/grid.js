@@ -10,8 +10,8 @@ const INNER = NEAR - 2; // those that also have both neighbours
 
 export class GridReader {
   // `shape`, `start`, `step`, `spread`, `margin`: one number an axis; `total`, `ones`, `squares`, `places`: over the
-  // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for each axis; `stepped`: how much is
-  // added of `together`, the variance if all records move at once; `nearTable` and so on: see Field.
+  // centres of the cells and a margin; `sharp`, `rough`: over the cells, `rough` for each axis; `stepped`: how much of
+  // the variance if all records move at once along an axis is added, as `together`; `nearTable` and so on: see Field.
   constructor(fields) {
     Object.assign(this, fields);
     const d = this.shape.length;
@@ -55,7 +55,7 @@ export class GridReader {
       const beta = this.projected ? (this.variance * ones) / (this.variance * this.cells + this.countVariance) : 0;
       value[i] = total + beta * this.excess;
       noise[i] = this.variance * Math.max(squares - beta * ones, 0);
-      hashing[i] = Math.max(places, 0) + this.stepped * together;
+      hashing[i] = Math.max(places, 0) + together;
     }
     return { value, noise, hashing, degrees: this.degrees, caution: this.caution };
   }
@@ -122,7 +122,7 @@ export class GridReader {
     this.sloping.forEach((weigh, j) => {
       let change = 0;
       for (let k = 0; k < weigh.length; k++) change += weigh[k] * sums[first + nodeSteps[k]];
-      together += (this.spread[j] / 12) * change * change;
+      together += this.stepped[j] * (this.spread[j] / 12) * change * change;
     });
     this.#kernelNearby(fraction);
     for (let k = 0; k < exact.length; k++) total += counts[k] * exact[k];
@@ -248,7 +248,7 @@ export class GridReader {
       ones += sharp;
       squares += sharp * sharp;
     });
-    const together = changes.reduce((sum, change, j) => sum + (spread[j] / 12) * change * change, 0);
+    const together = changes.reduce((sum, change, j) => sum + this.stepped[j] * (spread[j] / 12) * change * change, 0);
     return Object.assign(terms, { total, ones, squares, places, together });
   }
 }
