@@ -25,7 +25,7 @@ from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import Answers
 from scumble.tabular.estimate import interval, reaching
-from scumble.tabular.questions import extremes_of, narrowed
+from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
 from scumble.tabular.spec import TableSpec
 
 SCHEMA = scumble.Schema(
@@ -251,6 +251,24 @@ def test_means_allow_for_where_in_their_cells_values_lie(visit: Callable[..., An
         wanted = reaching(*(interval(*one, 0.95, below=below, above=above) for one in readings))
         assert [mean["value"], mean["low"], mean["high"]] == pytest.approx([wanted.value, wanted.low, wanted.high])
         assert (above > 0) == (name == "pay")
+
+
+def test_a_mean_below_the_noise_is_not_told_below_what_the_median_implies(
+    visit: Callable[..., Any], whole: Shown
+) -> None:
+    """As Python's is not: here the column's own reading is made to be nothing but noise."""
+    mean, shares = whole.open(visit).evaluate(
+        """() => {
+          const { table } = scumble;
+          table.answers.mean = () => ({ own: null, value: -10, variance: 1e8, unseen: 0, records: 9 });
+          return [table.mean(1, new Map()), Array.from(table.answers.table(1, new Map()))];
+        }"""
+    )
+    lowest, _ = extremes_of(SCHEMA["pay"])
+    known = np.isfinite(lowest)
+    median, implied = mean_by_median(np.array(shares)[known], lowest[known])
+    assert 0 < implied < median
+    assert (mean["value"], mean["low"]) == (pytest.approx(implied), 0)
 
 
 def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:

@@ -43,8 +43,9 @@ export class Table {
 
   mean(j, filters) {
     const product = productOf(filters);
-    const { values, extremes } = this.columns[j];
-    return this.#mean(product, j, values, extremes);
+    const { values, extremes, kind } = this.columns[j];
+    const found = this.#mean(product, j, values, extremes);
+    return kind === "number" ? atLeast(found, this.#known(j, product), extremes[0]) : found;
   }
 
   // `extremes` are the least and the largest value of each level: where between them records lie, nobody knows.
@@ -53,10 +54,15 @@ export class Table {
     const [least, most] = [Math.min(...lowest), Math.max(...highest)];
     const found = this.answers.mean(product, j, values);
     if (Number.isNaN(found.value)) return { value: NaN, low: least, high: most, error: Infinity, unseen: 0 };
-    const shares = this.answers.table(j, product).map((share, level) => (Number.isFinite(values[level]) ? share : 0));
+    const shares = this.#known(j, product, values);
     const off = extremes.map((ends) => total(shares, (level) => Math.abs(ends[level] - values[level])));
     const all = total(shares, () => 1);
     return interval(found, least, most, off.map((sum) => sum / all));
+  }
+
+  // The shares of the records at the levels of a column that have a value.
+  #known(j, product, values = this.columns[j].values) {
+    return this.answers.table(j, product).map((share, level) => (Number.isFinite(values[level]) ? share : 0));
   }
 
   // The count of each bin of a column, given the filters on the others.
@@ -100,4 +106,16 @@ export class Table {
     const plain = this.title.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}_-]+/gu, "-");
     return plain.slice(0, 60) || "table";
   }
+}
+
+// A mean, not below what the release's own median implies, if no record had more than the `lowest` of its level. It counts only if
+// noise is larger than all that the median is above the least.
+function atLeast(found, shares, lowest) {
+  const all = total(shares, () => 1);
+  if (Number.isNaN(found.value) || !(all > 0)) return found;
+  let upto = 0;
+  const median = lowest[shares.findIndex((share) => (upto += Math.max(share, 0)) >= all / 2)];
+  if (found.error <= median - Math.min(...lowest.filter(Number.isFinite))) return found;
+  const mean = total(shares, (level) => Math.min(lowest[level], median)) / all;
+  return { ...found, value: Math.max(found.value, Math.min(mean, found.high)) };
 }
