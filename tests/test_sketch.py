@@ -140,7 +140,7 @@ def test_named_tables_are_read_by_name() -> None:
         [[3.0, 1.0], [4.0, 2.0]]
     )
     np.testing.assert_array_equal(counters(by_name), counters(by_place))
-    with pytest.raises(scumble.DataError, match="Did you mean 'age'"):
+    with pytest.raises(scumble.DataError, match="Is 'age' meant to be it"):
         scumble.Sketch(KERNEL, columns=["agee", "pay"], rows=24, buckets=32).update(frame)
 
 
