@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import scumble
 from entropy import noise_named, rate_of
@@ -26,6 +27,10 @@ def pytest_report_header() -> list[str]:
 
 # The quick loops are tested from the first record on, whoever has compiled them before.
 early.numpy_first.limits = early.exact_first.limits = counting.numpy_first.limits = (0, 0)
+
+# No test asserts a time: machines are shared, and a first example may load half the library.
+settings.register_profile("patient", settings.default, deadline=None)
+settings.load_profile("patient")
 
 # ---- noise: see entropy.py ----
 

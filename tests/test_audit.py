@@ -44,7 +44,6 @@ def test_the_release_path_keeps_its_promise() -> None:
     """All three layers, through Sketch.update and Sketch.release."""
     report = audit_kernel(releases=3000, pairs=300)
     assert report.passed, report
-    assert report.findings[0].values["epsilon_at_least"] > 0.6, "the events are sharp: the true ε is 2"
     assert {finding.layer for finding in report.findings} == {1, 2, 3}
 
 
@@ -241,6 +240,12 @@ def test_the_report_is_short_and_plain() -> None:
     assert json.loads(json.dumps(report.to_dict()))["passed"] is False
     good = audit_mutant("honest", releases=500)
     assert len(str(good).splitlines()) == 4
+
+
+def test_events_are_sharp() -> None:
+    """On noise that is the same every time, as how sharp they are has no law: of a true ε of 2, half is found."""
+    report = audit_mutant("honest", releases=10_000)
+    assert report.passed and report.findings[0].values["epsilon_at_least"] > 1.0
 
 
 def test_the_command_line_says_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,6 +120,18 @@ def quakes(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.stack([magnitudes, np.where(rng.random(n) < 1 / 3, rng.choice(repeated, n), places)], axis=1)
 
 
+def missed(
+    rng: np.random.Generator, kernel: EuclideanKernel, grid: Grid, X: np.ndarray, q: np.ndarray, p: float
+) -> bool:
+    """Whether a 95 % interval misses the truth at q, the counters having noise of Laplace's law by geometric draws."""
+    counts = np.zeros((1, grid.cells), np.int64)
+    grid.count(X, counts)
+    noise = rng.geometric(p, counts.shape) - rng.geometric(p, counts.shape)
+    value, by_noise, by_places = Field(grid, counts + noise, 2.0 * (1.0 - p) / p**2).estimate(q)
+    error = abs(float(value[0]) - float(kernel(q, X).sum()))
+    return bool(error > 1.96 * np.sqrt(by_noise[0] + CAUTION**2 * by_places[0]))
+
+
 def test_intervals_cover_values_that_lie_to_one_side_of_their_cells() -> None:
     """37 values in 39 cells, one to a cell and each a little further left in its own; only the places jump.
 
@@ -129,12 +141,7 @@ def test_intervals_cover_values_that_lie_to_one_side_of_their_cells() -> None:
     grid = Grid(kernel, low=[5.5, 0.0], high=[9.1, 3.0], shape=(39, 24), width=2)
     for _ in range(draws):
         X, q = quakes(rng, 20_000), quakes(rng, 1)
-        counts = np.zeros((1, grid.cells), np.int64)
-        grid.count(X, counts)
-        noise = rng.geometric(0.7, counts.shape) - rng.geometric(0.7, counts.shape)
-        value, by_noise, by_places = Field(grid, counts + noise, 2.0 * 0.3 / 0.49).estimate(q)
-        error = abs(float(value[0]) - float(kernel(q, X).sum()))
-        misses += error > 1.96 * np.sqrt(by_noise[0] + CAUTION**2 * by_places[0])
+        misses += missed(rng, kernel, grid, X, q, 0.7)
     assert misses <= most(draws, 0.05)
 
 
@@ -161,12 +168,7 @@ def test_intervals_cover_data_in_steps() -> None:
         X, q = sample(rng, 20_000), sample(rng, 1)
         low = -rng.uniform(0.0, 2.5, 2)  # the cells lie anywhere
         grid = Grid(kernel, low=low, high=low + 101.5, shape=(41, 41), width=2)
-        counts = np.zeros((1, grid.cells), np.int64)
-        grid.count(X, counts)
-        noise = rng.geometric(0.9, counts.shape) - rng.geometric(0.9, counts.shape)
-        value, by_noise, by_places = Field(grid, counts + noise, 2.0 * 0.1 / 0.81).estimate(q)
-        error = abs(float(value[0]) - float(kernel(q, X).sum()))
-        misses += error > 1.96 * np.sqrt(by_noise[0] + CAUTION**2 * by_places[0])
+        misses += missed(rng, kernel, grid, X, q, 0.9)
     assert misses <= most(draws, 0.05)
 
 

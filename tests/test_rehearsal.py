@@ -254,7 +254,7 @@ def test_the_curator_is_told_why_rows_were_left_out_and_nobody_else(
     assert told == (
         "5 rows were left out: 2 with a cell missing, unreadable or not finite in 'age', 1 of none of the classes in "
         "'mode', 1 with a cell missing, unreadable or not finite in 'income', 1 lines that are not rows; "
-        "each row is counted once, at its first such column (do not publish these numbers)."
+        "each row is counted once, at its first such column (do not publish this)."
     )
     assert (
         "left out" not in out and "classes in" not in out and b"unreadable" not in (folder / "o.scumble").read_bytes()

@@ -221,12 +221,12 @@ def test_the_curator_is_told_before_anything_is_spent(
     def published(*_: Any, **__: Any) -> Any:
         assert capsys.readouterr().err.splitlines() == [
             "1 cell of 'seen' could not be read and counted as missing: not a date (ISO 8601, such as 2009-01-31, is "
-            "read); the first is in people.csv, line 3 (do not publish this number).",
+            "read); the first is in people.csv, line 3 (do not publish this).",
             "2 cells of 'seen' lay outside its bounds, 2009-01-01 to 2009-12-31, and counted at the nearest "
-            "(do not publish this number).",
+            "(do not publish this).",
             "2 cells of 'age' could not be read and counted as missing: not a number (1234.5, $1,234.50 and 12 % are "
-            "read); the first is in people.csv, line 6 (do not publish this number).",
-            "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this number).",
+            "read); the first is in people.csv, line 6 (do not publish this).",
+            "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         ]
         raise DataError("nothing is drawn here")
 
@@ -309,9 +309,9 @@ def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, caps
     assert main(append) == 0
     assert capsys.readouterr().err.splitlines() == [
         "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
-        "finite in 'age'; each row is counted once, at its first such column (do not publish these numbers).",
-        "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this number).",
-        "1 record over the limit of their person was left out (do not publish this number).",
+        "finite in 'age'; each row is counted once, at its first such column (do not publish this).",
+        "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
+        "1 record over the limit of their person was left out (do not publish this).",
         "Counted in period 1.",
     ]
     assert main(append) == 0 and capsys.readouterr().err == "This batch was counted before; nothing was done.\n"
@@ -322,7 +322,7 @@ def test_a_stream_in_memory_tells_what_it_left_out() -> None:
     kernel = scumble.EuclideanKernel(1.0)
     stream = scumble.Stream(kernel, 1, periods=2, epsilon=1.0, delta=1e-6, rows=8, buckets=8, invalid="drop")
     stream.update(np.array([[1.0], [np.nan], [np.inf]]))
-    assert stream.told == ["2 rows were left out (do not publish this number)."]
+    assert stream.told == ["2 rows were left out (do not publish this)."]
     stream.update(np.array([[1.0]]))
     assert stream.told == []
 
@@ -335,7 +335,7 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
     assert build() == BAD_DATA
     assert capsys.readouterr().err.strip() == (
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
-        "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish these numbers). Hint: correct "
+        "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: correct "
         "them, declare the column with missing = true in the schema file (missing=True; a category also with "
         "other = true), or leave such rows out with --invalid drop (invalid='drop')."
     )

@@ -86,9 +86,9 @@ def test_what_is_as_dense_but_unsure_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(model, "_with_errors", law)
     monkeypatch.setattr(model, "_sums", lambda points: law(points)[0])
-    ends = np.array([[0.9], [0.1], [0.5]])
-    model.modes_ = model._significant(ends, 5.0)
-    assert model.modes_.tolist() == [[0.5], [0.9]] and model._as_dense(ends) == 1
-    model.modes_ = model._significant(ends, 1.9)
-    assert model.modes_.tolist() == [[0.1], [0.5], [0.9]] and model._as_dense(ends) == 0
+    model._ends = np.array([[0.9], [0.1], [0.5]])
+    model.modes_ = model._significant(model._ends, 5.0)
+    assert model.modes_.tolist() == [[0.5], [0.9]] and model._as_dense() == 1
+    model.modes_ = model._significant(model._ends, 1.9)
+    assert model.modes_.tolist() == [[0.1], [0.5], [0.9]] and model._as_dense() == 0
     assert "1 further place is" in further(1) and "3 further places are" in further(3)

@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> None:
         writer.write(pa.RecordBatch.from_arrays(columns, names=[*names, *answers]))
     if not len(model.modes_):
         say(args, f"No mode stands out of the noise. Hint: --significance {HINTED} shows what noise could explain.")
-    if model._unsure:
-        say(args, further(model._unsure))
+    if unsure := model._as_dense():
+        say(args, further(unsure))
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
 

@@ -84,8 +84,8 @@ class PrivateModes(PrivateEstimator):
     (2, True)
     """
 
-    _unsure: int = 0
-    """How many places the last search left out that are as dense by estimate as one that it reports."""
+    _ends: np.ndarray | None = None
+    """Where the last search ended, modes or not."""
 
     _learnt = ("modes_", "densities_", "intervals_")
     _always_needs_bounds = True
@@ -181,9 +181,8 @@ class PrivateModes(PrivateEstimator):
             points = self._climb(points, width, rng)
         else:
             points = release.spec.layout.heaviest(release, self._thinned(points), self.bounds_)
-        points = self._of_records(points[np.isfinite(points).all(axis=1)])
-        self.modes_ = self._significant(points, self.significance)
-        self._unsure = self._as_dense(points)
+        self._ends = self._of_records(points[np.isfinite(points).all(axis=1)])
+        self.modes_ = self._significant(self._ends, self.significance)
         total = max(release.count, 1.0)
         self.densities_ = release.density(self.modes_) if len(self.modes_) else np.empty(0)
         sides = release.interval(self.modes_) if len(self.modes_) else (np.empty(0), np.empty(0))
@@ -259,14 +258,14 @@ class PrivateModes(PrivateEstimator):
             kept.append(int(i))
         return points[kept]
 
-    def _as_dense(self, points: np.ndarray) -> int:
+    def _as_dense(self) -> int:
         """How many more places `HINTED` shows that are as dense by estimate as a mode: errors differ by place.
 
-        So nobody need believe that whatever is left out is thinner.
+        So nobody need believe that whatever is left out is thinner. Of a model from a file it is not known.
         """
-        if not len(self.modes_) or self.significance <= HINTED:
+        if self._ends is None or not len(self.modes_) or self.significance <= HINTED:
             return 0
-        more = self._significant(points, HINTED)
+        more = self._significant(self._ends, HINTED)
         new = ~(more[:, None, :] == self.modes_).all(axis=2).any(axis=1)
         return int(np.count_nonzero(new & (self._sums(more) >= self._sums(self.modes_).min())))
 

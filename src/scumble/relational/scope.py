@@ -5,12 +5,11 @@ As in DuckDB, capitals do not matter, quoted or not.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, did_you_mean
 from scumble.relational.syntax import exp, refused, shown
 from scumble.schema import Schema
 from scumble.schema.column import Column
@@ -86,8 +85,7 @@ def _release(name: str, releases: Mapping[str, Any]) -> str:
     found = [one for one in releases if one.lower() == name.lower()]
     if len(found) == 1:
         return found[0]
-    close = difflib.get_close_matches(name[:100].lower(), [one.lower() for one in releases], n=1)
-    guess = f" Did you mean {close[0]!r}?" if close else ""
+    guess = did_you_mean(name, releases)
     raise ParameterError(f"There is no release {name[:100]!r}.{guess} Hint: it may be from {_listed(releases)}.")
 
 

@@ -6,6 +6,7 @@ import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,7 +119,7 @@ class Category(Column):
         read = self._read
         return by_text(column, label, lambda text: read.get(text, unforeseen), "categories"), None
 
-    @property
+    @cached_property
     def _read(self) -> dict[bytes, int]:
         """The codes of all texts that mean something: words for a missing cell, and the vocabulary before them."""
         return dict.fromkeys(cells.NO_VALUE_TEXTS, UNREADABLE) | self.known

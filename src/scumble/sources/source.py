@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from scumble.errors import DataError, PrivacyError, nearest
+from scumble import errors
+from scumble.errors import DataError, PrivacyError
 from scumble.machine.later import pa
 from scumble.tables.roles import Roles
 
@@ -103,8 +104,7 @@ def changed(name: str) -> DataError:
 
 def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) -> str:
     """' Did you mean ...? It has ...', on one line; what is `wanted` too, and there, was not meant."""
-    close = nearest(name, [one for one in known if one not in wanted])
-    guess = "" if close is None else f" Did you mean {close!r}?"
+    guess = errors.did_you_mean(name, [one for one in known if one not in wanted])
     listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return f"{guess} It has: {listed or 'no columns at all'}."
 

@@ -35,8 +35,8 @@ HASHES_AT_ONCE = 1 << 27
 
 SHARE_TOLD = 0.01
 """Of rows of no class, so many are told apart from the other rows that are left out."""
-UNPUBLISHED = "(do not publish these numbers)"
-"""What follows exact numbers that a curator is told."""
+UNPUBLISHED = "(do not publish this)"
+"""What follows exact facts that a curator is told."""
 
 
 class Tally:
@@ -111,7 +111,7 @@ class Tally:
         if 0 < SHARE_TOLD * self.rows <= lost:
             yield (
                 f"WARNING: {100 * lost / self.rows:.0f} % of the rows are of none of the classes in {self.label!r} "
-                "and were left out. Hint: is a class misspelt, or missing? (do not publish this)."
+                f"and were left out. Hint: is a class misspelt, or missing? {UNPUBLISHED}."
             )
         empty = [
             str(one)
@@ -119,7 +119,7 @@ class Tally:
             if not sketch.noisy and not sketch.secret.total
         ]
         if lost and empty:
-            yield f"WARNING: no record was counted of {', '.join(map(repr, empty))} (do not publish this)."
+            yield f"WARNING: no record was counted of {', '.join(map(repr, empty))} {UNPUBLISHED}."
 
     def _nothing_left(self) -> str:
         """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
@@ -128,7 +128,7 @@ class Tally:
         return (
             "WARNING: every row was left out. The release is nothing but noise, and what it costs is spent all the "
             f"same{f'; in {names[0]!r}, {why}' if why else ''}. Hint: correct what the options or the schema say of "
-            "these columns, or the cells, or leave the columns out, and build again (do not publish this)."
+            f"these columns, or the cells, or leave the columns out, and build again {UNPUBLISHED}."
         )
 
     def left_out(self) -> list[str]:
@@ -268,12 +268,12 @@ def left_out(rows: int, why: Sequence[str] = ()) -> str:
     were = "1 row was" if rows == 1 else f"{rows:,} rows were"
     once = "; each row is counted once, at its first such column" if len(why) > 1 else ""
     causes = f": {', '.join(why)}{once}" if why else ""
-    return private(f"{were} left out{causes}", numbers=bool(why))
+    return private(f"{were} left out{causes}")
 
 
-def private(line: str, *, numbers: bool = False) -> str:
+def private(line: str) -> str:
     """A line for the curator alone, marked as such."""
-    return f"{line} {UNPUBLISHED if numbers else '(do not publish this number)'}."
+    return f"{line} {UNPUBLISHED}."
 
 
 class UnknownClass(DataError):
