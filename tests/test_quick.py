@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.counting import Hasher, cpu, early, exact, guard, quick, reference, repeats
+from scumble.counting import Hasher, cpu, early, exact, guard, quick, reference, repeats, turns
 from scumble.design import Design
 from scumble.kernels import FoldedKernel, Kernel, Records
 from scumble.kernels.column import ColumnKernel
@@ -229,7 +229,7 @@ def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
 def test_more_threads_than_rows_change_nothing(
     rows: int, threads: int, quickly: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Records are dealt out too, repeated ones and those that double precision counts included."""
+    """Records are dealt out then, repeated ones and those that double precision counts included."""
     monkeypatch.setattr(cpu, "WORTH_A_THREAD", 16)
     monkeypatch.setattr(cpu, "FEWEST", N - 100)
     monkeypatch.setattr(cpu, "PART", 1)  # a second part, and a small one
@@ -242,6 +242,54 @@ def test_more_threads_than_rows_change_nothing(
     cpu.count(hasher, [Records(X)], found, threads)
     reference.count(hasher, [Records(X)], wanted)
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("most", [0, 1 << 21], ids=["rows", "records"])
+@pytest.mark.parametrize("power, quickly", [(1, True), (4, True), (1, False)], ids=["by code", "rehashed", "exactly"])
+def test_rows_or_records_dealt_out_are_counted_alike(
+    power: int, quickly: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many small pieces and more threads than cores: each record once in every row, and read where it was counted."""
+    for name, value in {"WORTH_A_THREAD": 16, "WORTH_A_COUNTER": 1, "MOST_OWN": most}.items():
+        monkeypatch.setattr(cpu, name, value)
+    monkeypatch.setattr(turns, "SMALL", 32)
+    if not quickly:
+        monkeypatch.setattr(cpu, "prepare", lambda *given: None)
+    dealt: list[str] = []
+    for way in ("_by_rows", "_by_records"):
+        honest = getattr(cpu, way)
+        monkeypatch.setattr(cpu, way, lambda *given, way=way, honest=honest: dealt.append(way) or honest(*given))
+    X = np.random.default_rng(14).normal(size=(N, 3)) * 9.0
+    hasher = Hasher(scumble.EuclideanKernel(1.0, power=power), Design("iid", 5, 30), buckets=128, width=3)
+    if quickly:
+        batch = guard.prepare(hasher, [Records(X)])
+        assert batch is not None
+        assert quick._cells(batch, slice(0, 30)).astype(bool).tolist() == [power == 1] * 30
+        assert repr(quick.fresh(batch, slice(0, 30), np.zeros((30, 128), np.int64), 2)) == "Own(secret)"
+    found, wanted = np.ones((2, 30, 128), np.int64)
+    cpu.count(hasher, [Records(X)], found, 6)
+    reference.count(hasher, [Records(X)], wanted)
+    np.testing.assert_array_equal(found, wanted)
+    lines = np.arange(30) // 7
+    np.testing.assert_array_equal(
+        cpu.sums(hasher, [Records(X)], found, lines, 6), reference.sums(hasher, [Records(X)], wanted, lines)
+    )
+    assert dealt == ["_by_records" if most else "_by_rows"]
+
+
+@pytest.mark.parametrize("n, columns, parts", [(4 * N, 64, 3), (4 * N, 2, 1)])
+def test_wide_records_are_prepared_by_all_threads(
+    n: int, columns: int, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the number of their values, not of the records."""
+    looked: list[int] = []
+    ends = guard._ends
+    monkeypatch.setattr(guard, "_ends", lambda values: looked.append(len(values)) or ends(values))
+    monkeypatch.setattr(cpu, "WORTH_A_THREAD", 16)
+    X = np.random.default_rng(15).normal(size=(n, columns))
+    hasher = Hasher(scumble.EuclideanKernel(9.0), Design("iid", 5, 4), buckets=16, width=columns)
+    cpu.count(hasher, [Records(X)], np.zeros((4, 16), np.int64), 3)
+    assert len(looked) == parts and sum(looked) == n
 
 
 def test_small_tables_do_not_wait_for_the_quick_loops(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ The files::
     early.py            its first, small batches, before anything is compiled
     exact.py            its loops in double precision, for any kernel
     quick.py            its loops in single precision, for large batches
+    turns.py            pieces of work that threads take in turn
     products.py         the products that project records, in vectors spelled out
     guard.py            how far single precision can be trusted
     repeats.py          records that occur several times are hashed once

@@ -1,8 +1,9 @@
 """The compiled engine: numba, all cores, no interpreter lock.
 
-The rows are dealt out to the threads, so no counter has two writers; where rows are fewer than threads, the records are
-dealt out too. Large batches of kernels that project go the quick way, in single precision with a guard (`quick`);
-everything else in double precision (`exact`). Both ways give the same counters, to the integer.
+The records are dealt out to the threads, in pieces that they take in turn (`turns`), and each thread counts in a place
+of its own. Where records are few, or counters too many to have them so often, the rows are dealt out instead. Either
+way no counter has two writers. Large batches of kernels that project go the quick way, in single precision with a guard
+(`quick`); everything else in double precision (`exact`). Both ways give the same counters, to the integer.
 
 The first, small batches of a process wait for neither (`early`).
 
@@ -15,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from scumble.counting import early, exact, products, quick
+from scumble.counting import early, exact, products, quick, turns
 from scumble.counting.device import on_host
 from scumble.counting.guard import Batch, Spread, prepare, read_only
 from scumble.counting.hasher import Hasher
@@ -41,6 +42,10 @@ WORTH_SPREADING = 1 << 18
 """Values that take longer to prepare than it takes to hand them out."""
 SHARES, WORTH_A_SHARE = 4, 4
 """Shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
+WORTH_A_COUNTER = 32
+"""Hashes that take far longer than clearing a counter of one's own and adding it up in the end."""
+MOST_OWN = 1 << 21
+"""Counters, 16 MiB of them, that each thread may have for itself."""
 PART, FEWEST = 1 << 21, 1 << 13
 """Values for each thread, and the fewest records, that are prepared at a time: then threads wait for each other."""
 
@@ -65,32 +70,76 @@ def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, thread
 def _count(
     hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None
 ) -> np.ndarray | None:
-    """One part of the records: rows are dealt out, and records too where there are more threads than rows for them.
-
-    Threads that have the same rows have counters of their own, added up in the end: they are few. Returns the room for
-    columns, to be used again.
-    """
-    worth = len(records[0]) * hasher.multipliers.size // (WORTH_A_THREAD * WORTH_A_SHARE)
-    rows = _shares(hasher.rows, quick.TOGETHER, 1 if threads == 1 else min(max(threads, worth), threads * SHARES))
-    batch, times, columns = _prepared(hasher, records, threads, pool), quick.EMPTY, room
+    """One part of the records. Returns the room for columns, to be used again."""
+    batch, times = _prepared(hasher, records, threads, pool), quick.EMPTY
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
-        columns = _in_single(batch, threads, pool, room)
     n = len(records[0] if batch is None else batch.values)
-    some = _shares(n, quick.TILE, max(1, min(threads // len(rows), n // counts.shape[1])))
-    counters = [counts, *(np.zeros_like(counts) for _ in some[1:])]
+    size = counts.size if batch is None else quick.own_size(batch, counts.shape[1])
+    crew = _with_their_own(n, n * hasher.multipliers.size, size, threads)
+    if crew >= min(threads, -(-hasher.rows // quick.TOGETHER)):
+        _by_records(hasher, records, batch, times, counts, crew, pool)
+        return room
+    return _by_rows(hasher, records, batch, times, counts, threads, pool, room)
 
-    def work(share: tuple[slice, int]) -> None:
-        mine, k = share
+
+def _with_their_own(n: int, hashes: int, counters: int, threads: int) -> int:
+    """How many threads may take pieces of n records, and have so many counters of their own."""
+    most = min(turns.worth(n), hashes // (WORTH_A_COUNTER * counters)) if counters <= MOST_OWN else 1
+    return max(1, min(threads, most))
+
+
+def _by_records(
+    hasher: Hasher, records: Sequence[Records], batch: Batch | None, times: np.ndarray, counts: np.ndarray,
+    threads: int, pool: Pool,
+) -> None:  # fmt: skip
+    """Threads take pieces of the records through all rows; what each has counted is added up in the end."""
+    every, turn = slice(0, hasher.rows), turns.new()
+    if batch is None:
+        edges = turns.pieces(len(records[0]), exact.TILE, threads)
+        others = np.zeros((threads - 1, *counts.shape), counts.dtype)
+
+        def work(k: int) -> None:
+            counters = counts if k == 0 else others[k - 1]
+            for piece in turns.taken(edges, turn):
+                exact.count(hasher, [part[piece] for part in records], counters, every)
+
+        def gather(mine: slice) -> None:
+            for other in others:
+                counts[mine] += other[mine]
+    else:
+        edges = turns.pieces(len(batch.values), quick.together(batch.values.shape[1]), threads)
+        own = quick.fresh(batch, every, counts, threads)
+
+        def work(k: int) -> None:
+            quick.count(batch, None, times, own, k, counts, every, edges, turn)
+
+        def gather(mine: slice) -> None:
+            quick.gather(batch, own, counts, mine)
+
+    _in_threads(work, range(threads), pool)
+    _in_threads(gather, _shares(hasher.rows, 1, threads), pool)
+
+
+def _by_rows(
+    hasher: Hasher, records: Sequence[Records], batch: Batch | None, times: np.ndarray, counts: np.ndarray,
+    threads: int, pool: Pool, room: np.ndarray | None,
+) -> np.ndarray | None:  # fmt: skip
+    """Threads take shares of the rows, and all records through them. Returns the room for columns."""
+    worth = len(records[0]) * hasher.multipliers.size // (WORTH_A_THREAD * WORTH_A_SHARE)
+    columns = None if batch is None else _in_single(batch, threads, pool, room)
+
+    def work(mine: slice) -> None:
         if batch is None:
-            exact.count(hasher, [part[some[k]] for part in records], counters[k], mine)
+            exact.count(hasher, records, counts, mine)
         else:
-            quick.count(batch, columns, times, counters[k], mine, some[k])
+            own = quick.fresh(batch, mine, counts, 1)
+            edges = turns.pieces(len(batch.values), 0, 1)
+            quick.count(batch, columns, times, own, 0, counts, mine, edges, turns.new())
+            quick.gather(batch, own, counts, mine)
 
-    _in_threads(work, list(product(rows, range(len(some)))), pool)
-    for own in counters[1:]:
-        counts += own
-    return columns
+    _in_threads(work, _shares(hasher.rows, quick.TOGETHER, min(max(threads, worth), threads * SHARES)), pool)
+    return room if columns is None else columns
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
@@ -114,17 +163,20 @@ def sums(
     with _crew(busy) as pool:
         quickly = counts.dtype == np.int64 and counts.flags.writeable
         batch = _prepared(hasher, records, busy, pool) if quickly else None
-
-        def work(mine: slice) -> None:
-            if batch is None:
-                exact.read(hasher, [part[mine] for part in records], counts, lines, out, mine)
-            else:
-                quick.read(batch._replace(values=batch.values[mine]), counts, lines, out, mine.start)
-
         if batch is None and busy == 1:  # few queries wait for nothing else
             exact.read(hasher, records, counts, lines, out, slice(0, n))
-        else:
-            _in_threads(work, _shares(n, 1, busy), pool)
+            return out
+        most = exact.TILE if batch is None else quick.together(batch.values.shape[1])
+        edges, turn = turns.pieces(n, most, busy), turns.new()
+
+        def work(_: int) -> None:
+            if batch is None:
+                for piece in turns.taken(edges, turn):
+                    exact.read(hasher, [part[piece] for part in records], counts, lines, out, piece)
+            else:
+                quick.read(batch, counts, lines, out, edges, turn)
+
+        _in_threads(work, range(busy), pool)
     return out
 
 
@@ -145,7 +197,8 @@ def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Po
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
     if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // threads, quick.ready):
         return None  # threads share the work, and would all wait for the compiler
-    return prepare(hasher, records, _spread(threads, pool))
+    columns = sum(len(which) for which in hasher.which)
+    return prepare(hasher, records, _spread(columns, threads, pool))
 
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:
@@ -204,9 +257,13 @@ def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share], pool: 
     return list(pool.map(work, shares))
 
 
-def _spread(threads: int, pool: Pool) -> Spread:
+def _spread(columns: int, threads: int, pool: Pool) -> Spread:
     """How to have something done with so many records in equal parts."""
-    return lambda work, n: _in_threads(work, _shares(n, quick.TILE, threads if n >= WORTH_SPREADING else 1), pool)
+
+    def spread(work: Callable[[slice], Result], n: int) -> list[Result]:
+        return _in_threads(work, _shares(n, quick.TILE, threads if n * columns >= WORTH_SPREADING else 1), pool)
+
+    return spread
 
 
 if TYPE_CHECKING:  # mypy holds this module to what engines promise

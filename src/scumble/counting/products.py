@@ -10,10 +10,11 @@ it: `guard` shows that this does not matter.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from scumble.machine.compiling import Spelled
 
 LINES, RECORDS = 8, 32
 """Directions and records of a block."""
@@ -23,7 +24,7 @@ SIZE = 4
 """Bytes of a number."""
 
 
-class Product:
+class Product(Spelled):
     """``multiply(directions, blocks, out)``: (LINES, k) times (n, k, RECORDS) to (LINES, n · RECORDS).
 
     In compiled loops it is machine code, for arrays whose last axis is contiguous; elsewhere it is NumPy's product.
@@ -33,23 +34,15 @@ class Product:
         for b, block in enumerate(blocks):
             np.matmul(directions, block, out=out[:, b * RECORDS : (b + 1) * RECORDS])
 
-    @cached_property
-    def _numba_type_(self) -> Any:
-        from numba.core.registry import cpu_target
-        from numba.extending import intrinsic
+    @staticmethod
+    def typed(context: Any, directions: Any, blocks: Any, out: Any) -> Any:
+        """Its type, and LLVM's code for it."""
+        from numba.core import types
 
-        made = intrinsic(_typed)
-        cpu_target.typing_context.refresh()
-        return cpu_target.typing_context.resolve_value_type(made)
+        return types.void(directions, blocks, out), _code
 
 
 multiply = Product()
-
-
-def _typed(context: Any, directions: Any, blocks: Any, out: Any) -> Any:
-    from numba.core import types
-
-    return types.void(directions, blocks, out), _code
 
 
 def _tile(features: str) -> tuple[int, int]:

@@ -10,7 +10,8 @@ Where a row has few codes in this batch, its cells are the codes themselves: the
 rehashed into buckets once, when all records are in. Otherwise each record's codes are rehashed.
 
 All loops are in this one file on purpose: numba's cache on disk notices a change in the file of the outermost loop
-only, and would go on with old ones from elsewhere.
+only, and would go on with old ones from elsewhere. What `products` and `turns` spell out enters these loops too: who
+changes that changes a line here as well.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from scumble.counting.guard import (
     Batch,
 )
 from scumble.counting.products import LINES, RECORDS, multiply
+from scumble.counting.turns import take
 from scumble.machine.compiling import njit
 
 TILE = 2048
@@ -528,31 +530,35 @@ def _cells_of_row(values, batch, r, way, place, at_once, space, index):
 
 @loop
 def _walk(
-    values, times, batch, cells, places, table, counts, mine, size, at_once, space, lines, out, width, start
+    pieces, turn, values, times, batch, cells, places, table, counts, mine, size, at_once, space, lines, out, width
 ):  # fmt: skip
-    """All records through the rows `mine`: counted, or read and added to the rows' `lines` of `out`, each `width` long.
+    """Pieces of the records, as long as there are some to be taken, through the rows `mine`.
 
-    So many records at a time stay in the cache while they go through all rows; so many rows are projected together.
+    They are counted, or read and added to the rows' `lines` of `out`, each `width` long. So many records at a time stay
+    in the cache while they go through all rows; so many rows are projected together.
     """
-    for first in range(0, values.shape[0], size):
-        last = min(first + size, values.shape[0])
-        columns = space.columns
-        if space.own:
-            _to_single(values[first:last], batch, space.records, columns)
-        else:
-            columns = columns[first // RECORDS :]
-        for top in range(mine[0], mine[1], at_once):
-            bottom = min(top + at_once, mine[1])
-            _directions(batch, top, bottom, at_once, space.directions)
-            for tile in range(first, last, TILE):
-                end = min(tile + TILE, last)
-                blocks = columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
-                _project(batch, bottom - top, at_once, space.directions, blocks, space.products)
-                for base in range(top, bottom, TOGETHER):
-                    _through_rows(
-                        values[tile:end], times[tile:end], batch, cells, places, table, counts,
-                        base, min(TOGETHER, bottom - base), base - top, at_once, space, lines, out, width, start + tile,
-                    )  # fmt: skip
+    piece = take(turn)
+    while piece < pieces.size - 1:
+        for first in range(pieces[piece], pieces[piece + 1], size):
+            last = min(first + size, pieces[piece + 1])
+            columns = space.columns
+            if space.own:
+                _to_single(values[first:last], batch, space.records, columns)
+            else:
+                columns = columns[first // RECORDS :]
+            for top in range(mine[0], mine[1], at_once):
+                bottom = min(top + at_once, mine[1])
+                _directions(batch, top, bottom, at_once, space.directions)
+                for tile in range(first, last, TILE):
+                    end = min(tile + TILE, last)
+                    blocks = columns[(tile - first) // RECORDS : -(-(end - first) // RECORDS)]
+                    _project(batch, bottom - top, at_once, space.directions, blocks, space.products)
+                    for base in range(top, bottom, TOGETHER):
+                        _through_rows(
+                            values[tile:end], times[tile:end], batch, cells, places, table, counts,
+                            base, min(TOGETHER, bottom - base), base - top, at_once, space, lines, out, width, tile,
+                        )  # fmt: skip
+        piece = take(turn)
 
 
 @loop
@@ -596,21 +602,39 @@ def _row_of(r, cells, places, table, counts):
     return counts[r]
 
 
+@inlined
+def _bucket_of(batch, r, cell, buckets):
+    """The bucket of a row that is counted by code, in which the records of a cell fall."""
+    total = batch.start[r]
+    for h in range(batch.multipliers.shape[1]):
+        total += np.uint64(cell % batch.spans[r, h]) * batch.multipliers[r, h]
+        cell //= batch.spans[r, h]
+    return _bucket(total, np.uint64(buckets), batch.direct)
+
+
 @loop
-def _exchange(batch, cells, places, table, counts, first, last, reading):
-    """Rehash the cells of rows that are counted by code: add them to their buckets, or copy those to be read."""
-    buckets = np.uint64(counts.shape[1])
+def _copy(batch, cells, places, table, counts):
+    """Copy the counters of rows that are counted by code to their cells, to be read there."""
+    for r in range(counts.shape[0]):
+        for cell in range(cells[r]):
+            table[places[r] + cell] = counts[r, _bucket_of(batch, r, cell, counts.shape[1])]
+
+
+@loop
+def _gather(batch, cells, places, tables, others, first, last, counts):
+    """Add what threads have counted to the counters of some rows: cells that are rehashed now, or counters."""
     for r in range(first, last):
         for cell in range(cells[r]):
-            total, rest = batch.start[r], cell
-            for h in range(batch.multipliers.shape[1]):
-                total += np.uint64(rest % batch.spans[r, h]) * batch.multipliers[r, h]
-                rest //= batch.spans[r, h]
-            bucket = _bucket(total, buckets, batch.direct)
-            if reading:
-                table[places[r] + cell] = counts[r, bucket]
-            else:
-                counts[r, bucket] += table[places[r] + cell]
+            total = np.int64(0)
+            for k in range(tables.shape[0]):
+                total += tables[k, places[r] + cell]
+            counts[r, _bucket_of(batch, r, cell, counts.shape[1])] += total
+        if cells[r] == 0:
+            row = counts[r]
+            for k in range(others.shape[0]):
+                other = others[k, r]
+                for b in range(row.size):
+                    row[b] += other[b]
 
 
 def _cells(batch: Batch, mine: slice) -> np.ndarray:
@@ -622,46 +646,88 @@ def _cells(batch: Batch, mine: slice) -> np.ndarray:
     return whole(cells, np.repeat(largest, TOGETHER)[: len(cells)] <= most)
 
 
+class Own(NamedTuple):
+    """What threads that have the same rows count in, each in its own place: `gather` adds it up."""
+
+    cells: np.ndarray
+    """(rows,): how many cells each row is counted in by code, or 0."""
+    places: np.ndarray
+    """(rows,): where its cells begin."""
+    tables: np.ndarray
+    """(threads, cells of all rows)"""
+    others: np.ndarray
+    """(threads − 1, rows, buckets): of rows that are not counted by code, if any. The first thread has `counts`."""
+
+    def __repr__(self) -> str:
+        return "Own(secret)"
+
+
+def own_size(batch: Batch, buckets: int) -> int:
+    """How many cells or counters each thread that has all rows has for itself."""
+    cells = _cells(batch, slice(0, len(batch.multipliers)))
+    return int(cells.sum()) if cells.all() else cells.size * buckets
+
+
+def fresh(batch: Batch, mine: slice, counts: np.ndarray, threads: int) -> Own:
+    """Zeros for so many threads that have the rows `mine`."""
+    cells = np.zeros(len(batch.multipliers), np.int64)
+    cells[mine] = _cells(batch, mine)
+    by_code = cells[mine].all()
+    return Own(
+        cells=cells,
+        places=np.cumsum(cells) - cells,
+        tables=np.zeros((threads, int(cells.sum()) + PAD), np.int64),
+        others=np.zeros((threads - 1, 0 if by_code else len(counts), counts.shape[1]), np.int64),
+    )
+
+
 def ready() -> bool:
     """Whether the loops are compiled: in this process, or in another that left them on the disk."""
     return bool(getattr(_walk, "ready", True))  # as a plain function it needs no compiling
 
 
+def together(columns: int) -> int:
+    """How many records of so many columns go through the rows together, at most."""
+    return max(1, COLUMNS // columns // TILE) * TILE
+
+
 def count(
-    batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice, some: slice
-) -> None:
-    """Add the records `some`, each `times` over unless that is empty, to one counter of every row `mine`, in place.
+    batch: Batch, columns: np.ndarray | None, times: np.ndarray, own: Own, k: int, counts: np.ndarray, mine: slice,
+    pieces: np.ndarray, turn: np.ndarray,
+) -> None:  # fmt: skip
+    """Thread k's part: add records, each `times` over unless that is empty, to one counter or cell of every row `mine`.
 
-    `columns` are those of all records in single precision; None has them made on the way. `some` begins with a tile.
+    `columns` are those of all records in single precision; None has them made on the way.
     """
-    columns = columns if columns is None else columns[some.start // RECORDS :]
-    batch = batch._replace(values=batch.values[some])
-    _through(batch, columns, times[some], counts, mine, EMPTY, EMPTY.reshape(0, 0), 0)
+    counters = counts if k == 0 else own.others[k - 1]
+    _through(batch, columns, times, own, k, counters, mine, pieces, turn, EMPTY, EMPTY.reshape(0, 0))
 
 
-def read(batch: Batch, counts: np.ndarray, lines: np.ndarray, out: np.ndarray, first: int) -> None:
-    """Add the counter that each record falls into, row by row, to the row's line of `out`, from place `first` on."""
-    _through(batch, None, EMPTY, counts, slice(0, len(counts)), lines, out, first)
+def gather(batch: Batch, own: Own, counts: np.ndarray, mine: slice) -> None:
+    """Add to the rows `mine` what all threads have counted."""
+    _gather(batch, own.cells, own.places, own.tables, own.others, mine.start, mine.stop, counts)
+
+
+def read(
+    batch: Batch, counts: np.ndarray, lines: np.ndarray, out: np.ndarray, pieces: np.ndarray, turn: np.ndarray
+) -> None:
+    """Add the counter that each record falls into, row by row, to the row's line of `out`."""
+    mine = slice(0, len(counts))
+    copied = fresh(batch, mine, counts, 1)
+    _copy(batch, copied.cells, copied.places, copied.tables[0], counts)
+    _through(batch, None, EMPTY, copied, 0, counts, mine, pieces, turn, lines, out)
 
 
 def _through(
-    batch: Batch, columns: np.ndarray | None, times: np.ndarray, counts: np.ndarray, mine: slice, lines: np.ndarray,
-    out: np.ndarray, start: int,
+    batch: Batch, columns: np.ndarray | None, times: np.ndarray, own: Own, k: int, counts: np.ndarray, mine: slice,
+    pieces: np.ndarray, turn: np.ndarray, lines: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
-    """All records of a batch through the rows `mine`: counted, or read where there are lines to read them into."""
-    n, rows = len(batch.values), len(batch.multipliers)
-    cells = np.zeros(rows, np.int64)
-    cells[mine] = _cells(batch, mine)
-    places = np.cumsum(cells) - cells
-    table = np.zeros(int(cells.sum()), np.int64)
-    if lines.size:
-        _exchange(batch, cells, places, table, counts, mine.start, mine.stop, True)
+    """Pieces of a batch's records through the rows `mine`: counted, or read where there are lines to read them into."""
+    n, width = batch.values.shape
     at_once = max(LINES, LINES_AT_ONCE // batch.projections // LINES * LINES)
-    size = max(1, min(n, COLUMNS // batch.values.shape[1]) // TILE) * TILE
+    size = together(width)
     space = _space(batch, columns, min(n, size), at_once, counts.shape[1])
     _walk(
-        batch.values, times, batch, cells, places, table, counts, (mine.start, mine.stop), size, at_once, space,
-        lines, out.reshape(-1), out.shape[1], start,
+        pieces, turn, batch.values, times, batch, own.cells, own.places, own.tables[k], counts,
+        (mine.start, mine.stop), size, at_once, space, lines, out.reshape(-1), out.shape[1],
     )  # fmt: skip
-    if not lines.size:
-        _exchange(batch, cells, places, table, counts, mine.start, mine.stop, False)

@@ -117,6 +117,22 @@ class _Forgiving:
         return getattr(self._cache, name)
 
 
+class Spelled:
+    """A function whose machine code is spelled out for compiled loops (`typed`); elsewhere it is its own `__call__`."""
+
+    typed: Callable[..., Any]
+    """What numba's `intrinsic` takes: from the types of the arguments to a signature and LLVM's code."""
+
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+        from numba.extending import intrinsic
+
+        made = intrinsic(self.typed)
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(made)
+
+
 def _tell() -> None:
     """Once per process."""
     global _told
