@@ -37,7 +37,7 @@ from scumble.planning.start import DESIGN, SIZE
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import calibrate
 from scumble.privacy.facts import Facts, divided
-from scumble.releasing.planned import occupied, typical_norm
+from scumble.releasing.planned import CLUMPINGS, typical_norm
 from scumble.spec import Spec
 
 QUERIES, SEEDS, DRAWS, MOST, MOST_ROWS = 200, 1, 5, 20_000, 8192
@@ -100,7 +100,7 @@ class Rows:
         self.open = scumble.Sketch(kernel, X.shape[1], seed=seed, design="auto")
         self.spec = self.open.spec
         many = scumble.Sketch.from_spec(replace(self.spec, rows=MOST_ROWS)).update(X)
-        self.sums, self.occupied, self.left = answers(many.spec, many.secret.counts, Q), None, SIZE
+        self.sums, self.clumping, self.left = answers(many.spec, many.secret.counts, Q), None, SIZE
         self.norm = typical_norm(many.secret.counts[: self.spec.rows])
         self.sizes: list[Any] = [2**k for k in range(3, 14)]
 
@@ -127,7 +127,8 @@ class Grids:
         menu = Menu(self.spec, Budget(1.0, 1e-6), self.left)
         fold, self.rows = menu.fold(), replace(self.spec, design="sobol", shape=None, rows=MOST_ROWS, buckets=1024)
         assert fold is not None
-        self.norm, self.occupied = typical_norm(fold(counts[0])), occupied(counts) if menu.sparse else None
+        self.norm = typical_norm(fold(counts[0]))
+        self.clumping = None if menu.clumping is None else CLUMPINGS[menu.clumping](counts)
         self.sums: np.ndarray | None = None
         self.counts, self.known = counts, dict[Any, Any]()
         self.sizes: list[Any] = list(coarser(low, high, self.spec.shape or ()))
@@ -154,12 +155,12 @@ class Grids:
         return 1
 
 
-def noisy(menu: Menu, n: int, norm: int, held: int | None, rng: np.random.Generator) -> Facts:
+def noisy(menu: Menu, n: int, norm: int, clumping: int | None, rng: np.random.Generator) -> Facts:
     """Facts as a release publishes them."""
     asking = divided(menu.budget, menu.numbers).facts.calibrate(menu.numbers)
     of_count, of_norm = asking.count_variance or 0.0, asking.counter_variance
     draw = rng.laplace(0.0, np.sqrt(np.array([of_count, of_norm, of_norm]) / 2))
-    told = None if held is None else round(held + draw[2])
+    told = None if clumping is None else round(clumping + draw[2])
     return Facts(round(n + draw[0]), of_count, round(norm + draw[1]), of_norm, told)
 
 
@@ -191,7 +192,7 @@ def judge(name: str, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
             for one in mine:
                 menu = Menu(one.spec, budget, one.left)
                 for _ in range(DRAWS):
-                    spec, expected = menu.best([noisy(menu, n, one.norm, one.occupied, rng)])
+                    spec, expected = menu.best([noisy(menu, n, one.norm, one.clumping, rng)])
                     seen.append(one.error(one.size_of(spec), truth, menu.noise_variance(spec.rows)))  # type: ignore[arg-type]
                     told.append(expected)
                     taken.append(one.size_of(spec))

@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from rates import normal
+from scumble import Sketch
 from scumble.errors import ParameterError
 from scumble.grid import MAX_DIMENSIONS, Field, Grid, choose_shape, supports
 from scumble.grid.field import _Terms
@@ -217,6 +218,20 @@ def test_outside_the_bounds_the_sum_goes_on():
     far = field.kernel_sum(np.array([[1e300, 0.0], [-1e300, 1e300]]))
     assert np.all(far == 0.0)
     assert np.all(np.isfinite(field.standard_error(np.array([[1e300, 0.0], [1e30, 1e30]]))))
+
+
+@pytest.mark.parametrize("kind", STATIONARY)
+def test_beyond_the_bounds_intervals_allow_for_records_that_were_moved_to_the_edge(kind):
+    """The exact sketch of records that lie far outside: every one of them counts at the edge."""
+    kernel = kind(5.0)
+    X = np.vstack([gaussian(7, 200, 2), [[60.0, 0.0]] * 300, [[-200.0, 90.0]] * 100])
+    sketch = Sketch(kernel, dimensions=2, design="grid", bounds=(-30, 30), buckets=4096).update(X)
+    Q = np.array([[60.0, 0.0], [45.0, -2.0], [-200.0, 90.0], [30.0, 300.0], [1e300, 0.0]])
+    lower, upper = sketch.interval(Q)
+    truth = brute(kernel, X, Q)
+    assert (lower <= truth).all() and (truth <= upper).all() and (lower <= 0.0).all()
+    within = np.array([[29.0, 0.0], [-30.0, 30.0]])
+    assert np.all(sketch.interval(within)[0] > 0.0)
 
 
 CASES = [(kind, power, d) for kind in STATIONARY for power in (1, 2, 4) for d in (1, 2, 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,3 +74,11 @@ def test_no_axis_is_written_in_powers_of_ten(end: int, told: str) -> None:
     plots.thousands(axes.xaxis)
     labels = axes.xaxis.get_major_formatter().format_ticks(axes.get_xticks())
     assert told in labels and labels[0] == "0" and not any("e" in label for label in labels)
+
+
+def test_names_and_signs_of_any_kind_are_drawn(tmp_path: Path) -> None:
+    """A long name is cut, and a letter that no font has is no warning."""
+    figure = plots.density(landscape(0.1), units={"a": "of " + 80 * "x"}, title="👨 costs $5")
+    label = figure.axes[0].get_xlabel()
+    assert len(label) <= 56 and label.endswith("…")
+    plots.save(figure, tmp_path / "a.png")

@@ -13,15 +13,17 @@ import pytest
 import scumble
 from scumble.cli import main
 from scumble.learn import PrivateKDE
+from scumble.show.wording import UNKNOWN_SPREAD
 from scumble.sources import madeup
 from scumble.sources.rehearsal import BESIDE_COUNTERS
 
 N = 20_000
 SIZE = ("design", "rows", "buckets", "shape")
-STEP = 1.5
-"""A grid is added up to one of a ladder of shapes, and two noisy facts choose. Facts that are off by up to 17 scales of
-their Laplace noise, each further with a probability of e⁻¹⁷, choose 517, 605 or 708 cells in the first way and 57² or
-67² in the second, and the same rows in the third: in ten choices, other ones with less than 1e-6."""
+STEP = 3.2
+"""A grid is added up to one of a ladder of shapes, and three noisy facts choose; the third, how clumped records are, a
+plan cannot know. Facts that are off by up to 18 scales of their Laplace noise, each further with a probability of e⁻¹⁸,
+choose 265 to 934 cells in the first way, where the plan says 798, and 57² to 125² in the second, where it says 91², and
+the same rows in the third: in ten choices, other ones with less than 1e-6."""
 WAYS: dict[str, dict[str, Any]] = {
     "grid": {"columns": "a", "power": 2, "bounds": (0.0, 30.0)},
     "grid, two columns, delta": {"columns": "a,b", "power": 1, "bounds": (0.0, 12.0), "delta": 1e-6},
@@ -74,6 +76,9 @@ def test_all_verbs_tell_of_one_release(
     cells = " × ".join(f"{side:,}" for side in usual["shape"] or ())
     made_of = f"A grid of {cells} cells" if cells else f"{usual['rows']:,} rows of"
     assert rehearsed["kind"].startswith(made_of) and rehearsed["bytes"] == usual["bytes"] + BESIDE_COUNTERS
+    assert bool(usual["spread"]) == ("bounds" in options)
+    assert rehearsed["spread"] == (usual["spread"] or UNKNOWN_SPREAD)
+    assert planned["spread"] == ""
     denser = " × ".join(f"{side:,}" for side in usual["denser"] or ())
     assert f"about {denser} {'cells' if cells else 'rows'}." in rehearsed["later"] if denser else not rehearsed["later"]
     assert bool(denser) == (options.get("rows") is None)
@@ -112,6 +117,8 @@ def assert_sketched_and_streamed_alike(said: Any, words: list[str], planned: dic
     assert main(["stream", "append", "s.secret", "t.parquet", "--quiet"]) == 0
     published = said("stream", "publish", "s.secret", "--json")
     assert published["design"] == "grid" and published["shape"][0] <= 31
+    beforehand = said("stream", "plan", *start, "--periods", "2", "--json", *delta)
+    assert {name: beforehand[name] for name in SIZE} == {name: published[name] for name in SIZE}
     for path in ("o.scumble", "part.scumble", "days"):
         found = scumble.load(path)
         assert (found.total() if path == "days" else found).kinds == {"a": "whole"}

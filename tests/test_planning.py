@@ -123,7 +123,7 @@ def test_beliefs_after_a_release_follow_from_bayes_rule() -> None:
         yes, no = np.exp(epsilon) / (1 + np.exp(epsilon)), 1 / (1 + np.exp(epsilon))
         for before in (0.01, 0.5, 0.9):
             assert np.isclose(belief(before, epsilon), before * yes / (before * yes + (1 - before) * no))
-    assert "73 %" in scumble.plan(n=10_000, dimensions=2, epsilon=1.0, kernel=KERNEL).sentence()
+    assert "73.2 %" in scumble.plan(n=10_000, dimensions=2, epsilon=1.0, kernel=KERNEL).sentence()
 
 
 def test_rows_and_grids_are_judged_at_one_density() -> None:

@@ -211,7 +211,7 @@ def test_str_shows_the_budget() -> None:
         assert math.exp(epsilon) <= factor <= 1.01 * math.exp(epsilon)
         assert all(delta <= told <= 1.01 * delta for told in failure) and len(failure) == (delta > 0)
     assert "δ = 1e-06" in str(GAUSS)
-    assert "overlapping releases" in str(overlapping([PURE, PURE]))
+    assert "2 measurements of the same records together" in str(overlapping([PURE, PURE]))
 
 
 @pytest.mark.parametrize(

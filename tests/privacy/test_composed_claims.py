@@ -223,10 +223,10 @@ def test_records_apart_are_the_largest_cost_and_persons_apart_the_sum() -> None:
 
 def test_a_merged_claim_says_how_it_was_added_up() -> None:
     gaussian = overlapping([one(6.0), one(6.0)])
-    assert "(add-remove one record; overlapping releases, Gaussian noise added up exactly)" in str(gaussian)
+    assert "measurements of the same records together, Gaussian noise added up exactly)" in str(gaussian)
     shares = calibrate_shares(4, custodians=2, epsilon=1, delta=1e-6)
-    assert "overlapping releases, added up by ρ)" in str(overlapping([shares] * 9))
-    assert str(disjoint([one(6.0), one(5.0)])).endswith("; disjoint releases)")
+    assert "9 measurements of the same records together, added up by ρ)" in str(overlapping([shares] * 9))
+    assert str(disjoint([one(6.0), one(5.0)])).endswith("; 2 measurements of disjoint records together)")
 
 
 # ---- stored ----

@@ -58,12 +58,19 @@ class Expected:
         }
 
     def __str__(self) -> str:
-        week = "" if self.week is None else f", a window of 7 {self.week / self.single:.2f}"
+        week = None if self.week is None else self.week / self.single
+        noise = _times(self.total / self.single, week, self.period / self.single)
+        apart = _times(_merged(self.method.periods), None if week is None else math.sqrt(7), 1.0)
+        beside = "" if noise == apart else f"; if each period were released by itself, {apart}"
         return (
-            f"{self.method.name}, {self.calibration.claim.law.family} noise: beside a single release with this budget, "
-            f"the running total has {self.total / self.single:.2f} times the noise{week}, one period "
-            f"{self.period / self.single:.2f} (daily releases added up: {_merged(self.method.periods):.2f}, 2.65 and 1)"
+            f"{self.method.name}, {self.calibration.claim.law.family} noise, so many times that of a single release "
+            f"with this budget: {noise}{beside}"
         )
+
+
+def _times(total: float, week: float | None, period: float) -> str:
+    of_week = "" if week is None else f", a window of 7 {week:.2f}"
+    return f"the running total {total:.2f}{of_week}, one period {period:.2f}"
 
 
 def _merged(periods: int) -> float:

@@ -1,7 +1,10 @@
 """Cells added up: from a fine grid to coarser ones over the same bounds.
 
-A coarse cell is made of the fine cells whose centres lie in it. That is exact where the coarse edges are fine edges,
-and good enough where the fine cells are far smaller: at most half a fine cell goes to the wrong side of an edge.
+Where the coarse edges are fine edges, a coarse cell is made of the fine cells in it. Elsewhere fine cells must be far
+smaller, and those that an edge cuts go to either side, in turn, as often as their parts lie there: each goes where a
+point in it lies, and these points are spread by a fixed pattern (multiples of irrational numbers). If all went where
+their centres lie, edges would be off to the same side for dozens of cells on end, and answers there by as much times
+their slope: 30 of 7,700 people near a town, where the standard error was 10.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from scumble.grid.cells import aligned
 
 FAR_FINER = 8
 """So many fine cells to a coarse one: then edges need not agree."""
+TURNS = (0.8705505632961241, 0.757858283255199, 0.6597539553864471, 0.5743491774985175)
+"""Powers of the fifth root of a half: so no sum of whole multiples is whole. Written out, to be alike everywhere."""
 _FACTORS = tuple(dict.fromkeys([*range(1, 17), *np.round(np.geomspace(16, 2**22, 80)).astype(int).tolist()]))
 
 
@@ -48,17 +53,28 @@ def groups(low: np.ndarray, high: np.ndarray, shape: Sequence[int], coarse: Sequ
     >>> groups(np.array([0.0]), np.array([1.0]), (6,), (2,))
     array([0, 0, 0, 1, 1, 1])
     """
-    out = np.zeros((1,) * len(shape), np.int64)
-    for axis, ends in enumerate(zip(low.tolist(), high.tolist(), shape, coarse, strict=True)):
-        line = [1] * len(shape)
-        line[axis] = shape[axis]
-        out = out * coarse[axis] + _along(*ends).reshape(line)
-    return np.ascontiguousarray(np.broadcast_to(out, tuple(shape))).reshape(prod(shape))
+    axes = list(zip(low.tolist(), high.tolist(), shape, coarse, strict=True))
+    below, above = (
+        [np.clip(np.floor(side), 0, ends[3] - 1).astype(np.int64) for side, ends in zip(sides, axes, strict=True)]
+        for sides in zip(*(_sides(*ends) for ends in axes), strict=True)
+    )
+    strides = [prod(coarse[axis + 1 :]) for axis in range(len(shape))]
+    out = sum(np.ix_(*(line * stride for line, stride in zip(below, strides, strict=True))), np.zeros(shape, np.int64))
+    for axis, ends in enumerate(axes):
+        cut = np.flatnonzero(above[axis] > below[axis])
+        lower, upper = (side[cut] for side in _sides(*ends))
+        share = ((upper - above[axis][cut]) / (upper - lower)).reshape([-1] + [1] * (len(shape) - axis - 1))
+        places = np.ix_(*(cut if other == axis else np.arange(n) for other, n in enumerate(shape)))
+        point = sum((place * TURNS[(other - axis) % len(shape)] for other, place in enumerate(places)), 0.5) % 1.0
+        out[places] += strides[axis] * (point < share)
+    return np.asarray(out.reshape(prod(shape)))
 
 
-def _along(low: float, high: float, fine: int, coarse: int) -> np.ndarray:
-    """The coarse cell of each fine one, along one axis."""
-    return np.clip(np.floor(_places(low, high, fine, coarse)), 0, coarse - 1).astype(np.int64)
+def _sides(low: float, high: float, fine: int, coarse: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the fine cells begin and end, in coarse steps from the first coarse edge; rounding cuts no cell."""
+    step, stride = (aligned(low, high, cells)[1] for cells in (fine, coarse))
+    middle, half = _places(low, high, fine, coarse), (0.5 - 1e-6) * step / stride
+    return middle - half, middle + half
 
 
 def _places(low: float, high: float, fine: int, coarse: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from scumble.grid import direct
 from scumble.grid.cells import Grid
 from scumble.grid.far import Far
-from scumble.grid.places import displacement, roughness, stepped
+from scumble.grid.places import displacement, most_records, roughness, stepped
 from scumble.grid.profile import around, lattice, sharpened
 from scumble.grid.tables import NODES, REACH, Tables, margin_of, place_reach
 
@@ -112,7 +112,7 @@ class Field:
 
     @cached_property
     def _tables(self) -> Tables:
-        return Tables(self._grid, self._sharp, self._rough)
+        return Tables(self._grid, self._sharp, self._rough, most_records(self._counts, self._variance))
 
     def kernel_sum(self, Q: np.ndarray) -> np.ndarray:
         """The estimate of f(q) = Σₓ k(x, q) for each query; unbiased under the noise, so it may be negative."""
@@ -220,11 +220,12 @@ class Field:
         new = set(keys) - self._told.keys()
         if "_tables" in vars(self) or self._grid.cells <= SMALL or not keys or len(self._told) + len(new) > AT_ONCE:
             return self._from_tables(base, cubic, linear, slopes)
-        for key, place, by_cubics, by_lines, by_slopes in zip(keys, base, cubic, linear, slopes, strict=True):
+        sloping = slopes[:, :, None, :] if self._stepped.any() else slopes[:, :, None, :][:, :, :0]
+        for key, place, by_cubics, by_lines, by_slopes in zip(keys, base, cubic, linear, sloping, strict=True):
             if key not in self._told:
                 *sums, changes = direct.sums(self._grid, self._counts, place, by_cubics, by_slopes)
                 places = direct.places(self._grid, self._counts, self._variance, self._slab, place, by_lines)
-                self._told[key] = (*sums, places, self._together(changes))
+                self._told[key] = (*sums, places, self._together(changes) if changes else 0.0)
         return list(np.array([self._told[key] for key in keys]).T)
 
     def _together(self, changes: Iterable[Any]) -> Any:

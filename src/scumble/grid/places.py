@@ -19,13 +19,22 @@ axis (`stepped` says how much). Steps that the cells follow, one to a cell, do n
 tables that have such a column mostly have others that jump. So the axis that jumps most speaks for all. Where none
 does, such steps stay unseen. Where all do, each speaks for itself too: if its jumps are regular, like a comb, it has
 steps; if not, it has clumps at random places, each with a u of its own, and roughness suffices.
+
+**Ceiling.** However the records lie, the deviation along an axis is at most the sum of theirs, Σ_c S[c] h_j/√12 |∂_j k|
+(Minkowski). Roughness can be more than that beside a lone clump: the slabs around it share its square with cells where
+the kernel is steep. There the ceiling holds. A cell may hold more than its counter says: noise is allowed for, and
+where it rules the ceiling is out of reach. It is for places that the tables know, within the bounds and near them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
+
+FEW = 64
+"""Cells along an axis."""
 
 
 def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
@@ -40,16 +49,15 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
 
 
 def _along(axis: int, counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
-    edges = [(1, 1) if other == axis else (0, 0) for other in range(counts.ndim)]
-    thin, thick = _bend(counts, 1, axis), _bend(_pairs(np.pad(counts, edges, "edge"), axis), 2, axis)
     others = [other for other in range(counts.ndim) if other != axis]
-    rough = np.square(thin) / 2.0 if others else 0.0
+    rough = np.square(_bend(counts, 1, axis)) / 2.0 if others else 0.0
     noise = 2.5 if others else 2.0
-    sizes = np.ones([1] * counts.ndim)
-    for other in others:  # bending along one axis and adding up along the others may change places
-        thin, widths = _boxes(thin, other, slab[other])
-        thick, _ = _boxes(thick, other, slab[other])
+    boxed, sizes = counts, np.ones([1] * counts.ndim)
+    for other in others:  # adding up along the others and bending along this one may change places
+        boxed, widths = _boxes(boxed, other, slab[other])
         sizes = sizes * widths
+    edges = [(1, 1) if other == axis else (0, 0) for other in range(counts.ndim)]
+    thin, thick = _bend(boxed, 1, axis), _bend(_pairs(np.pad(boxed, edges, "edge"), axis), 2, axis)
     np.square(thin, out=thin)
     np.square(thick, out=thick)
     thin /= sizes
@@ -65,6 +73,10 @@ def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.nd
     n, place = values.shape[axis], np.arange(values.shape[axis])
     first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
     widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+    if n <= FEW:  # a product takes less time than running sums
+        boxes = ((first[:, None] <= place) & (place < last[:, None])).astype(np.float64)
+        sums = boxes @ values.reshape(prod(values.shape[:axis]), n, -1)
+        return sums.reshape(values.shape), widths
     running = np.zeros([n + 1 if k == axis else side for k, side in enumerate(values.shape)])
     np.cumsum(values, axis, out=running[(slice(None),) * axis + (slice(1, None),)])
     return running.take(last, axis) - running.take(first, axis), widths
@@ -141,6 +153,25 @@ def _regular(sums: np.ndarray) -> float:
     alike[0] = (alike[0] - 0.3) / 0.7
     chance = np.sqrt(4.6 * np.log(n / 2) / n)
     return float(np.clip(4.0 * alike.max() / chance - 3.0, 0.0, 1.0))
+
+
+def most_records(counts: np.ndarray, noise_variance: float) -> np.ndarray:
+    """What a ceiling takes each cell to hold: what its counter says, and two standard deviations of the noise.
+
+    >>> most_records(np.array([-3.0, 10.0]), 4.0)
+    array([ 4., 14.])
+    """
+    most: np.ndarray = np.maximum(counts, 0.0) + 2.0 * np.sqrt(noise_variance)
+    return most
+
+
+def capped(variance: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """A variance by roughness, but no more than the ceiling.
+
+    >>> capped(np.array([9.0, 9.0]), np.array([2.0, 4.0]))
+    array([4., 9.])
+    """
+    return np.minimum(variance, np.square(deviation))
 
 
 def displacement(k: np.ndarray) -> np.ndarray:

@@ -149,9 +149,10 @@ def sharpened(values: np.ndarray, spread: np.ndarray, first_axis: int = 0) -> np
     """a − Σ_axes spread Δ²a/24, on the points that have both neighbours: undoes a blur of variance spread/12."""
     middle = (slice(None),) * first_axis + (slice(1, -1),) * (values.ndim - first_axis)
     out = values[middle] * (1.0 + np.sum(spread) / 12.0)
+    part = np.empty_like(out)
     for axis, share in enumerate(spread, start=first_axis):
         for shift in (slice(None, -2), slice(2, None)):
-            out -= share / 24.0 * values[(*middle[:axis], shift, *middle[axis + 1 :])]
+            out -= np.multiply(values[(*middle[:axis], shift, *middle[axis + 1 :])], share / 24.0, out=part)
     return out
 
 

@@ -30,8 +30,14 @@ MAX_PADDED = 2**25
 NODES = (0, 64, 32, 20, 12)
 FAINTEST = 1e-12
 """No plan looks at a lower density: nothing could be seen of it."""
-SMOOTH = (0.002, 0.8, 1.2)
-"""The places' error of a grid of three axes, where it is known how clumped records are: see `Errors.clumped`."""
+SMOOTH = {1: (0.0097, 0.08, 1.18), 2: (0.0026, 0.33, 1.38), 3: (0.002, 0.8, 1.2)}
+"""The places' error of a grid of so many axes, where it is known how clumped records are: see `Errors.clumped`."""
+LOST = 1.0
+"""The most that is lost, relative to the answer, in cells so large that the kernel does not see them: all of it."""
+REMOTE = {1: (1.2, 0.7, 0.3), 2: (1.2, 0.7, 0.3)}
+"""Queries of mean density ρ in bounds that would give ρ₀ have a mean inverse density of about 1.2 ρ^−0.7 ρ₀^−0.3: where
+records fill little of their bounds, some lie far from the others. With two axes within a factor of 1.2 in half of 86
+cases, by ρ alone of 1.4. With one axis it was 1.6 times as much at the median; but to reckon so chose no better."""
 MIDDLING = 0.03
 RARE = 0.08
 """Queries of mean density ρ have a mean inverse density of about ρ^−RARE/ρ: some of them lie less densely. Measured."""
@@ -122,6 +128,9 @@ class Errors(NamedTuple):
     """√Σ (1/k − 1)², k being the kernel one step away along each axis."""
     apart: np.ndarray
     """√Σ (log k)²: a step's length, as the kernel sees it."""
+    axes: int
+    spread: float
+    """The density of records that fill half of the bounds along each axis, ρ₀."""
 
     def relative(self, n: float, counter_sd: float, density: float) -> np.ndarray:
         """The mean relative error of a density, for queries of this typical density."""
@@ -131,19 +140,27 @@ class Errors(NamedTuple):
         return errors
 
     def clumped(self, n: float, counter_sd: float, density: np.ndarray, clumping: np.ndarray) -> np.ndarray:
-        """(densities, clumpings, shapes): the same for three axes, for records that lie so densely and so clumped.
+        """(densities, clumpings, shapes): the same for up to three axes, for records so dense and so clumped.
 
         The places' error has two parts. Records that lie smoothly have a·(ρ/0.03)^q·steep^b, (a, q, b) being `SMOOTH`:
         cells of the same size for the kernel are large for the data where the kernel is wide. Clumps, whose records
         move together, add φ·apart: φ is the clumping. Measured on ten tables of three columns with three bandwidths
         each: with the φ of each, this is within a factor of 1.45 of the error at all shapes (root mean square of the
         logarithm, errors of 0.4 to 40 %); φ goes from below 0.002 (Gaussian) to 0.04, and differs little by bandwidth.
+        Of one column, 26 tables, within 1.33, φ from 0.002 to 0.2; of two, 25 tables, within 1.45, 0.003 to 0.17.
         """
-        factor, wide, power = SMOOTH
+        factor, wide, power = SMOOTH[self.axes]
         with np.errstate(over="ignore"):
             smooth = factor * (density[:, None, None] / MIDDLING) ** wide * self.steep**power
-        noise = self._noise(n, counter_sd, density[:, None, None]) * np.sqrt(2.0 / np.pi)
-        errors: np.ndarray = np.hypot(noise, np.hypot(smooth, clumping[:, None] * self.apart))
+        places = np.hypot(smooth, clumping[:, None] * self.apart)
+        if self.axes in REMOTE:
+            times, near, far = REMOTE[self.axes]
+            inverse = times * density**-near * max(self.spread, FAINTEST) ** -far
+            noise = inverse[:, None, None] * counter_sd * self.noise / max(n, 1)
+            places = np.minimum(places, LOST)
+        else:
+            noise = self._noise(n, counter_sd, density[:, None, None])
+        errors: np.ndarray = np.hypot(noise * np.sqrt(2.0 / np.pi), places)
         return errors
 
     def _noise(self, n: float, counter_sd: float, density: Any) -> np.ndarray:
@@ -154,7 +171,7 @@ class Errors(NamedTuple):
 def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Errors:
     """What to expect of these numbers of cells."""
     d = profile.dimensions
-    _, square, mean = _moments(profile, upper - lower)
+    spread, square, mean = _moments(profile, upper - lower)
     bounds = list(zip(lower.tolist(), upper.tolist(), strict=True))
     steps = [[aligned(*ends, cells)[1] for ends, cells in zip(bounds, shape, strict=True)] for shape in shapes]
     cells = np.array([prod(shape) for shape in shapes], np.float64)
@@ -162,7 +179,8 @@ def shape_errors(profile: Profile, lower: np.ndarray, upper: np.ndarray, shapes:
         nearby = profile(np.array(steps)[:, None, :] * np.eye(d))  # the kernel one step away along each axis
         steep = np.sqrt(np.sum(np.square(1.0 / nearby - 1.0), axis=1))
         apart = np.sqrt(np.sum(np.square(np.log(nearby)), axis=1))
-    return Errors(np.sqrt(cells * (square - mean**2) + 1.0), CLUMPING[d] * steep, UNKNOWN[d], steep, apart)
+    noise = np.sqrt(cells * (square - mean**2) + 1.0)
+    return Errors(noise, CLUMPING[d] * steep, UNKNOWN[d], steep, apart, d, spread)
 
 
 def _candidates(profile: Profile, lower: np.ndarray, upper: np.ndarray, max_cells: int) -> Iterator[tuple[int, ...]]:

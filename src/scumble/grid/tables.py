@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scumble.grid.cells import Grid
-from scumble.grid.places import displacement
+from scumble.grid.places import capped, displacement
 from scumble.grid.profile import around, sharpened
 
 NODES = (-1, 0, 1, 2)
@@ -19,10 +19,11 @@ REACH = 2
 class Tables:
     """Σ S̃ k, Σ k̃, Σ k̃² and the variance from the places, at the centres of all cells and a margin around them.
 
-    `sharp` are the counters, sharpened, one cell wider than the grid on every side; `rough` their roughness.
+    `sharp` are the counters, sharpened, one cell wider than the grid on every side; `rough` their roughness; `most` how
+    many records each cell holds at most.
     """
 
-    def __init__(self, grid: Grid, sharp: np.ndarray, rough: np.ndarray) -> None:
+    def __init__(self, grid: Grid, sharp: np.ndarray, rough: np.ndarray, most: np.ndarray) -> None:
         shape, margin = np.array(grid.shape), margin_of(grid.shape)
         table = grid.profile.smooth_table(grid.step, around(shape + margin))
         self.total = _convolved(sharp, table)
@@ -30,7 +31,7 @@ class Tables:
         table = sharpened(table, grid.spread)
         self.squares = _windowed(np.square(table, out=table), grid.shape)
         del table
-        self.places = _place_field(grid, margin, rough)
+        self.places = _place_field(grid, margin, rough, most)
 
 
 def place_reach(grid: Grid) -> np.ndarray:
@@ -39,12 +40,14 @@ def place_reach(grid: Grid) -> np.ndarray:
     return np.minimum(local, np.array(grid.shape) + margin_of(grid.shape)).astype(int)
 
 
-def _place_field(grid: Grid, margin: np.ndarray, rough: np.ndarray) -> np.ndarray:
-    """Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g."""
+def _place_field(grid: Grid, margin: np.ndarray, rough: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g, for each axis no more than its ceiling."""
     reach = place_reach(grid)
     moved = displacement(grid.profile.table(grid.step, around(reach + 1)))
     size = [n + 2 * int(r) for n, r in zip(grid.shape, reach, strict=True)]
-    full = np.sum([_fft_product(*pair, size) for pair in zip(rough, moved, strict=True)], axis=0)
+    full = np.zeros(size)
+    for weights, change in zip(rough, moved, strict=True):
+        full += capped(_fft_product(weights, change, size), _fft_product(most, np.sqrt(change), size))
     keep = [int(m) for m in margin]
     cut = full[tuple(slice(max(0, r - m), n - max(0, r - m)) for r, m, n in zip(reach, keep, size, strict=True))]
     return np.pad(cut, [(max(0, m - r),) * 2 for r, m in zip(map(int, reach), keep, strict=True)])

@@ -1,6 +1,6 @@
 """What a release publishes of a planned sketch: decided after counting, from a few noisy facts.
 
-The facts are N, the typical norm, and for a grid of three axes how many cells hold a record
+The facts are N, the typical norm, and for a grid of up to three axes what tells how clumped its records are
 (:mod:`scumble.releasing.planned`). What they say of the table, how densely its records lie and how clumped, is weighed
 (:mod:`scumble.planning.plausible`); by the expected logarithm of the error over these weights, options are compared.
 Published is the smallest whose error is within 5 % of the least, with a δ 3 %: the last doubling of a file should buy
@@ -20,14 +20,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import log, prod, sqrt
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from scumble.grid.cells import checked_bounds
 from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
-from scumble.grid.shape import covered, shape_errors, typical_density
+from scumble.grid.shape import Errors, covered, shape_errors, typical_density
 from scumble.planning.plans import DEFAULT_RECORDS, rows_error
 from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
@@ -53,6 +53,10 @@ FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
 """The rows that are made of a grid's cells for the typical norm."""
 UNTOLD = 2.0
 """Rows that are made of cells do not know of their places: what those cost counts so many times."""
+
+
+Clumping = Literal["norm", "occupied"]
+"""How clumped the records of a grid are: the norm of its cells tells, or how many of them hold a record."""
 
 
 class Choice(NamedTuple):
@@ -92,8 +96,8 @@ class Menu:
 
     def __init__(self, spec: Spec, budget: Budget, planned: int = SIZE, *, refined: bool = False) -> None:
         self.spec, self.budget, self.refined = spec, budget, refined
-        self.sparse = spec.shape is not None and len(spec.shape) == AXES
-        """Whether the number of its occupied cells is a fact, too."""
+        self.clumping = _clumping(spec)
+        """What tells how clumped a grid's records are; None if that is no fact."""
         self._rest = divided(budget, self.numbers).rows
         self._hashed = _hashed(spec, budget) if planned == DESIGN and not budget.pure else None
         self.rows = _ladder(spec.rows) if spec.shape is None else [1]
@@ -105,7 +109,7 @@ class Menu:
     @property
     def numbers(self) -> int:
         """How many facts there are beside the count."""
-        return 2 if self.sparse else 1
+        return 1 if self.clumping is None else 2
 
     @property
     def price(self) -> PrivacyClaim:
@@ -179,11 +183,11 @@ class Menu:
 
     @cached_property
     def _around(self) -> Around | None:
-        if not self.sparse or self.spec.shape is None:
+        if self.clumping is None or self.spec.shape is None:
             return None
         low, high = _axes(self.spec)
         spread = typical_density(self.spec.kernel, low, high, width=self.spec.dimensions, names=self.spec.columns)
-        return Around(covered(self._profile(), low, high, self.spec.shape), spread)
+        return Around(covered(self._profile(), low, high, self.spec.shape), spread, len(self.spec.shape))
 
     def _profile(self) -> Profile:
         return Profile(self.spec.kernel, self.spec.dimensions, self.spec.columns)
@@ -194,14 +198,19 @@ class Menu:
         assert self.spec.bounds is not None
         return finest(self.spec.kernel, self.spec.dimensions, self.spec.columns, self.spec.bounds)
 
+    @cached_property
+    def _shapes(self) -> tuple[list[tuple[int, ...]], Errors]:
+        """What a grid can be added up to, the finest first, and what to expect of each."""
+        assert self.spec.shape is not None
+        low, high = _axes(self.spec)
+        shapes = list(coarser(low, high, self.spec.shape, self._wished))
+        return shapes, shape_errors(self._profile(), low, high, shapes)
+
     def _grids(self, n: float, rehashed: bool) -> list[Option]:
         spec = self.spec
-        assert spec.shape is not None
-        low, high = _axes(spec)
-        shapes = list(coarser(low, high, spec.shape, self._wished))  # the finest first
+        shapes, expected = self._shapes
         deviation = sqrt(self.noise_variance(1))
-        expected = shape_errors(self._profile(), low, high, shapes)
-        if self.sparse:
+        if self.clumping is not None:
             errors = expected.clumped(n, deviation, DENSITIES, CLUMPINGS)
         else:
             errors = np.stack([expected.relative(n, deviation, float(one)) for one in DENSITIES])[:, None, :]
@@ -222,6 +231,13 @@ def worth_it(scores: dict[Spec, float], worth: float = WORTH) -> Spec:
         scores = handy
     enough = min(scores.values()) + log(worth)
     return min((spec for spec in scores if scores[spec] <= enough), key=lambda spec: (size[spec], scores[spec]))
+
+
+def _clumping(spec: Spec) -> Clumping | None:
+    """The norm of the cells, or with three axes how many hold a record. With four nothing: cells are large."""
+    if spec.shape is None or len(spec.shape) > AXES or max(spec.shape) == 1:
+        return None
+    return "occupied" if len(spec.shape) == AXES else "norm"
 
 
 def _ladder(most: int) -> list[int]:

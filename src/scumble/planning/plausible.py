@@ -5,17 +5,25 @@ meets itself: the typical norm T has T² of about n² (ρ + (1 − ρ)/W) + n. T
 small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are weighed by how well they explain T,
 and by what is usual (the median is 0.05, and most lie within a factor of 5). Where there are bounds, they and the
 kernel say more: records that fill half of them along each axis would have the density ρ₀, and of 60 tables and
-bandwidths with up to three columns most have a ρ of ρ₀ to 4 ρ₀.
+bandwidths with up to three columns most have a ρ of ρ₀ to 4 ρ₀. With one and two axes, ρ₀ alone says what is usual.
 
-Of a grid of three axes it is also told how many cells hold a record, U: from 1, if all records share a place, to n, if
+How clumped records are, φ (:meth:`scumble.grid.shape.Errors.clumped`), a third fact tells.
+
+Of a grid of one or two axes that is the norm of its cells, ‖C‖, from √n, if no two records share a cell, to n, if all
+do. Records that share a place move together in their cell, and of independent errors squares add up: so the error is as
+√Σ C², relative to nρ records within the kernel, of which the same holds. With one axis φ = 0.13 ‖C‖ / (n √ρ), within a
+factor of 1.3 (64 cases of 26 tables; what U below tells, within a factor of 2). With two, records that share the place
+along one axis alone count as well: φ = 0.31 (‖C‖/n)^0.85 ρ^−0.17, within 1.5 (79 cases of 25 tables; U: 1.8).
+
+Of a grid of three axes it is how many cells hold a record, U: from 1, if all records share a place, to n, if
 none do. A record shares its cell with μ = n κρ/V others on average, where V is how many cells the kernel covers, and κ
 is about 4 for records that are spread smoothly (Gaussians) and hundreds to thousands where they share places. Some
-records have many neighbours and others none: U/n is about (1 + μ)^−0.45 (−0.3 to −0.56). Measured on ten tables: their
-clumping φ (:meth:`scumble.grid.shape.Errors.clumped`) is about 0.002 κ^0.4, mostly within a factor of 1.4.
+records have many neighbours and others none: U/n is about (1 + μ)^−0.45 (−0.3 to −0.56). Measured on ten tables: φ is
+about 0.002 κ^0.4, mostly within a factor of 1.4.
 
 U has the noise of one counter, and goes up to n: with 20,000 records and ε = 0.1 the noise is 527, and U of seven
-tables was from 6,000 to 10,900 and of Gaussians 19,300. The norm of the cells tells the same of large clumps, but is of
-the size √n (140 to 700 of these tables) where there are none: noise drowns it.
+tables was from 6,000 to 10,900 and of Gaussians 19,300. The norm of their cells was 140 to 700: noise drowns it. With
+fewer axes clumps are larger, and what noise drowns does not matter.
 """
 
 from __future__ import annotations
@@ -29,13 +37,15 @@ from scumble.privacy.facts import Facts
 DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
-FULLER, UNFILLED = 2.0, 1.3
-"""The same by bounds, in units of ρ₀."""
+BOUNDED = {1: (1.5, 1.2), 2: (1.5, 1.2), 3: (2.0, 1.3)}
+"""The same by bounds, for so many axes, in units of ρ₀."""
 CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
-CLUMPED, UNUSUAL = 0.016, 0.8
+CLUMPED = {1: (0.025, 1.2), 2: (0.02, 0.8), 3: (0.016, 0.8)}
 """The prior of these: the median, and the standard deviation of the logarithm."""
 AXES = 3
-"""The axes of grids that tell how many cells are occupied."""
+"""The axes of grids that tell how many cells are occupied, and that may become rows."""
+NORM = {1: (0.13, 1.0, -0.5, 0.3), 2: (0.31, 0.85, -0.17, 0.45)}
+"""φ = 0.13 (‖C‖/n)¹ ρ^−0.5; and how loosely: the standard deviation of its logarithm."""
 SHARED = (0.002, 0.4)
 """φ = 0.002 κ^0.4."""
 LOOSE = 0.9
@@ -51,6 +61,7 @@ class Around(NamedTuple):
     """How many cells the kernel covers, V."""
     density: float
     """That of records which fill half of the bounds along each axis, ρ₀."""
+    axes: int = AXES
 
 
 def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = None) -> np.ndarray:
@@ -65,21 +76,36 @@ def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = 
     expected = n * np.sqrt(DENSITIES + (1.0 - DENSITIES) * by_chance + 1.0 / n)
     # The densities are a ladder: a step of it is as much as T need not agree.
     scale = np.sqrt(facts.norm_variance / 2.0 + np.gradient(expected) ** 2 / 8.0)
-    likely: np.ndarray = (_likely(facts.norm, expected, scale) + _usual(DENSITIES, USUAL, SPREAD))[:, None]
+    likely: np.ndarray = _likely(facts.norm, expected, scale)[:, None]
+    if around is None or around.axes == AXES:
+        likely = likely + _usual(DENSITIES, USUAL, SPREAD)[:, None]
     if around is not None:
-        likely = likely + _usual(DENSITIES, FULLER * around.density, UNFILLED)[:, None]
-        likely = likely + _usual(CLUMPINGS, CLUMPED, UNUSUAL)
-    if around is not None and facts.occupied is not None:
-        factor, power = SHARED
-        kappa = (CLUMPINGS / factor) ** (1.0 / power)
-        others = n * np.minimum(DENSITIES[:, None] * kappa / around.covered, 1.0)
-        occupied = n * (1.0 + others) ** -ALONE
-        off = np.hypot(ALONE * LOOSE * others / (1.0 + others), UNEVEN * np.log1p(others)) * occupied
-        scale = np.sqrt(facts.norm_variance / 2.0 + off**2 / 2.0)
-        likely = likely + _likely(facts.occupied, occupied, scale)
+        fuller, unfilled = BOUNDED[around.axes]
+        likely = likely + _usual(DENSITIES, fuller * around.density, unfilled)[:, None]
+        likely = likely + _usual(CLUMPINGS, *CLUMPED[around.axes])
+        if facts.clumping is not None:
+            told, off = (_occupied if around.axes == AXES else _norm)(n, around)
+            likely = likely + _likely(facts.clumping, told, np.sqrt(facts.norm_variance / 2.0 + off**2 / 2.0))
     weights: np.ndarray = np.exp(likely - np.max(likely))
     weights /= weights.sum()
     return weights
+
+
+def _norm(n: float, around: Around) -> tuple[np.ndarray, np.ndarray]:
+    """The norm of the cells, and how far it is off, for each density and clumping."""
+    factor, power, wide, loose = NORM[around.axes]
+    shared = (CLUMPINGS / factor * DENSITIES[:, None] ** -wide) ** (1.0 / power)
+    norm = n * np.clip(shared, n**-0.5, 1.0)
+    return norm, loose / power * norm
+
+
+def _occupied(n: float, around: Around) -> tuple[np.ndarray, np.ndarray]:
+    """How many cells hold a record, and how far that is off, for each density and clumping."""
+    factor, power = SHARED
+    kappa = (CLUMPINGS / factor) ** (1.0 / power)
+    others = n * np.minimum(DENSITIES[:, None] * kappa / around.covered, 1.0)
+    occupied = n * (1.0 + others) ** -ALONE
+    return occupied, np.hypot(ALONE * LOOSE * others / (1.0 + others), UNEVEN * np.log1p(others)) * occupied
 
 
 def _usual(values: np.ndarray, middle: float, spread: float) -> np.ndarray:

@@ -47,6 +47,16 @@ def weakness(epsilon: Number, delta: Number) -> str:
     return "; and ".join(told)
 
 
+def unenforced(records_per_person: int) -> str:
+    """That nothing holds people to the records they are protected with, in a phrase; empty if it is one record each."""
+    if records_per_person == 1:
+        return ""
+    return (
+        f"nothing holds anybody to {records_per_person} records: that is your word, and who has more is protected "
+        "less. Hint: --person-column (person_column=) leaves out further ones"
+    )
+
+
 @dataclass(frozen=True)
 class Budget:
     """What one release, or several that belong together, may cost.
@@ -96,7 +106,7 @@ class Budget:
         """
         given = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
         if not given:
-            raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 10.")
+            raise ParameterError("Give `epsilon`, the privacy budget. Hint: typical budgets are 0.1 to 3.")
         if len(given) > 1:
             raise ParameterError(
                 f"Give the privacy budget in one currency, got `{'` and `'.join(given)}`. "
@@ -105,7 +115,7 @@ class Budget:
         share = DEFAULT_COUNT_SHARE if count_share is None else count_share
         failure(delta)
         if epsilon is not None:
-            _positive("epsilon", epsilon, "typical budgets are 0.1 to 10.")
+            _positive("epsilon", epsilon, "typical budgets are 0.1 to 3.")
             return Budget(epsilon, delta, neighbors, records_per_person, share)
         if mu is not None:
             rho = _positive("mu", mu) ** 2 / 2

@@ -153,7 +153,7 @@ def calibrate(
         allowed = allowed or DEFAULT_DELTA
         stated = law.curve(moves, scales, allowed)
     else:
-        budget = _positive("epsilon", epsilon, "typical budgets are 0.1 to 10.")
+        budget = _positive("epsilon", epsilon, "typical budgets are 0.1 to 3.")
         law = _law(mechanism, moves, budget, allowed, share)
         scales = require_scales(law.scales(moves, budget, allowed, share, parts), budget)
         pure = law.epsilon(moves, scales)

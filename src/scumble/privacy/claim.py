@@ -230,7 +230,11 @@ class PrivacyClaim:
     def __str__(self) -> str:
         delta = f", δ = {show(self.delta)}" if self.delta else ""
         rho = f", ρ = {show(self.rho, digits=4)}" if self.rho is not None else ""
-        kind = self.mechanism if self.combination == "single" else f"{self.combination} releases"
+        kind = self.mechanism
+        if self.combination != "single":
+            whose = "disjoint" if self.combination == "disjoint" else "the same"
+            # A release may be of several measurements, and merging takes it apart: how many files, nobody knows.
+            kind = f"{len(self.parts)} measurement{'s' * (len(self.parts) > 1)} of {whose} records together"
         if self.by_facts:
             kind = f"{self.noise}, after {'two' if self.parts[0].rows == 1 else 'three'} noisy facts"
         elif self.added_up in composition.HOW:

@@ -226,7 +226,7 @@ def total_of(
     if rho is not None and (composition == "pure" or epsilon is not None):
         raise ParameterError("`rho` is for composition='zcdp', and stands instead of `epsilon`.")
     if rho is None and epsilon is None:
-        raise ParameterError("Give `epsilon`, the total budget (or `rho`). Hint: typical totals are 1 to 10.")
+        raise ParameterError("Give `epsilon`, the total budget (or `rho`). Hint: typical totals are 1 to 3.")
     total = None if epsilon is None else _written("epsilon", epsilon)
     if total is not None and total <= 0:
         raise parameter("epsilon", "positive", epsilon)

@@ -28,7 +28,7 @@ import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 
-from scumble.errors import BudgetError, ParameterError, parameter
+from scumble.errors import BudgetError, ParameterError, did_you_mean, parameter
 from scumble.privacy import ledgertables
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.costs import Balance, Charge, Cost, budget_text, total_of
@@ -237,9 +237,10 @@ def open_ledger(ledger: Ledger | str | os.PathLike[str]) -> Ledger:
 def _named(accounts: dict[str, Balance], dataset: str, path: str) -> Balance:
     if dataset not in accounts:
         known = ", ".join(map(repr, accounts)) or "none yet"
+        first = " Hint: give it a budget first: `scumble ledger FILE --open NAME --epsilon 3`, or Ledger.open_dataset."
         raise ParameterError(
-            f"There is no dataset {dataset!r} in ledger {path!r} (datasets: {known}). "
-            "Hint: give it a budget first: `scumble ledger FILE --open NAME --epsilon 3`, or Ledger.open_dataset."
+            f"There is no dataset {dataset!r} in ledger {path!r} (datasets: {known})."
+            f"{did_you_mean(dataset, accounts) or first}"
         )
     return accounts[dataset]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import exp
 
+from scumble.privacy.exact import show
+
 
 def belief(before: float, epsilon: float) -> float:
     """The most that a belief of this probability can become.
@@ -23,23 +25,26 @@ def belief(before: float, epsilon: float) -> float:
 def in_words(epsilon: float, delta: float = 0.0, *, neighbors: str = "add-remove", records_per_person: int = 1) -> str:
     """The same as a sentence.
 
-    >>> in_words(1.0)[-100:]
-    'may think it 73 % likely after the release, and no more; a suspicion of 1 % may become one of 2.7 %.'
+    >>> in_words(1.0)[-99:]
+    'think it 73.2 % likely after the release, and no more; a suspicion of 1 % may become one of 2.68 %.'
     """
     whose = "one person's record" if records_per_person == 1 else f"one person's records (up to {records_per_person})"
     says = "is in the table" if neighbors == "add-remove" else "says a certain thing"
     if records_per_person > 1:
         says = says.replace("is in", "are in").replace("says", "say")
-    even, small = (_percent(belief(before, epsilon)) for before in (0.5, 0.01))
-    failure = f" This may fail with a probability of {delta:.2g}." if delta else ""
+    even, small = (percent(belief(before, epsilon)) for before in (0.5, 0.01))
+    failure = f" This may fail with a probability of {show(delta, digits=2)}." if delta else ""
     return (
         f"Whoever thinks it as likely as not (50 %) that {whose} {says} may think it {even} likely after the release, "
         f"and no more; a suspicion of 1 % may become one of {small}.{failure}"
     )
 
 
-def _percent(share: float) -> str:
-    """Two digits; more where it is nearly certain."""
-    if share < 0.99:
-        return f"{100 * share:.1f} %" if share < 0.095 else f"{100 * share:.0f} %"
-    return f"{100 * share:.4g} %" if share < 0.99995 else "over 99.99 %"
+def percent(share: float) -> str:
+    """A probability that is promised not to be exceeded: three digits, more where it is nearly certain, rounded up.
+
+    >>> percent(0.7310585786), percent(0.9933071490757153), percent(0.99999)
+    ('73.2 %', '99.34 %', 'over 99.99 %')
+    """
+    shown = show(100 * share, digits=3 if share < 0.99 else 4)
+    return f"{shown} %" if float(shown) < 100 else "over 99.99 %"

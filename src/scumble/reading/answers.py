@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from scumble.errors import parameter, told_by_others
+from scumble.kernels.base import Records
 from scumble.reading.layout import Estimate, Layout, Reader
 from scumble.reading.student import reach
 
@@ -68,9 +69,22 @@ class Answers(ABC):
 
         The noise's share of the error is known; the hashing's share is estimated from independent replicates of the
         rows, and Student's t with the effective degrees of freedom (Welch–Satterthwaite) allows for that.
+
+        Records beyond the bounds of a grid were counted at the edge, and may lie anywhere behind it. Moving all of them
+        and the query to the nearest point within leaves no two of them further apart: so what is near a query beyond
+        the bounds is at least nothing, and at most what is near that point.
         """
         if not 0.0 < confidence < 1.0:
             raise parameter("confidence", "between 0 and 1", confidence, "0.95 is usual.")
+        lower, upper = self._interval(Q, confidence, method)
+        beyond, nearest = self._spec.layout.beyond(self._queries(Q))
+        if beyond.any():
+            lower[beyond] = np.minimum(lower[beyond], 0.0)
+            upper[beyond] = np.maximum(upper[beyond], self._interval(nearest, confidence, method)[1])
+        return lower, upper
+
+    def _interval(self, Q: object, confidence: float, method: str) -> tuple[np.ndarray, np.ndarray]:
+        """With every record where it was counted."""
         estimate = self._estimate(Q, method)
         hashing = estimate.caution**2 * estimate.hashing_variance
         variance = estimate.noise_variance + hashing
@@ -88,6 +102,8 @@ class Answers(ABC):
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:
             raise parameter("method", f"one of {', '.join(METHODS)}", method)
+        return self._reader().estimate(self._queries(Q), groups=None if method == "mean" else GROUPS)
+
+    def _queries(self, Q: object) -> list[Records]:
         hint = "Hint: leave out points that lack a value."
-        parts, _ = self._spec.layout.read(self._spec.asked(Q), invalid="error", hint=hint)
-        return self._reader().estimate(parts, groups=None if method == "mean" else GROUPS)
+        return self._spec.layout.read(self._spec.asked(Q), invalid="error", hint=hint)[0]

@@ -192,6 +192,20 @@ class Layout(ABC):
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         """Something that answers queries from these counters, and from the count that came with them."""
 
+    def beyond(self, parts: Sequence[Records]) -> tuple[np.ndarray, np.ndarray]:
+        """Which points lie where records were not counted but moved from, to public bounds; and for each of these the
+        nearest point within. A grid has such bounds, and rows that were made of a grid's cells."""
+        spec = self.spec
+        found, nearest = np.zeros(len(parts[0]), bool), np.zeros((len(parts[0]), spec.dimensions))
+        if spec.bounds is None:
+            return found, nearest[:0]
+        low, high = (np.asarray(side) for side in spec.bounds)
+        for factor, part in zip(spec.kernel.factors, parts, strict=True):
+            which = factor.which(spec.dimensions, spec.columns)
+            nearest[:, which] = np.clip(part.values, low[which], high[which])
+            found |= np.any(nearest[:, which] != part.values, axis=1)
+        return found, nearest[found]
+
     def total(self, counts: np.ndarray, noise_variance: float) -> tuple[float, float]:
         """The number of records as the counters tell it, and its variance: each row sums to it."""
         rows, buckets = counts.shape

@@ -2,10 +2,10 @@
 
 How many rows to publish depends on how many records there are and how densely they lie, and nobody knows either before
 the data is seen. So a planned secret counts the most rows that could pay. At its release a few percent of the budget
-buy two noisy numbers, N and the *typical norm*; from these alone, `choose` decides how many of the first rows to
-publish (or which cells of a grid to add up, or to count once more in rows); and only those get noise, with the rest of
-the budget. Where that is Gaussian, N is published once more beside them, with less noise
-(:func:`scumble.privacy.facts.calibrated`).
+buy two noisy numbers, N and the *typical norm*, and for a grid a third, how *clumped* its records are. From these
+alone, `choose` decides how many of the first rows to publish (or which cells of a grid to add up, or to count once more
+in rows); and only those get noise, with the rest of the budget. Where that is Gaussian, N is published once more beside
+them, with less noise (:func:`scumble.privacy.facts.calibrated`).
 
 **The typical norm.** C_r being row r's counters, ‖C_r‖² counts the pairs of records that meet in row r; so ‖C_r‖²/N² is
 about the density at a record (:mod:`scumble.planning.later` undoes the chance meetings). What is published is
@@ -22,10 +22,11 @@ may. ∎ So T is hidden as one row of one counter is: by a calibration for one r
 fixed public map sends each cell to a bucket, as a hash function of the kernel sends the cell's centre. A record still
 adds one to one counter of each such row, and the proof is the same.
 
-**Occupied cells.** Of a grid of three axes it is also published how many cells hold a record. A new record makes this
-number greater by one, if its cell was empty, or leaves it: so one record changes it by 0 or 1, in the direction of T;
-m records by 0 to m; and replacing one takes a record away and adds one, so by −1, 0 or 1. So the two are hidden as two
-rows of one counter each: by a calibration for two rows.
+**Clumping.** Of a grid of one or two axes the norm of its cells is published too, ⌊‖C‖⌋: a typical norm of one row, by
+the same proof. Of a grid of three axes it is how many cells hold a record. A new record makes this number greater by
+one, if its cell was empty, or leaves it. So one record changes either by 0 or 1, in the direction of T; m records by 0
+to m; and replacing one takes a record away and adds one, so by −1, 0 or 1. So T and the one or the other are hidden as
+two rows of one counter each: by a calibration for two rows.
 
 **Rows of cells.** A grid may be published as rows: the same kind of map sends each cell's records to one bucket of each
 row (:mod:`scumble.planning.rehashing`). A record adds one to one counter of each row, so the rows cost what rows cost.
@@ -37,14 +38,14 @@ whatever is chosen: it is known, and charged, before anything is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from scumble.errors import parameter
-from scumble.planning.later import Choice
+from scumble.planning.later import Choice, Clumping
 from scumble.privacy import seam
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
@@ -72,7 +73,7 @@ def publish_planned(
     rows: Sequence[int],
     choose: Callable[[Sequence[Facts]], Choice],
     fold: Callable[[np.ndarray], np.ndarray] | None = None,
-    sparse: bool = False,
+    clumping: Clumping | None = None,
     backend: str = "exact",
     keep: bool = False,
 ) -> list[PublishedChoice]:
@@ -86,14 +87,14 @@ def publish_planned(
         Asked once, with the facts of all secrets; gives the one `Choice` for all of them.
     fold : callable, optional
         For a grid: makes rows of its cells, for the typical norm.
-    sparse : bool
-        For a grid: whether the number of its occupied cells is a fact, too.
+    clumping : {"norm", "occupied"}, optional
+        For a grid: whether the norm of its cells, or the number of those that hold a record, is a fact, too.
     """
     require_ledger(keep, payer)
     with held(secrets):
         require_disjoint(secrets, budget, backend)
         require_ones(*secrets)
-        numbers = 2 if sparse else 1
+        numbers = 1 if clumping is None else 2
         parts, claim = divided(budget, numbers), price(budget, rows, numbers)
         asking = parts.facts.calibrate(numbers)
         identity = spend(secrets, claim, payer, "release")
@@ -105,14 +106,13 @@ def publish_planned(
                 count = asking.draw_count(backend=backend) if asking.count_scale else None
                 seam.hold(f"{name} facts", asking.claim, noise, count)
                 noise[0] += typical_norm(secret.counts if fold is None else fold(secret.counts[0]))
-                noise[1:] += occupied(secret.counts)
+                if clumping is not None:
+                    noise[1] += CLUMPINGS[clumping](secret.counts)
                 exact = budget.neighbors == "replace"
                 noisy = secret.total + (count or 0) if exact or count is not None else None
                 told, noisy = seam.publish(noise, noisy, f"{name} facts")
-                held_by = int(told[1, 0]) if sparse else None
-                found.append(
-                    Facts(noisy, asking.count_variance or 0.0, int(told[0, 0]), asking.counter_variance, held_by)
-                )
+                norm, *third = (int(one) for one in told[:, 0])
+                found.append(Facts(noisy, asking.count_variance or 0.0, norm, asking.counter_variance, *third))
             choice = _checked(_asked(choose, found, secrets), rows, secrets[0].counts.shape)
             calibration = calibrated(parts.rows, choice.rows)
             published = []
@@ -153,6 +153,9 @@ def occupied(counts: np.ndarray) -> int:
     2
     """
     return int(np.count_nonzero(counts))
+
+
+CLUMPINGS: Mapping[Clumping, Callable[[np.ndarray], int]] = {"norm": typical_norm, "occupied": occupied}
 
 
 def _chosen(secret: Secret, choice: Choice) -> np.ndarray:

@@ -39,7 +39,7 @@ def _empty(what: str = "rows", **options: Any) -> Sketch:
 def _add_open() -> None:
     for what in OPEN:
         for name, budget in BUDGETS.items():
-            if what == "a grid" and name not in ("pure", "gaussian replace"):  # its facts are the rows' facts
+            if what == "a grid" and name not in ("pure", "gaussian replace", "rho", "persons"):  # for speed
                 continue
             exact = budget.get("neighbors") == "replace"
             invalid = {"invalid": "error"} if exact else {}
@@ -72,7 +72,7 @@ def _add_cells() -> None:
                 rows=menu.rows,
                 choose=lambda facts: menu.choice_of(rows),
                 fold=menu.fold(),
-                sparse=menu.sparse,
+                clumping=menu.clumping,
             )
             return sketch._published(found.made, rows)
 

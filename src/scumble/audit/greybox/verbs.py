@@ -11,7 +11,7 @@ from typing import Any
 
 import scumble
 import scumble.files
-from scumble import Bundle, learn
+from scumble import Bundle, Number, Schema, learn
 from scumble.audit.greybox.building import dated
 from scumble.audit.greybox.estimators import estimators, options
 from scumble.audit.greybox.forms import csv, file_of
@@ -154,9 +154,28 @@ def _add_fits() -> None:
             def run(table: Table, folder: Path, task: str = task, more: list[str] = more, delta: str = delta) -> Any:
                 source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")
                 words = ["fit", source, "--task", task, "--columns", "x,y", *bounds, *more, *EPSILON, "--rows", "8"]
-                return published(folder, [*words, "--delta", delta, "--out", out])
+                drop = ["--invalid", "drop"] if delta == "0" else []
+                return published(folder, [*words, "--delta", delta, *drop, "--out", out])
 
             add(f"scumble fit --task {task} --delta {delta}", run, "floats", few=5)
+
+
+def _add_fits_of_tables() -> None:
+    """The schema says what to learn from, the classes or bounds of the target, and whom to leave out."""
+    traits = ("floats", "missing", "missing things", "texts")
+    ways: dict[str, tuple[list[str], tuple[str, ...]]] = {
+        "regress": (["--target", "z"], traits),
+        "separate": (["--target", "label", "--unknown", "drop"], (*traits, "labels", "missing labels")),
+    }
+    for task, (more, kinds) in ways.items():
+
+        def run(table: Table, folder: Path, task: str = task, more: list[str] = more) -> list[Any]:
+            Schema({**SCHEMA, "z": Number(0, 10, outside="drop")}).save(folder / "schema.toml")
+            source, out = str(file_of(table, folder, ".csv")), str(folder / "out.scumble")
+            words = ["fit", source, "--task", task, "--schema", str(folder / "schema.toml"), "--invalid", "drop"]
+            return published(folder, [*words, *more, *EPSILON, "--out", out])
+
+        add(f"scumble fit --task {task} --schema --invalid drop", run, *kinds, few=8)
 
 
 @path("scumble fit --ledger", "floats", few=2)
@@ -173,3 +192,4 @@ _add_builds()
 _add_tables()
 _add_merges()
 _add_fits()
+_add_fits_of_tables()
