@@ -136,7 +136,7 @@ def test_noise_is_faded_and_a_legend_says_so(seen: Page, before: scumble.Release
     pale, full = colours(seen, at)
     assert pale.min() > 245, "white paper, but for a tenth"
     assert full.min() < 200
-    assert "may be noise" in (seen.locator("figure .fade text").first.text_content() or "")
+    assert "may be nothing" in (seen.locator("figure .fade text").first.text_content() or "")
     # By logarithm the noise would be seen best: it stays pale.
     seen.locator("input[value=log]").check()
     seen.wait_for_selector(DONE)
@@ -190,12 +190,9 @@ def test_keys_alone_choose_a_region(seen: Page) -> None:
     assert float(seen.get_by_label("Region: lat to").input_value()) == pytest.approx(51.0 + 0.8, abs=1e-3)
 
 
-def test_pins_and_labels_keep_apart(seen: Page) -> None:
-    alone(seen)
-    for _ in range(3):  # three marks at one place
-        seen.locator(".pictures").focus()
-        seen.keyboard.press("Enter")
-    touching = seen.evaluate(
+def touching(page: Page) -> list[str]:
+    """Texts in pictures that stand upon each other."""
+    found: list[str] = page.evaluate(
         """() => [...document.querySelectorAll("figure svg")].flatMap((svg) => {
             const boxes = [...svg.querySelectorAll("text")]
                 .map((one) => [one.textContent, one.getBoundingClientRect()]);
@@ -204,7 +201,15 @@ def test_pins_and_labels_keep_apart(seen: Page) -> None:
                     ? [`${a} / ${b}`] : []));
         })"""
     )
-    assert touching == []
+    return found
+
+
+def test_pins_and_labels_keep_apart(seen: Page) -> None:
+    alone(seen)
+    for _ in range(3):  # three marks at one place
+        seen.locator(".pictures").focus()
+        seen.keyboard.press("Enter")
+    assert touching(seen) == []
 
 
 def test_both_pictures_are_taken_away_in_one_file(seen: Page) -> None:
@@ -214,7 +219,28 @@ def test_both_pictures_are_taken_away_in_one_file(seen: Page) -> None:
     with seen.expect_download() as loading:
         seen.get_by_role("button", name="(SVG)").click()
     texts = list(ElementTree.fromstring(Path(loading.value.path()).read_text()).itertext())
-    assert {"Density of before", "Density of after", "faded: may be noise alone"} <= set(texts)
+    assert {"Density of before", "Density of after", "faded: may be nothing"} <= set(texts)
+
+
+def test_a_map_has_the_room_there_is(seen: Page) -> None:
+    """A tall country: of 1,920 pixels across it needs no more than its height allows."""
+    alone(seen)
+    for window, least in ((1920, 440), (400, 200), (1200, 390)):
+        seen.set_viewport_size({"width": window, "height": 1400})
+        wide = "(least) => document.querySelector('figure svg image').width.baseVal.value >= least"
+        seen.wait_for_function(wide, arg=least, timeout=20_000)
+        assert seen.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_pin_leaves_its_place_in_sight(seen: Page) -> None:
+    alone(seen)
+    spots = seen.locator("figure:first-child .pin").evaluate_all(
+        """(pins) => pins.map((pin) => {
+            const [spot, head] = ["circle", "g"].map((one) => pin.querySelector(one).getBoundingClientRect());
+            return Math.hypot(spot.x - head.x, spot.y - head.y);
+        })"""
+    )
+    assert spots and min(spots) > 14
 
 
 def test_on_a_phone_in_the_dark(seen: Page) -> None:
@@ -235,12 +261,20 @@ def test_a_category_that_nobody_has_is_warned_of(visit: Callable[..., Any], tmp_
     kernel = scumble.EuclideanKernel(10.0, columns=["age"]) * scumble.HammingKernel(columns=["town"])
     sketch = scumble.Sketch(kernel, columns=["age", "town"], rows=100, buckets=128)
     release = sketch.update({"age": rng.normal(40, 6, 5000), "town": town}).release(epsilon=1.0)
-    values = {"town": ["Ulm", "Bonn"]}
+    values = {"town": ["Ulm", "Bonn", *(f"town no. {k} of the long names" for k in range(62))]}
     export(Exhibit(release, "towns", ranges={"age": (0, 100)}, values=values), tmp_path / "towns.html")
     page = visit().open((tmp_path / "towns.html").as_uri())
     expect(page.locator(".warning")).to_be_hidden()
     page.get_by_label("town", exact=True).fill("Bohn")
     expect(page.locator(".warning")).to_contain_text("“Bohn”: not among the values of “town”")
+    # 64 names, below and beside.
+    page.get_by_label("Across").select_option("town")
+    page.wait_for_selector(DONE)
+    assert touching(page) == []
+    page.get_by_label("Across").select_option("age")
+    page.get_by_label("Up").select_option("town")
+    page.wait_for_selector(f"{DONE} figure:nth-child(2)")
+    assert touching(page) == []
 
 
 # ---- how large it is ----

@@ -261,10 +261,41 @@ def test_classes_are_those_of_python(
 # ---- what people do with it ----
 
 
+def test_noise_is_not_taken_for_certainty(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """A class is as probable at least as if its sum were two standard errors lower, and the others' as much higher."""
+    rng = np.random.default_rng(6)
+    shape: dict[str, Any] = {"bounds": (0, 10), "design": "grid", "buckets": (16, 16)}
+    parts = {name: scumble.Sketch(scumble.EuclideanKernel(1.0, 2), 2, **shape) for name in "abc"}
+    for k, sketch in enumerate(parts.values()):
+        sketch.update(rng.normal(2 + k, 1.0, (400, 2)))
+    bundle = Bundle({name: sketch.release(epsilon=1.0) for name, sketch in parts.items()})
+    export(Exhibit(bundle, "classes"), tmp_path / "classes.html")
+    page = visit().open((tmp_path / "classes.html").as_uri())
+    Q = np.vstack([rng.normal(3.0, 1.0, (40, 2)).clip(0, 10), rng.uniform(7.0, 10.0, (40, 2))])
+    found = np.array(page.evaluate("(points) => scumble.sure(points)", Q.tolist()))
+    model = PrivateKDEClassifier.from_release(bundle, rule="map")
+    truth = model.predict_proba(Q)
+    sums = [bundle[name]._estimate(Q, "mean") for name in model.classes_]
+    half = [2.0 * np.sqrt(one.noise_variance + one.caution**2 * one.hashing_variance) for one in sums]
+    counts = np.array([max(bundle[name].count, 1.0) for name in model.classes_])
+    low, high = (
+        np.maximum([one.value + side * h for one, h in zip(sums, half, strict=True)], 0.5).T / counts * model._shares()
+        for side in (-1.0, 1.0)
+    )
+    best = (np.arange(len(Q)), truth.argmax(axis=1))
+    doubted = high.copy()
+    doubted[best] = low[best]
+    expected = np.minimum(truth[best], doubted[best] / doubted.sum(axis=1))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert found[40:].mean() < truth[best][40:].mean() - 0.1, "where nobody is, noise makes one class look likely"
+    assert "How sure at least" in page.locator("figure").nth(1).text_content()
+
+
 def test_reading_marking_and_comparing_by_mouse(
     visit: Callable[..., Any], pages: dict[str, Path], town: scumble.Release
 ) -> None:
     page = visit().open(pages["town"].as_uri())
+    page.locator(".readout").scroll_into_view_if_needed()
     box = page.locator("figure svg").first.bounding_box()
     assert box is not None
     for share in (0.4, 0.6):
@@ -507,7 +538,7 @@ def test_screenshots_for_the_docs(
 ) -> None:
     """With SCUMBLE_PICTURES=docs/pictures they are those of the docs."""
     folder = Path(os.environ.get("SCUMBLE_PICTURES", tmp_path))
-    page = visit(color_scheme=scheme, viewport={"width": 1180, "height": 900}).open(pages[name].as_uri())
+    page = visit(color_scheme=scheme, viewport={"width": 1180, "height": 1180}).open(pages[name].as_uri())
     box = page.locator("figure svg").first.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 0.45 * box["width"], box["y"] + 0.45 * box["height"])

@@ -284,7 +284,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(asked) == 0 and "Wrote" in capsys.readouterr().err
     same = StreamExhibit(stream, "trips", ranges={"east": (0.0, 60.0)})
     assert where.read_text(encoding="utf-8") == page(same)
-    assert main(["explore", str(tmp_path), "--export", str(where)]) == 4
+    assert main(["explore", str(tmp_path), "--export", str(where), "--replace"]) == 4
     assert "nothing published" in capsys.readouterr().err
 
 
@@ -296,3 +296,15 @@ def test_a_screenshot_for_the_docs(visit: Callable[..., Any], two: Shown, tmp_pa
     found.wait_for_function("document.querySelector('.line svg').getBoundingClientRect().width > 400")
     found.screenshot(path=folder / "explore-stream.png")
     assert (folder / "explore-stream.png").stat().st_size > 30_000
+
+
+def test_degrees_are_drawn_as_a_map(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """A kilometre is as long across as up, on the large map and on the small ones."""
+    ranges = {"lon": (0.0, 60.0), "lat": (0.0, 40.0)}
+    page = shown(published(["lon", "lat"], 2), tmp_path / "map.html", ranges=ranges).open(visit)
+    image = page.locator(".large svg image")
+    shape = float(image.get_attribute("height") or 0) / float(image.get_attribute("width") or 1)
+    expected = (40.0 / 60.0) / np.cos(np.radians(20.0))
+    assert shape == pytest.approx(expected, rel=0.02)
+    box = page.locator(".panel canvas").first.bounding_box()
+    assert box is not None and box["height"] / box["width"] == pytest.approx(expected, rel=0.05)

@@ -484,7 +484,9 @@ def test_from_the_command_line(whole: Shown, tmp_path: Path, capsys: pytest.Capt
     assert "Wrote" in capsys.readouterr().err
     # What has met the records shows no more than its file does.
     assert Path(where).read_text(encoding="utf-8") == page(TableExhibit(live, "small.scumble", units={"sex": "kind"}))
-    assert main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--range", "smoker=0:1"]) == 2
+    assert (
+        main(["explore", str(tmp_path / "small.scumble"), "--export", where, "--replace", "--range", "smoker=0:1"]) == 2
+    )
     assert "schema says them" in capsys.readouterr().err
     assert isinstance(exhibit_of(read(tmp_path / "small.scumble")), TableExhibit)
     with pytest.raises(ParameterError, match="units"):
@@ -501,3 +503,40 @@ def test_screenshots_for_the_docs(visit: Callable[..., Any], whole: Shown, tmp_p
     page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=folder / "explore-table.png")
     assert (folder / "explore-table.png").stat().st_size > 30_000
+
+
+# ---- what stands at the axes ----
+
+
+def test_axes_say_their_ends(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Also below zero, close together, far away; of a few whole numbers each, of years without a comma."""
+    rng = np.random.default_rng(4)
+    columns = {
+        "lon": (scumble.Number(-73.99, -73.94, cells=8), ["−73.99", "−73.965", "−73.94"]),
+        "near": (scumble.Number(1000.001, 1000.009, cells=8), ["1000.001", "1000.005", "1000.009"]),
+        "far": (scumble.Number(0, 5e12, cells=8), ["0", "2.5T", "5T"]),
+        "small": (scumble.Number(-1e-5, 1e-5, cells=8), ["−1e−5", "0", "1e−5"]),
+        "grade": (scumble.Number(1, 4, whole=True), ["1", "2", "3", "4"]),
+        "year": (scumble.Number(1500, 1860, whole=True, cells=9), ["1500", None, "1860"]),
+    }
+    records = pd.DataFrame({name: rng.uniform(c.low, c.high, 200) for name, (c, _) in columns.items()})
+    records[["grade", "year"]] = records[["grade", "year"]].astype(int)
+    sketch = scumble.TableSketch(scumble.Schema({name: column for name, (column, _) in columns.items()}))
+    export(TableExhibit(sketch.update(records).release(epsilon=9.0), "axes"), tmp_path / "axes.html")
+    page = visit().open((tmp_path / "axes.html").as_uri())
+    for j, (name, (_, told)) in enumerate(columns.items()):
+        found = page.locator(".panel").nth(j).locator(".tick").all_text_contents()
+        assert [text for text, known in zip(found, told, strict=True) if known] == [*filter(None, told)], name
+    first = page.locator(".panel").nth(0)
+    first.locator("summary").click()
+    assert first.locator("tbody th").first.inner_text() == "−73.99 to −73.98375"
+    assert "e−" in page.locator(".panel").nth(3).locator(".read").inner_text()
+    assert page.locator(".cross option:checked").all_text_contents() == ["lon", "near"], "two columns, not one twice"
+
+
+def test_one_column_is_not_asked_for_a_second(visit: Callable[..., Any], tmp_path: Path) -> None:
+    sketch = scumble.TableSketch(scumble.Schema(age=scumble.Number(0, 9, whole=True))).update({"age": [1, 2] * 99})
+    export(TableExhibit(sketch.release(epsilon=0.1), "one"), tmp_path / "one.html")
+    page = visit().open((tmp_path / "one.html").as_uri())
+    assert page.locator(".cross").count() == 0
+    assert "." not in page.locator(".promise-line").inner_text().split("records")[0], "records have no parts"

@@ -79,6 +79,7 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
         "shapes": [arrays.add(shape) for shape in reading.seen.shapes],
         "law": law_of(reading, of_count, seed).tolist(),
         "unseen": reading.unseen.correlation,
+        "runs": reading.seen.runs,
         "views": [
             {
                 "columns": list(view.columns),

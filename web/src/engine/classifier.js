@@ -12,23 +12,38 @@ export class Classifier {
     Object.assign(this, { rule, classes, priors, curve, bounds, bundles });
   }
 
-  // (n × classes) probabilities, class after class within a record.
-  probabilities(table) {
+  // (n × classes) probabilities, class after class within a record; and (n) how probable the most probable class is at
+  // least: if its density were two standard errors lower, and those of the others as much higher.
+  answers(table) {
     const k = this.classes.length;
     const inside = this.#clipped(table);
-    const out = this.rule === "ferns" ? this.#ferns(inside) : this.#densities(inside);
+    const ferns = this.rule === "ferns";
+    const probabilities = ferns ? this.#ferns(inside) : this.#densities(inside, 0);
+    const [low, high] = ferns ? [null, null] : [this.#densities(inside, -2), this.#densities(inside, 2)];
+    const least = new Float64Array(table.n);
     for (let i = 0; i < table.n; i++) {
-      const z = out.subarray(k * i, k * i + k);
-      if (k === 2) {
-        z[1] = logOdds(this.curve, z[1] - z[0]);
-        z[0] = 0;
-      }
-      const most = Math.max(...z);
-      let sum = 0;
-      for (let c = 0; c < k; c++) sum += z[c] = Math.exp(z[c] - most);
-      for (let c = 0; c < k; c++) z[c] /= sum;
+      const z = this.#normal(probabilities.subarray(k * i, k * i + k));
+      const best = z.indexOf(Math.max(...z));
+      least[i] = z[best];
+      if (ferns) continue;
+      const doubted = high.subarray(k * i, k * i + k);
+      doubted[best] = low[k * i + best];
+      least[i] = Math.min(least[i], this.#normal(doubted)[best]);
     }
-    return out;
+    return { probabilities, least };
+  }
+
+  // From logarithms to probabilities, in place.
+  #normal(z) {
+    if (z.length === 2) {
+      z[1] = logOdds(this.curve, z[1] - z[0]);
+      z[0] = 0;
+    }
+    const most = Math.max(...z);
+    let sum = 0;
+    for (let c = 0; c < z.length; c++) sum += z[c] = Math.exp(z[c] - most);
+    for (let c = 0; c < z.length; c++) z[c] /= sum;
+    return z;
   }
 
   // A fitted model moves queries into its public bounds.
@@ -59,14 +74,16 @@ export class Classifier {
     return out;
   }
 
-  #densities(table) {
+  // Logarithms of the classes' densities, moved by so many standard errors.
+  #densities(table, errors) {
     const k = this.classes.length;
     const out = new Float64Array(table.n * k);
     for (const { readers, counts } of this.bundles) {
       readers.forEach((reader, c) => {
-        const { value } = reader.read(table);
+        const { value, noise, hashing, caution } = reader.read(table);
         for (let i = 0; i < table.n; i++) {
-          out[i * k + c] += Math.log(Math.max(value[i], 0.5) / Math.max(counts[c], 1)) / this.bundles.length;
+          const moved = value[i] + errors * Math.sqrt(noise[i] + caution * caution * hashing[i]);
+          out[i * k + c] += Math.log(Math.max(moved, 0.5) / Math.max(counts[c], 1)) / this.bundles.length;
         }
       });
     }

@@ -55,8 +55,24 @@ export class Engine {
     return this.releases[release].read(table);
   }
 
-  // What `scumble query` gives: kernel_sum, density, lower, upper, and the standard error.
+  // What `scumble query` gives: kernel_sum, density, lower, upper, and the standard error. Records beyond the bounds were
+  // counted at the edge: what is near a point there is at least nothing, and at most what is near the nearest point within.
   answers(release, table, confidence = 0.95) {
+    const out = this.#asCounted(release, table, confidence);
+    const { bounds, which } = this.releases[release];
+    const { beyond, nearest } = bounds ? table.beyond(bounds, which) : { beyond: [] };
+    if (beyond.length) {
+      const { upper } = this.#asCounted(release, nearest, confidence);
+      beyond.forEach((i, k) => {
+        out.lower[i] = Math.min(out.lower[i], 0);
+        out.upper[i] = Math.max(out.upper[i], upper[k]);
+      });
+    }
+    return out;
+  }
+
+  // With every record where it was counted.
+  #asCounted(release, table, confidence) {
     const { count } = this.releases[release];
     const estimate = this.estimate(release, table);
     const { value, noise, hashing, degrees, caution } = estimate;
@@ -117,8 +133,13 @@ export class Engine {
     return this.table(n, full);
   }
 
+  // Of each point the classes' probabilities, and how probable the most probable one is at least.
+  classes(table) {
+    return this.classifier.answers(table);
+  }
+
   probabilities(table) {
-    return this.classifier.probabilities(table);
+    return this.classes(table).probabilities;
   }
 
   #reader(release, arrays) {
@@ -127,6 +148,8 @@ export class Engine {
     return {
       count: release.count,
       width: release.width,
+      bounds: release.bounds,
+      which: factors.flatMap((factor) => factor.which),
       read: (table) => inner.estimate(table.parts(factors), table.n),
       region: (box, cells) => {
         if (release.grid) return inner.region(box);
@@ -202,7 +225,7 @@ function gridOf(grid, arrays) {
 // One strip of a map, of densities or of classes.
 export function answer(engine, { what, release, x, y, cells }) {
   return what === "classes"
-    ? { probabilities: engine.probabilities(engine.mesh(x, y, cells)) }
+    ? engine.classes(engine.mesh(x, y, cells))
     : engine.map(release, x, y, cells);
 }
 

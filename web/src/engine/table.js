@@ -49,6 +49,17 @@ export class Table {
     );
   }
 
+  // Which records lie beyond bounds in some columns of numbers, and these, moved to the nearest place within.
+  beyond([low, high], which) {
+    const at = (j, i) => (this.columns[j].constant ? this.columns[j].value : this.columns[j].values[i]);
+    const within = (j, i) => Math.min(Math.max(at(j, i), low[j]), high[j]);
+    const beyond = [];
+    for (let i = 0; i < this.n; i++) if (which.some((j) => within(j, i) !== at(j, i))) beyond.push(i);
+    const columns = [...this.columns];
+    for (const j of which) columns[j] = { values: Float64Array.from(beyond, (i) => within(j, i)) };
+    return { beyond, nearest: new Table(beyond.length, columns) };
+  }
+
   // The columns that each factor of a kernel reads. Several columns of zeros and ones are a set of their numbers.
   parts(factors) {
     return factors.map(({ family, which }) => {

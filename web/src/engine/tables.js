@@ -1,7 +1,7 @@
 // The whole of a grid at once: sums at the centres of all cells and of a margin, from which queries are interpolated. The
 // twin of `scumble.grid.tables`: a page holds the counters alone, and makes these when it opens.
 
-import { boxOf, cutOut, mapped, sharpened, windowed } from "./boxes.js";
+import { added, boxOf, cutOut, mapped, sharpened, windowed } from "./boxes.js";
 import { convolved } from "./fourier.js";
 import { smoothTable, tableOf } from "./profile.js";
 import { roughness } from "./roughness.js";
@@ -30,7 +30,7 @@ export function tablesOf(grid, counters) {
       mapped(sharper, (x) => x * x),
       shape,
     ).data,
-    places: placeField(grid, rough).data,
+    places: placeField(grid, counts, rough).data,
     sharp: sharp.data,
     rough: joined(rough.map(({ data }) => data)),
     nearTable: interpolation(small, REACH),
@@ -60,9 +60,9 @@ function sums(counts, table) {
   );
 }
 
-// Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g.
-function placeField(grid, rough) {
-  const { shape, margin, reach } = grid;
+// Σ_c Σ_j W_j[c] h²/12 (∂_j k(g − c))² at all centres g, for each axis no more than its ceiling.
+function placeField(grid, counts, rough) {
+  const { shape, margin, reach, variance } = grid;
   const moved = displacement(
     tableOf(
       grid,
@@ -71,12 +71,17 @@ function placeField(grid, rough) {
     ),
   );
   const size = shape.map((n, j) => n + 2 * reach[j]);
-  const full = convolved(
-    rough.map((box, j) => [box, moved[j]]),
-    size,
-  );
+  const records = mapped(counts, (x) => Math.max(x, 0) + 2 * Math.sqrt(variance));
+  const capped = rough.map((box, j) => {
+    const most = convolved([[records, mapped(moved[j], Math.sqrt)]], size).data;
+    const found = convolved([[box, moved[j]]], size);
+    return boxOf(
+      size,
+      found.data.map((x, i) => Math.min(x, most[i] ** 2)),
+    );
+  });
   return cutOut(
-    full,
+    added(capped),
     reach.map((r, j) => r - margin[j]),
     shape.map((n, j) => n + 2 * margin[j]),
   );

@@ -3,7 +3,9 @@
 import { scaleBand, scaleLinear } from "d3-scale";
 import { dateText, dateTick, isDated, withDates } from "./calendar.js";
 import { angleOf, degrees } from "./geography.js";
-import { measured, tick, titleOf } from "./words.js";
+import { decimalsOf, measured, tick, titleOf } from "./words.js";
+
+const LONGEST = 22; // letters of a name at an axis
 
 export class Axis {
   // `values`: the places at which the release is asked, evenly spread over the range, or the categories.
@@ -52,13 +54,19 @@ export class Axis {
   text(value) {
     if (!this.numeric) return value === "" ? "(empty)" : value;
     if (this.dated) return dateText(this.column, value);
+    if (this.column.kind === "whole") return measured(Math.round(value), 1);
     return this.#turned(value, measured(value, this.range[1] - this.range[0]));
+  }
+
+  // The numbers at the axis all have as many decimals.
+  align(ticks) {
+    if (this.numeric) this.decimals = decimalsOf(ticks);
   }
 
   tickFormat(value) {
     if (this.dated) return dateTick(value);
-    if (this.numeric) return this.#turned(value, tick(value));
-    return value.length > 14 ? `${value.slice(0, 13)}…` : value;
+    if (this.numeric) return this.#turned(value, tick(value, Math.max(...this.range.map(Math.abs)), this.decimals));
+    return value.length > LONGEST ? `${value.slice(0, LONGEST - 1)}…` : value;
   }
 
   // Angles have degrees, and a side of the world for their sign.

@@ -23,7 +23,8 @@ export function onCut(exhibit, state, cells) {
 export function cellTexts(exhibit, state, cells) {
   return exhibit.usable.map((j) => {
     if (isDated(exhibit.columns[j])) return dateText(exhibit.columns[j], cells[j]);
-    return exhibit.isNumber(j) ? measured(cells[j], span(state, j)) : cells[j];
+    if (!exhibit.isNumber(j)) return cells[j];
+    return exhibit.columns[j].kind === "whole" ? measured(Math.round(cells[j]), 1) : measured(cells[j], span(state, j));
   });
 }
 

@@ -6,7 +6,12 @@ import { FONT, fitting, ticksFor, widthOf } from "./lettering.js";
 import { tick } from "./words.js";
 
 const SIZE = 11.5; // of the letters at the axes
-const MOST = 560; // pixels that a map may be tall
+const MOST = 640; // pixels that a map may be tall
+const UPRIGHT = 19; // names closer than this stand upright: slanted ones would touch
+const LINE = 13; // pixels that a name needs beside the next
+
+// As many names as have room, evenly spread.
+const some = (names, room) => names.filter((_, k) => k % Math.ceil((LINE * names.length) / Math.max(room, 1)) === 0);
 
 export class Chart {
   // `head`: what title and legend take; `strip` and `aside`: room for the marginals above and beside.
@@ -49,14 +54,17 @@ export class Chart {
   #sides() {
     const { x, y } = this;
     const scale = y.scale([this.height - this.bottom, this.top]);
-    this.ticksY = y.numeric === false ? y.categories : scale.ticks(Math.max(3, this.inner.tall / 55));
+    this.ticksY =
+      y.numeric === false ? some(y.categories, this.inner.tall) : scale.ticks(Math.max(3, this.inner.tall / 55));
+    if (y.numeric) y.align?.(this.ticksY);
     this.textY = (v) => (y.tickFormat ? y.tickFormat(v) : tick(v));
     this.left = Math.ceil(36 + Math.max(14, ...this.ticksY.map((v) => widthOf(this.textY(v), SIZE))));
     if (x.numeric !== false) return;
     const widest = Math.max(0, ...x.categories.map((v) => widthOf(x.tickFormat(v), SIZE)));
-    this.slanted = widest + 8 > (this.width - this.left - this.right) / x.categories.length;
-    if (!this.slanted) return;
-    const more = Math.ceil(0.6 * widest);
+    const each = this.inner.wide / x.categories.length;
+    this.turn = widest + 8 <= each ? 0 : each < UPRIGHT ? 90 : 38;
+    if (!this.turn) return;
+    const more = Math.ceil(this.turn === 90 ? widest : 0.6 * widest);
     this.bottom += more;
     this.height += more;
   }
@@ -67,6 +75,7 @@ export class Chart {
     this.right += this.inner.wide - tall / aspect;
     this.height = Math.round(this.top + this.bottom + tall);
     this.ticksY = this.y.scale([tall, 0]).ticks(Math.max(2, tall / 55));
+    this.y.align?.(this.ticksY);
   }
 
   get inner() {
@@ -86,17 +95,19 @@ export class Chart {
     };
     const textX = (v) => this.x.tickFormat(v);
     const below = axisBottom(this.scaleX).tickSizeOuter(0).tickFormat(textX);
-    if (this.x.numeric) below.tickValues(ticksFor(this.scaleX, textX, this.inner.wide));
+    if (this.x.numeric) below.tickValues(ticksFor(this.scaleX, this.x, this.inner.wide));
+    else below.tickValues(some(this.x.categories, this.inner.wide));
     const drawn = this.svg
       .append("g")
       .attr("transform", `translate(0,${height - bottom})`)
       .call(below)
       .call(style);
-    if (this.slanted) {
-      drawn.selectAll("text").attr("transform", "translate(-4,2) rotate(-38)").attr("text-anchor", "end");
+    if (this.turn) {
+      const aside = this.turn === 90 ? "translate(-12,8)" : "translate(-4,2)";
+      drawn.selectAll("text").attr("transform", `${aside} rotate(${-this.turn})`).attr("text-anchor", "end");
     }
     const beside = axisLeft(this.scaleY).tickSizeOuter(0).tickFormat(this.textY);
-    if (this.y.numeric !== false) beside.tickValues(this.ticksY);
+    beside.tickValues(this.ticksY);
     this.svg.append("g").attr("transform", `translate(${left},0)`).call(beside).call(style);
     const text = (what, room, x, y, turn) =>
       this.svg
@@ -113,7 +124,7 @@ export class Chart {
 
   // Lines that help the eye from the values to the curve.
   grid() {
-    for (const value of this.scaleY.ticks(5)) {
+    for (const value of this.ticksY) {
       this.back
         .append("line")
         .attr("x1", this.left)

@@ -29,7 +29,7 @@ function logarithmic(most, least) {
 }
 
 // The stops with their words: the density, and below it what that is in records.
-export const told = ({ stops }, count) =>
-  stops.map(([t, v], k) => [t, tick(rounded(v)), k === 0 ? "" : tick(rounded(v * count))]);
+export const told = ({ stops, most }, count) =>
+  stops.map(([t, v], k) => [t, tick(rounded(v)), k === 0 ? "" : tick(rounded(v * count), most * count)]);
 
 const rounded = (v) => Number(v.toPrecision(2));

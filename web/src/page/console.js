@@ -9,6 +9,7 @@ export function consoleOf(exhibit, state) {
   return {
     answers: (points, { release = 0, confidence = 0.95 } = {}) =>
       plain(exhibit.engine.answers(release, tableOf(points), confidence)),
+    sure: (points) => Array.from(exhibit.engine.classes(tableOf(points)).least),
     probabilities: (points) => Array.from(exhibit.engine.probabilities(tableOf(points))),
     drawn: () => {
       const { x, y, density } = state.drawn;

@@ -37,6 +37,17 @@ export class Exhibit {
     return this.engine.probabilities(this.engine.table(1, cells));
   }
 
+  // Whether the probability of a class is known with an allowance for errors: ferns have none.
+  get allows() {
+    return this.classifier.rule !== "ferns";
+  }
+
+  // The most probable class at a point, how probable it is, and how probable at least.
+  verdictAt(cells) {
+    const { probabilities, least } = this.engine.classes(this.engine.table(1, cells));
+    return { ...this.verdict(probabilities), least: least[0] };
+  }
+
   // What a release says of a region: {kind: "count" | "mean", value, lower, upper, ends}; `box`: column → [from, to].
   regionOf(release, box, cells, confidence) {
     return this.engine.region(release, box, cells, confidence);

@@ -2,7 +2,7 @@
 
 import { button, h } from "./dom.js";
 import { toggleTheme } from "./theme.js";
-import { number } from "./words.js";
+import { counted, number } from "./words.js";
 
 export function header(exhibit, state) {
   return h(
@@ -39,7 +39,7 @@ function facts({ epsilon, delta, count, count_standard_error: error }) {
     fact("Privacy budget", `ε = ${number(epsilon)}`, delta ? `δ = ${delta.toExponential(0)}` : "δ = 0: no exceptions"),
     fact(
       "Records",
-      `about ${number(count)}`,
+      `about ${counted(count)}`,
       error ? `± ${number(Math.round(1.96 * error) || 1.96 * error)} (95 %)` : "public",
     ),
     fact("Asking", "free, for ever", "answers cost no further privacy"),

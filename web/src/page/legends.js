@@ -40,21 +40,32 @@ export function bar(chart, colour, stops) {
   return chart;
 }
 
-// What fades, in words: beside the bar where there is room, else below it.
-export function fadeKey(chart, text) {
+// What fades, in words.
+export const fadeKey = (chart, text) =>
+  patch(
+    chart,
+    text,
+    Array.from({ length: 8 }, (_, k) => mixed(chart.palette, 0.55, k / 7)),
+  );
+
+// What is not known, in words.
+export const greyKey = (chart, text) => patch(chart, text, new Array(8).fill(chart.palette.unknown));
+
+// A few colours with a word: beside the bar where there is room, else below it.
+function patch(chart, text, colours) {
   const { left, width, right, palette } = chart;
   const beside = left + Math.min(210, width - left - 30) + 22;
   const room = width - beside - 34;
   const fits = widthOf(text, 10.5) <= room;
   const [x, y] = fits ? [beside, FIRST] : [left, FIRST + 44];
   const g = chart.svg.append("g").attr("class", "fade").attr("transform", `translate(${x},${y})`);
-  for (let k = 0; k < 8; k++) {
+  colours.forEach((colour, k) => {
     g.append("rect")
       .attr("x", 3.5 * k)
       .attr("width", 4)
       .attr("height", 9)
-      .attr("fill", mixed(palette, 0.55, k / 7));
-  }
+      .attr("fill", colour);
+  });
   g.append("rect").attr("width", 28.5).attr("height", 9).attr("fill", "none").attr("stroke", palette.rule);
   g.append("text")
     .attr("x", 34)

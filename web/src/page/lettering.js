@@ -19,9 +19,11 @@ export function fitting(text, room, size, weight) {
 }
 
 // The ticks of a scale, so many that their labels do not touch.
-export function ticksFor(scale, text, room, size = 11.5) {
+export function ticksFor(scale, axis, room, size = 11.5) {
+  const text = (value) => axis.tickFormat(value);
   for (let count = Math.max(2, Math.floor(room / 60)); count > 1; count--) {
     const found = scale.ticks(count);
+    axis.align?.(found);
     const wide = Math.max(...found.map((value) => widthOf(text(value), size)), 0) + 14;
     if (found.length * wide <= room + wide) return found;
   }

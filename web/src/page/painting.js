@@ -43,11 +43,14 @@ const KINDS = {
   map(exhibit, state, whole, half) {
     const beside = half.width < whole.width;
     const { maps } = half;
-    const scale = colourScale(maps, state.colours === "log");
-    const densities = maps.map(({ release, density, error }) => {
+    const scale = colourScale(
+      maps.map(({ drawn }) => drawn),
+      state.colours === "log",
+    );
+    const densities = maps.map(({ release, drawn }) => {
       const title = densityTitle(exhibit, release);
-      const label = peakText(title, half, density);
-      return pictures.densityMap({ ...half, density, error, scale, count: exhibit.countOf(release), title, label });
+      const label = peakText(title, half, drawn.density);
+      return pictures.densityMap({ ...half, ...drawn, scale, count: exhibit.countOf(release), title, label });
     });
     if (maps.length > 1) return densities;
     const label = "A map of the relative standard error of the density beside.";
@@ -59,8 +62,8 @@ const KINDS = {
       pictures.classMap({ ...half, title: "Most probable class", label: classesText(exhibit, state) }),
       pictures.confidenceMap({
         ...half,
-        title: "How sure",
-        label: "A map of the probability of the most probable class.",
+        title: exhibit.allows ? "How sure at least" : "How sure",
+        label: `A map of the probability of the most probable class${exhibit.allows ? ", errors allowed for" : ""}.`,
       }),
     ];
   },

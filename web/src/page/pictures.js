@@ -8,7 +8,7 @@ import { max } from "d3-array";
 import { Chart } from "./chart.js";
 import { told } from "./colourscale.js";
 import { aspectOf } from "./geography.js";
-import { bar, fadeKey, key } from "./legends.js";
+import { bar, fadeKey, greyKey, key } from "./legends.js";
 import { marginals } from "./marginals.js";
 import { packed, picture, ramp } from "./raster.js";
 import { DROWNED, faded } from "./shading.js";
@@ -16,7 +16,7 @@ import { winner } from "./winner.js";
 import { percent, tick } from "./words.js";
 
 // An axis of values that are answers, not questions.
-const answers = (label, most, tickFormat = tick) => ({
+const answers = (label, most, tickFormat = (v) => tick(v, most)) => ({
   label,
   tickFormat,
   scale: (pixels) => scaleLinear([0, most], pixels).nice(5),
@@ -68,6 +68,7 @@ function stroke({ x, scaleX, scaleY, body }, { found, colour }) {
 function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
   const clip = clipped(scaleY);
   const wide = Math.min(46, (scaleX.bandwidth() * 0.6) / n);
+  const cap = Math.min(6, wide / 2);
   found.density.forEach((v, i) => {
     const px = x.place(scaleX, x.values[i]) + (k - (n - 1) / 2) * wide * 1.1;
     body
@@ -81,7 +82,7 @@ function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
     const [low, high] = [clip(found.from[i]), clip(found.to[i])];
     body
       .append("path")
-      .attr("d", `M${px},${low}V${high}M${px - 6},${low}h12M${px - 6},${high}h12`)
+      .attr("d", `M${px},${low}V${high}M${px - cap},${low}h${2 * cap}M${px - cap},${high}h${2 * cap}`)
       .attr("stroke", colour)
       .attr("stroke-width", 2)
       .attr("fill", "none");
@@ -96,17 +97,20 @@ export function densityMap({ width, x, y, density, error, scale, count, palette,
   picture(chart, x, y, (i) => shade(scale.place(density[i]), density[i] / error[i]));
   if (done) outlines(chart, x, y, density, scale.levels, (i) => density[i] > DROWNED * error[i]);
   if (chart.strip) marginals(chart, { x, y, density, error });
-  return fadeKey(bar(chart.axes(), palette.density, told(scale, count)), "faded: may be noise alone");
+  return fadeKey(bar(chart.axes(), palette.density, told(scale, count)), "faded: may be nothing");
 }
+
+const NARROW = 420;
 
 // Margins stand along numbers alone; on a map of the Earth a kilometre is as long across as up.
 function frame(width, x, y) {
   const room = x.numeric && y.numeric ? Math.round(Math.min(44, width / 8)) : 0;
-  return { width, height: heightOf(width, 0.82) + 24 + room, x, y, strip: room, aside: room, aspect: aspectOf(x, y) };
+  const aside = width < NARROW ? 0 : room; // there the map needs all of it
+  return { width, height: heightOf(width, 0.82) + 24 + room, x, y, strip: room, aside, aspect: aspectOf(x, y) };
 }
 
-const LEAST = 0.005; // relative errors are shown from here to 1, by their logarithm
-const lift = (r) => Math.min(1, Math.max(0, 1 - Math.log(r) / Math.log(LEAST)));
+const [LEAST, MOST] = [0.005, 0.5]; // relative errors are shown between these, by their logarithm
+const lift = (r) => Math.min(1, Math.max(0, Math.log(r / LEAST) / Math.log(MOST / LEAST)));
 
 // Beside the map of densities it stands at the same height; below it, it needs no room for margins.
 export function errorMap({ width, x, y, density, error, beside, palette, title, label }) {
@@ -114,12 +118,12 @@ export function errorMap({ width, x, y, density, error, beside, palette, title, 
   const chart = new Chart({ ...frame(width, x, y), ...room, title, palette, label });
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);
-  picture(chart, x, y, (i) => (error[i] >= density[i] ? unknown : shade(lift(error[i] / density[i]))));
-  const stops = [0.01, 0.1, 1].map((r) => [lift(r), r === 1 ? "100 %" : percent(r)]);
-  return bar(chart.axes(), palette.error, stops);
+  picture(chart, x, y, (i) => (error[i] > MOST * density[i] ? unknown : shade(lift(error[i] / density[i]))));
+  const stops = [0.01, 0.1, MOST].map((r) => [lift(r), percent(r)]);
+  return greyKey(bar(chart.axes(), palette.error, stops), "grey: over 50 %");
 }
 
-export function classMap({ width, x, y, probabilities, classes, palette, title, label }) {
+export function classMap({ width, x, y, probabilities, least, classes, palette, title, label }) {
   const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, head: 66, aspect: aspectOf(x, y) });
   const k = classes.length;
   // The winner's colour, the stronger the surer.
@@ -127,8 +131,8 @@ export function classMap({ width, x, y, probabilities, classes, palette, title, 
     ramp((t) => interpolateRgb(palette.paper, palette.classes[c % palette.classes.length])(0.25 + 0.75 * t)),
   );
   picture(chart, x, y, (i) => {
-    const { best, sure } = winner(probabilities, i, k);
-    return shades[best]((sure - 1 / k) / (1 - 1 / k));
+    const { best } = winner(probabilities, i, k);
+    return shades[best]((least[i] - 1 / k) / (1 - 1 / k));
   });
   if (k === 2)
     outlines(
@@ -141,18 +145,17 @@ export function classMap({ width, x, y, probabilities, classes, palette, title, 
   return key(chart.axes(), classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
 }
 
-export function confidenceMap({ width, x, y, probabilities, classes, palette, title, label }) {
+export function confidenceMap({ width, x, y, least, classes, palette, title, label }) {
   const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, head: 66, aspect: aspectOf(x, y) });
   const k = classes.length;
   const rise = (p) => (p - 1 / k) / (1 - 1 / k);
-  const sure = Float64Array.from({ length: probabilities.length / k }, (_, i) => winner(probabilities, i, k).sure);
   const shade = ramp(palette.density);
-  picture(chart, x, y, (i) => shade(rise(sure[i])));
+  picture(chart, x, y, (i) => shade(rise(least[i])));
   outlines(
     chart,
     x,
     y,
-    sure,
+    least,
     [0.7, 0.9].filter((p) => p > 1 / k),
   );
   return bar(chart.axes(), palette.density, [
@@ -197,7 +200,7 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
 
 // ---- parts ----
 
-const heightOf = (width, share) => Math.round(Math.max(300, Math.min(560, 60 + width * share)));
+const heightOf = (width, share) => Math.round(Math.max(300, Math.min(640, 60 + width * share)));
 
 // Contours, where they are clear.
 function outlines(chart, x, y, values, levels, clear = () => true) {

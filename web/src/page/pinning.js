@@ -1,12 +1,8 @@
-// Pins in a picture. Where places lie close together the pins step aside, each on a line of its own.
+// Pins in a picture. Each stands beside its place, on a line of its own: what is there stays in sight.
 
 const SIZE = 18;
-const ASIDE = [0, 1, 2].flatMap((ring) =>
-  ring === 0 ? [[0, 0]] : [[0, -1], [1, 0], [0, 1], [-1, 0], [1, -1], [1, 1], [-1, 1], [-1, -1]].map(([a, b]) => [
-    a * ring * (SIZE + 1),
-    b * ring * (SIZE + 1),
-  ]),
-);
+const SIDES = [[1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [1, 0], [0, 1], [-1, 0]];
+const ASIDE = [1, 2].flatMap((ring) => SIDES.map(([a, b]) => [a * ring * (SIZE + 1), b * ring * (SIZE + 1)]));
 
 // `points`: {x, y, text, kind: "mark" | "mode", faint}; values, not positions.
 export function pin(chart, points) {
@@ -30,10 +26,9 @@ function draw({ pins, palette }, px, py, dx, dy, { text, kind, faint }) {
     .append("g")
     .attr("class", "pin")
     .attr("opacity", faint ? 0.45 : 1);
-  if (dx || dy) {
-    g.append("path").attr("d", `M${px},${py}l${dx},${dy}`).attr("stroke", colour).attr("stroke-width", 1.5);
-    g.append("circle").attr("cx", px).attr("cy", py).attr("r", 2.5).attr("fill", colour);
-  }
+  g.append("path").attr("d", `M${px},${py}l${dx},${dy}`).attr("stroke", colour).attr("stroke-width", 1.5);
+  const spot = g.append("circle").attr("cx", px).attr("cy", py).attr("r", 2.5).attr("fill", colour);
+  spot.attr("stroke", palette.paper).attr("stroke-width", 0.8);
   const head = g.append("g").attr("transform", `translate(${px + dx},${py + dy})`);
   if (kind === "mark")
     head.append("circle").attr("r", 9).attr("fill", palette.paper).attr("stroke", colour).attr("stroke-width", 2);

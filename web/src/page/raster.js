@@ -26,6 +26,7 @@ export function raster(x, y, colour) {
 
 // The same as the ground of a chart.
 export function picture(chart, x, y, colour) {
+  const apart = !x.numeric || !y.numeric; // one name is not halfway to the next
   const few = x.values.length * y.values.length < 900;
   chart.back
     .append("image")
@@ -34,7 +35,7 @@ export function picture(chart, x, y, colour) {
     .attr("width", chart.width - chart.left - chart.right)
     .attr("height", chart.height - chart.top - chart.bottom)
     .attr("preserveAspectRatio", "none")
-    .attr("image-rendering", few ? "pixelated" : "auto")
+    .attr("image-rendering", few || apart ? "pixelated" : "auto")
     .attr("href", raster(x, y, colour).toDataURL());
 }
 

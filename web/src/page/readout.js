@@ -23,8 +23,9 @@ function reading(exhibit, state, cells) {
     .join(", ");
   const strong = (text) => h("strong", {}, text);
   if (state.show === "classes") {
-    const { name, sure } = exhibit.verdict(exhibit.probabilitiesAt(cells));
-    return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}`];
+    const { name, sure, least } = exhibit.verdictAt(cells);
+    const allowed = exhibit.allows ? ` (at least ${percent(least).replace("over ", "")})` : "";
+    return [`${place}: `, strong(name), `, with a probability of ${percent(sure)}${allowed}`];
   }
   return [`${place}: `, ...shownReleases(state).flatMap((release, k) => answer(exhibit, state, release, cells, k))];
 }

@@ -1,4 +1,4 @@
-// Colours that say how much, faded where noise alone could explain it: one rule for all pages.
+// Colours that say how much, faded where there may be nothing: one rule for all pages.
 
 import { interpolateRgb } from "d3-interpolate";
 import { ramp } from "./raster.js";

@@ -5,20 +5,30 @@ import { format } from "d3-format";
 const thousands = format(",.0f");
 const short = format(",.3~g");
 const large = format(",.3~s");
+const small = format(".3~e");
+const grouped = format(",");
+const plain = format("");
+const minus = (text) => text.replaceAll("-", "−");
 
 export function number(x) {
   if (!Number.isFinite(x)) return "unknown";
   const size = Math.abs(x);
   if (size >= 1e9) return large(x).replace("G", " billion").replace("T", " trillion");
   if (size >= 1000) return thousands(x);
-  if (size !== 0 && size < 1e-4) return x.toExponential(2).replace("-", "−");
-  return short(x).replace("-", "−");
+  if (size !== 0 && size < 1e-4) return minus(x.toExponential(2));
+  return minus(short(x));
 }
+
+// A number of records, which has no parts.
+export const counted = (x) => number(Math.round(Math.max(0, x)));
 
 // A value with as many digits as a step of it deserves.
 export function measured(x, span) {
-  const digits = Math.max(0, Math.min(8, 3 - Math.floor(Math.log10(span || 1))));
-  return format(`,.${digits}~f`)(x).replace("-", "−");
+  const digits = 3 - Math.floor(Math.log10(span || 1));
+  if (digits > 8) return x === 0 ? "0" : minus(format(`.${Math.max(0, Math.floor(Math.log10(Math.abs(x))) + digits)}~e`)(x));
+  const rounded = digits < -3 ? Math.round(x * 10 ** digits) / 10 ** digits : x;
+  const comma = Math.abs(x) < 10000 ? "" : ","; // a year has none
+  return minus(format(`${comma}.${Math.max(0, digits)}~f`)(rounded));
 }
 
 export function percent(x) {
@@ -39,4 +49,13 @@ export const verdictText = ({ name, sure }) => `${name} (${percent(sure)})`;
 // A column's name with its unit.
 export const titleOf = ({ name, unit }) => (unit ? `${name} (${unit})` : name);
 
-export const tick = (x) => (Math.abs(x) >= 1e6 ? large(x) : format(",~g")(x)).replace("-", "−");
+// A number at an axis whose numbers are up to `most`, with so many decimals: all of them in one form. Years have no commas.
+export function tick(x, most = Math.abs(x), decimals = null) {
+  if (x === 0) return "0";
+  if (most >= 1e6 || most < 1e-3) return minus((most < 1 ? small : large)(x));
+  if (decimals !== null) return minus(format(`${most >= 1e4 ? "," : ""}.${decimals}f`)(x));
+  return minus((most >= 1e4 ? grouped : plain)(x));
+}
+
+// How many decimals the numbers at an axis need.
+export const decimalsOf = (numbers) => Math.max(0, ...numbers.map((x) => (plain(x).split(".")[1] ?? "").length));

@@ -3,6 +3,7 @@
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
 import { Chart } from "../page/chart.js";
+import { aspectOf } from "../page/geography.js";
 import { bar, fadeKey } from "../page/legends.js";
 import { picture, raster } from "../page/raster.js";
 import { ERRORS, faded } from "../page/shading.js";
@@ -13,7 +14,7 @@ const heightOf = (width, share) => Math.round(Math.max(280, Math.min(520, 60 + w
 
 const answers = (label, low, high) => ({
   label,
-  tickFormat: tick,
+  tickFormat: (v) => tick(v, Math.max(-low, high)),
   scale: (pixels) => scaleLinear([low, high], pixels).nice(5),
 });
 
@@ -24,10 +25,11 @@ function colourOf({ sums, halves }, most, palette) {
 
 export function map(story, shown, { most }, { width, palette, title, label }) {
   const { x, y } = story;
-  const chart = new Chart({ width, height: heightOf(width, 0.66), x, y, title, palette, label });
+  const height = heightOf(width, 0.66);
+  const chart = new Chart({ width, height, x, y, title, palette, label, aspect: aspectOf(x, y) });
   picture(chart, x, y, colourOf(shown, most, palette));
-  const stops = [0, 0.5, 1].map((share) => [share, tick(Number((share * most).toPrecision(2)))]);
-  return fadeKey(bar(chart.axes(), palette.density, stops), "faded: may be noise alone");
+  const stops = [0, 0.5, 1].map((share) => [share, tick(Number((share * most).toPrecision(2)), most)]);
+  return fadeKey(bar(chart.axes(), palette.density, stops), "faded: may be nothing");
 }
 
 export function curve(story, { sums, halves }, { high }, { width, palette, title, label }) {
@@ -86,7 +88,12 @@ function strokes({ body, scaleY, palette }, found, place) {
 
 // A picture as large as a stamp, on the same scale.
 export function small(story, shown, choice, palette) {
-  if (story.y) return raster(story.x, story.y, colourOf(shown, choice.most, palette));
+  if (story.y) {
+    const map = raster(story.x, story.y, colourOf(shown, choice.most, palette));
+    const aspect = aspectOf(story.x, story.y);
+    if (aspect) map.style.aspectRatio = 1 / aspect;
+    return map;
+  }
   const [wide, tall] = [120, 80];
   const x = scaleLinear([0, shown.sums.length - 1], [0, wide]);
   const y = scaleLinear([0, choice.high], [tall - 1, 2]);

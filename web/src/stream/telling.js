@@ -1,6 +1,6 @@
 // The numbers in words.
 
-import { number } from "../page/words.js";
+import { counted, number } from "../page/words.js";
 
 export const nameOf = ({ width }) =>
   width === null ? "Running total" : width === 1 ? "Single periods" : `Last ${width} periods`;
@@ -33,5 +33,5 @@ export function answerText(story, state) {
 
 export function countText(story, state) {
   const [count, half] = story.choices[state.choice].counts[state.at];
-  return `About ${records(count)} records in all${half ? ` (±\u00a0${records(half)})` : ""}.`;
+  return `About ${counted(count)} records in all${half ? ` (±\u00a0${counted(half)})` : ""}.`;
 }

@@ -1,9 +1,10 @@
 // A column as people see it: its levels by name, its line in bins, what is written on its axis.
 
-import { measured } from "../page/words.js";
+import { measured, tick } from "../page/words.js";
 
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
+const FEW = 8; // whole numbers that each have room for their name
 const keeps = (filter, level) => !filter || filter.weights[level] > 0;
 const WORDS = { boolean: { false: "no", true: "yes" } };
 
@@ -79,13 +80,24 @@ export class Column {
   }
 
   stop(edge) {
-    return this.written(this.whole ? this.edges[edge] - 1 : this.edges[edge] < TINY ? 0 : this.edges[edge]);
+    return this.written(this.whole ? this.edges[edge] - 1 : Math.abs(this.edges[edge]) < TINY ? 0 : this.edges[edge]);
   }
 
-  // An edge, roughly.
-  about(edge) {
-    const value = this.edges[edge];
-    return this.kind === "date" || this.whole ? this.start(edge) : measured(value, Math.abs(value) * 10);
+  // What stands at the axis: edges, as short as tells them apart; below a few whole numbers, each of them.
+  marks() {
+    if (this.whole && this.line <= FEW && this.edges[this.line] - this.edges[0] === this.line)
+      return Array.from({ length: this.line }, (_, k) => [this.spot(k + 0.5), this.start(k)]);
+    const mark = (edge, text) => [this.spot(edge), this.kind === "date" ? text : this.#short(edge)];
+    const [middle, last] = [this.line >> 1, this.line];
+    return [mark(0, this.start(0)), ...(last > 2 ? [mark(middle, this.start(middle))] : []), mark(last, this.stop(last))];
+  }
+
+  #short(edge) {
+    const value = this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
+    if (Math.abs(value) < TINY) return "0";
+    const [low, high] = [this.edges[0], this.edges[this.line]];
+    const digits = this.log ? 3 : 3 + Math.max(0, Math.ceil(Math.log10(Math.abs(value) / (high - low))));
+    return tick(Number(value.toPrecision(Math.min(digits, 15))), this.log ? Math.abs(value) : Math.max(-low, high));
   }
 
   written(value) {
@@ -102,6 +114,7 @@ export class Column {
   // Where an edge stands on the axis, from 0 to 1: evenly by value, or by cell on a logarithmic scale.
   spot(edge) {
     if (this.log) return edge / this.line;
+    if (!Number.isInteger(edge)) return (this.spot(Math.floor(edge)) + this.spot(Math.ceil(edge))) / 2;
     return (this.edges[edge] - this.edges[0]) / (this.edges[this.line] - this.edges[0]);
   }
 

@@ -16,9 +16,15 @@ export function share({ value, low, high }) {
 // A mean, likewise.
 export function mean({ value, low, high }) {
   if (!Number.isFinite(value)) return { value: "not known", interval: "" };
-  const digits = Math.min(Math.max(1 - Math.floor(Math.log10(Math.max(high - low, 1e-9))), 0), 6);
-  const exact = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const text = (x) => exact.format(x).replace("-", "−");
+  const digits = 1 - Math.floor(Math.log10(Math.max(high - low, 1e-300)));
+  const after = Math.max(0, digits);
+  const options =
+    after > 6
+      ? { notation: "scientific", maximumSignificantDigits: 3 }
+      : { minimumFractionDigits: after, maximumFractionDigits: after, useGrouping: high >= 1e4 || low <= -1e4 };
+  const exact = new Intl.NumberFormat("en", options);
+  const round = (x) => (digits < 0 ? Math.round(x * 10 ** digits) / 10 ** digits : x);
+  const text = (x) => exact.format(round(x) || 0).replace("E", "e").replaceAll("-", "−");
   return { value: text(value), interval: `${text(low)} to ${text(high)}` };
 }
 

@@ -40,19 +40,13 @@ export class Histogram {
 
   #axis() {
     const rule = s("path", { class: "rule", d: `M0 ${FLOOR}H${WIDTH}` });
-    const { column } = this;
-    const middle = column.line >> 1;
-    const ends = [
-      [0, "start", column.start(0)],
-      [column.spot(middle) * WIDTH, "middle", column.about(middle)],
-      [WIDTH, "end", column.stop(column.line)],
-    ];
-    const labels = ends.map(([x, anchor, text]) => {
-      const label = s("text", { class: "tick", x, y: HEIGHT - 7, "text-anchor": anchor });
+    const anchor = (spot) => (spot === 0 ? "start" : spot === 1 ? "end" : "middle");
+    const labels = this.column.marks().map(([spot, text]) => {
+      const label = s("text", { class: "tick", x: spot * WIDTH, y: HEIGHT - 7, "text-anchor": anchor(spot) });
       label.textContent = text;
       return label;
     });
-    return [rule, ...(column.line > 2 ? labels : [labels[0], labels[2]])];
+    return [rule, ...labels];
   }
 
   // `counts` and `all` have an estimate for each bin.

@@ -3,7 +3,7 @@
 import { button, h } from "../page/dom.js";
 import { State } from "../page/state.js";
 import { rememberedTheme, toggleTheme, wearTheme } from "../page/theme.js";
-import { number } from "../page/words.js";
+import { counted, number } from "../page/words.js";
 import { about } from "./about.js";
 import { answer, elsewhere } from "./answer.js";
 import { crosstab } from "./crosstab.js";
@@ -28,7 +28,7 @@ async function start() {
     filters: new Map(), // place of a column → its filter
     mean: numbers[0] ?? 0, // the column whose mean is shown
     rows: words[0] ?? 0, // of the cross-table
-    across: words[1] ?? (words[0] === 0 ? Math.min(1, columns.length - 1) : 0),
+    across: words[1] ?? (words[0] > 0 ? 0 : Math.min(1, columns.length - 1)),
     measure: "count",
   });
   wearTheme(state);
@@ -63,7 +63,7 @@ function header({ title, info }, state) {
   const budget = `ε\u00a0=\u00a0${number(epsilon)}${delta ? `, δ\u00a0=\u00a0${delta.toExponential(0)}` : ""}`;
   const sure = error ? ` (±\u00a0${number(Math.round(1.96 * error) || 1.96 * error)})` : "";
   const free = "Ask as often as you like: no answer costs anybody privacy.";
-  const promise = `About ${number(count)} records${sure}, protected by noise: ${budget}. ${free}`;
+  const promise = `About ${counted(count)} records${sure}, protected by noise: ${budget}. ${free}`;
   return h(
     "header",
     {},
@@ -100,7 +100,7 @@ function main(table, parts, panels) {
       h("div", { class: "panels" }, panels.map(({ node }) => node)),
       parts.elsewhere.node,
     ),
-    parts.cross.node,
+    table.columns.length > 1 ? parts.cross.node : null,
     parts.rows.node,
     about(table),
   );

@@ -13,12 +13,12 @@ export class Answers {
     this.total = { value: total[0], variance: total[1], unseen: 0 };
     this.numbers = new Map(counted.map((j, k) => [j, k]));
     const levels = groups.map((name) => arrays[name]);
-    this.parts = parts.map(({ count, weights, told, stacks, shapes, law, unseen, views }) => {
+    this.parts = parts.map(({ count, weights, told, stacks, shapes, law, unseen, runs, views }) => {
       const columns = stacks.map((name, k) => new Column(arrays[name], arrays[told[k]], arrays[shapes[k]]));
       const known = views.map((view) => ({ ...view, counts: arrays[view.counts] }));
       const model = new Mixture(arrays[weights], columns);
       return {
-        reading: new Reading(model, new Views(known, levels), count, law, unseen),
+        reading: new Reading(model, new Views(known, levels), count, law, unseen, runs),
         whole: { value: count[0], variance: count[1], unseen: 0 },
       };
     });

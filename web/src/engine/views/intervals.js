@@ -11,10 +11,11 @@ const SHARED_NOISE = 0.5;
 
 export class Reading {
   #variances = new Map();
+  #clumpings = new Map();
 
-  // `correlation` is that of pairs that were not measured.
-  constructor(model, views, [count, ofCount], law, correlation) {
-    Object.assign(this, { model, views, count, ofCount, law, correlation });
+  // `correlation` is that of pairs that were not measured; `runs` are how many groups of each column have neighbours.
+  constructor(model, views, [count, ofCount], law, correlation, runs) {
+    Object.assign(this, { model, views, count, ofCount, law, correlation, runs });
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
 
@@ -71,13 +72,42 @@ export class Reading {
         const phi = measured ? WITHIN : this.correlation;
         const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
         variance += (coefficient * phi * rest * this.count) ** 2 * unseen;
+        if (measured) variance += (coefficient * this.count) ** 2 * this.#clumped(product, i, j);
       }
     }
     return variance;
   }
 
+  // The variance of a share from clumps within the groups of a measured pair.
+  #clumped(product, i, j) {
+    const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k), false));
+    const [down, across] = this.#clumping(i, j);
+    const cells = this.model.cells(i, j, this.model.masses(without(product, i, j)));
+    let variance = 0;
+    for (let g = 0, at = 0; g < one.within.length; g++) {
+      for (let h = 0; h < two.within.length; h++, at++) {
+        const first = down[h] * one.within[g] * (two.means[h] ** 2 + two.within[h] / 2);
+        const second = across[g] * two.within[h] * (one.means[g] ** 2 + one.within[g] / 2);
+        variance += cells[at] ** 2 * (first + second);
+      }
+    }
+    return variance;
+  }
+
+  // ψ² along either column of a measured pair, for each group of the other.
+  #clumping(i, j) {
+    const name = `${i},${j}`;
+    if (!this.#clumpings.has(name)) {
+      const cells = this.model.cells(i, j, this.model.weights);
+      const [rows, columns] = [i, j].map((k) => this.model.columns[k].groups);
+      const down = clumping((g, h) => cells[g * columns + h], this.runs[i], columns);
+      this.#clumpings.set(name, [down, clumping((h, g) => cells[g * columns + h], this.runs[j], rows)]);
+    }
+    return this.#clumpings.get(name);
+  }
+
   #others(product, i, j) {
-    return this.model.share(new Map([...product].filter(([k]) => k !== i && k !== j)));
+    return this.model.share(without(product, i, j));
   }
 
   // A condition's mean, its variance, and the part of that between groups. If weights are `signed`, the variance is at least
@@ -96,6 +126,25 @@ export class Reading {
 // By which square the model must be off, as it is surely farther from a view's own cells than their noise takes it.
 const apart = (own, modelled) => Math.max(Math.abs(own.value - modelled) - SURE * Math.sqrt(own.variance), 0) ** 2;
 
+const without = (product, i, j) => new Map([...product].filter(([k]) => k !== i && k !== j));
+
+// For each line of cells, how far the halves of two neighbours together are from alike; at least as far as in all lines.
+function clumping(cell, runs, lines) {
+  const [off, chance] = [new Float64Array(lines), new Float64Array(lines)];
+  for (let g = 0; g + 1 < runs; g += 2) {
+    const both = Float64Array.from({ length: lines }, (_, h) => cell(g, h) + cell(g + 1, h));
+    const half = sum(both.map((_, h) => cell(g, h))) / Math.max(sum(both), 1e-300);
+    both.forEach((held, h) => {
+      off[h] += (cell(g, h) - half * held) ** 2;
+      chance[h] += held ** 2 * half * (1 - half);
+    });
+  }
+  const all = sum(chance);
+  if (!(all > 1e-12)) return new Float64Array(lines);
+  const least = sum(off) / all;
+  return off.map((value, h) => Math.min(Math.max(value / Math.max(chance[h], 1e-12 * all), least), 1));
+}
+
 function variancesOf(weights, shares, { group, groups }) {
   const mean = sum(shares.map((share, level) => share * weights[level]));
   const masses = new Float64Array(groups);
@@ -104,9 +153,14 @@ function variancesOf(weights, shares, { group, groups }) {
     masses[group[level]] += share;
     means[group[level]] += share * weights[level];
   });
+  const squares = new Float64Array(groups);
+  shares.forEach((share, level) => (squares[group[level]] += share * weights[level] ** 2));
+  means.forEach((met, g) => (means[g] = met / Math.max(masses[g], 1e-300)));
   return {
     mean,
+    means,
+    within: means.map((told, g) => Math.max(squares[g] / Math.max(masses[g], 1e-300) - told ** 2, 0)),
     total: sum(shares.map((share, level) => share * (weights[level] - mean) ** 2)),
-    between: sum(masses.map((mass, g) => mass * (means[g] / Math.max(mass, 1e-300) - mean) ** 2)),
+    between: sum(masses.map((mass, g) => mass * (means[g] - mean) ** 2)),
   };
 }

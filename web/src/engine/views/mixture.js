@@ -78,6 +78,19 @@ export class Mixture {
     return found;
   }
 
+  // The shares of records in each cell of two columns' groups, where components have these masses.
+  cells(i, j, masses) {
+    const [one, two] = [this.columns[i], this.columns[j]];
+    const found = new Float64Array(one.groups * two.groups);
+    for (let g = 0, at = 0; g < one.groups; g++) {
+      const weighed = masses.map((mass, k) => mass * one.stack[g * one.components + k]);
+      for (let h = 0; h < two.groups; h++, at++) {
+        for (let k = 0; k < weighed.length; k++) found[at] += weighed[k] * two.stack[h * two.components + k];
+      }
+    }
+    return found;
+  }
+
   share(product) {
     return sum(this.masses(product));
   }
