@@ -44,6 +44,16 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str], released: list[s
     assert lines[1].split()[1] == str((~PEOPLE.smoker).sum()) and len({*map(len, lines)}) == 1
 
 
+def test_years_have_no_commas_and_counts_have(capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers that groups are named by are written as they are, computed or not."""
+    query = "select floor(age / 10) * 1000 as name, 5000 * count(*) as n from people group by name order by name"
+    assert main(["sql", "people.scumble", query]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    decades = sorted((PEOPLE.age // 10 * 1000).dropna().unique())
+    assert [line.split()[0] for line in lines if line.split()[0] != "NULL"] == [f"{one:.0f}" for one in decades]
+    assert any("," in line.split()[1] for line in lines)
+
+
 def test_csv_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "people.scumble", QUERY, "--csv"]) == 0
     assert capsys.readouterr().out.startswith("smoker,n,n_low,n_high,m,m_low,m_high\nFalse,")

@@ -142,7 +142,7 @@ REFUSED = {
     "[columns.age]\nkind = 'category'\nvalues = {a = 1}": "`values` must be a list",
     "[columns.age]\nkind = 'date'\nlow = 12:00:00\nhigh = 2020-01-01": "`low` must be a date",
     "[columns.age]\nkind = 'category'\nvalues = ['" + "a" * 20_000 + "']": "`values` must be text",
-    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = " + "9" * 4000: "`high` must be a finite number",
+    "[columns.age]\nkind = 'number'\nlow = 1\nhigh = " + "9" * 4000: "`high` must be between -1e300 and 1e300",
     "[columns.'']\nkind = 'boolean'": "1 to 1,000 letters",
     "[columns.age]\nkind = 'boolean'\n[columns.age]\nkind = 'boolean'": "is not TOML",
     "[columns.age\n": "is not TOML at line 1, column",
@@ -268,3 +268,18 @@ def test_a_draft_of_names_alone(tmp_path: Path) -> None:
     for odd in ({}, None, ["age"]):
         with pytest.raises(scumble.ParameterError, match="for each column by its name"):
             draft(odd)  # type: ignore[arg-type]
+
+
+def test_a_table_is_described_by_a_schema_its_columns_or_its_file(tmp_path: Path) -> None:
+    columns = {"age": Number(0, 99, whole=True), "ok": Boolean()}
+    Schema(columns).save(tmp_path / "people.toml")
+    people = pd.DataFrame({"age": [41, 30], "ok": [True, False]})
+    for described in (Schema(columns), columns, tmp_path / "people.toml", str(tmp_path / "people.toml")):
+        assert Schema.of(described) == Schema(columns)
+        assert scumble.TableSketch(described).update(people).count == 2
+        assert scumble.build(people, schema=described, epsilon=1.0).schema == Schema(columns)
+    for odd in (["age"], 7):
+        with pytest.raises(scumble.ParameterError, match="mapping from names to columns, or the path"):
+            scumble.build(people, schema=odd, epsilon=1.0)  # type: ignore[call-overload]
+    with pytest.raises(scumble.ParameterError, match=r"`age` must be a Number, Date, Category or Boolean, got 'tuple'"):
+        scumble.TableSketch({"age": (0, 99)})  # type: ignore[dict-item]

@@ -13,6 +13,7 @@ import pytest
 
 import scumble
 from scumble.privacy.budget import Budget
+from scumble.schema.column import Column
 from scumble.schema.date import Date
 from scumble.show import tablecards
 from scumble.show.cards import card, facts
@@ -113,23 +114,55 @@ def test_the_card_says_what_stands_out_of_the_answers_about_a_column(release: sc
 
 
 @pytest.mark.parametrize(
-    "low, high", [("2009-01-01", "2021-12-31"), ("1960-01-01", "2014-12-31"), ("2009-03-01T06:00", "2011-02-01T05:00")]
+    ("low", "high", "cells"),
+    [
+        ("2009-01-01", "2021-12-31", 156),
+        ("1980", "2020", 164),
+        ("1900-01-01", "2014-12-31", 115),
+        ("2009-03-01T06:00", "2011-02-01T05:00", 24),
+    ],
 )
-def test_years_that_cells_do_not_end_with_are_told_with_edges_that_do(low: str, high: str) -> None:
+def test_years_that_cells_do_not_end_with_are_told_with_cells_that_do(low: str, high: str, cells: int) -> None:
     column = Date(low, high)
     (told,) = between_years(scumble.Schema(seen=column))
     assert f"'seen' is counted in {column.size} cells" in told and "years" in told
-    better = Date(low, high, edges=json.loads(re.search(r"\[.*\]", told)[0]))  # type: ignore[index]
-    starts = {datetime.date(year, 1, 1) for year in range(int(low[:4]), int(high[:4]) + 1)}
+    better = Date(low, high, cells=re.search(r'cells = "(\w+)"', told)[1])  # type: ignore[index]
+    assert better.size == cells
+    years = [datetime.date(year, 1, 1) for year in range(int(low[:4]) + 1, int(high[:4]) + 1)]
     held = {better.moment(edge) for edge in better.cuts.edges[:-1]}
-    days = {one.date() if isinstance(one, datetime.datetime) else one for one in held}
-    assert {start for start in starts if start.isoformat() > low[:10]} <= days and len(days) <= len(starts) + 1
+    assert {*years} <= {one.date() if isinstance(one, datetime.datetime) else one for one in held}
     assert not between_years(scumble.Schema(seen=better))
+    assert Column.from_dict(better.to_dict(), "seen") == better
+
+
+@pytest.mark.parametrize("unit", ["year", "quarter", "month", "week", "day"])
+def test_cells_of_the_calendar_begin_where_the_calendar_says(unit: str) -> None:
+    """Day by day, by Python's own calendar."""
+    first, last = datetime.date(1968, 11, 13), datetime.date(1972, 3, 2)
+    column = Date(first, last, cells=unit)  # type: ignore[arg-type]
+    days = [first + datetime.timedelta(days=k) for k in range((last - first).days + 1)]
+    keys = {
+        "year": lambda day: day.year,
+        "quarter": lambda day: (day.year, (day.month - 1) // 3),
+        "month": lambda day: (day.year, day.month),
+        "week": lambda day: day.isocalendar()[:2],
+        "day": lambda day: day,
+    }
+    cells = list(dict.fromkeys(map(keys[unit], days)))
+    assert column.encode(days).codes.tolist() == [cells.index(keys[unit](day)) for day in days]
+    by_edges = Date(edges=[column.moment(edge) for edge in column.cuts.edges[:-1]] + [last])  # type: ignore[arg-type]
+    assert by_edges.cuts == column.cuts
+
+
+def test_years_are_edges_as_they_are_bounds() -> None:
+    assert Date(edges=["1980", "2000", "2020"]).levels == ("1980-01-01 to 1999-12-31", "2000-01-01 to 2020-12-31")
+    with pytest.raises(scumble.ParameterError, match="'quarter'"):
+        Date("1980", "2020", cells="quarters")
 
 
 def test_months_of_a_single_year_and_days_that_have_a_cell_each() -> None:
     (told,) = between_years(scumble.Schema(seen=Date("2024-01-15", "2024-12-31")))
-    assert "months" in told and '["2024-01-15", "2024-02-01"' in told
+    assert told.endswith('months cut through: it cannot be grouped by them. Hint: in the schema, cells = "month".')
     assert not between_years(scumble.Schema(seen=Date("2023-12-01", "2024-02-29"), age=scumble.Number(0, 9)))
 
 

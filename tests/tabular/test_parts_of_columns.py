@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -32,11 +34,30 @@ def test_years_are_told_by_their_own_names() -> None:
 
 
 @pytest.mark.parametrize("cells", [2, 64, 74, 90, 127, LEVELS, LEVELS + 1, 150, 997])
-@pytest.mark.parametrize("bins", [None, 1, 7, 20, 24])
-def test_groups_have_equally_many_cells(cells: int, bins: int | None) -> None:
-    *found, last = sizes(Number(0.0, 1.0, cells=cells), bins)
-    assert len(found) < (bins or LEVELS) and len({*found}) <= 1
+@pytest.mark.parametrize("most", [LEVELS, 20])
+def test_groups_have_equally_many_cells(cells: int, most: int) -> None:
+    *found, last = (int(part.weights.sum()) for part in parts(Number(0.0, 1.0, cells=cells), "x", most=most))
+    assert len(found) < most and len({*found}) <= 1
     assert last <= (found or [last])[0]
+
+
+@pytest.mark.parametrize("cells", [2, 50, 90, 101, 997])
+def test_so_many_bins_as_were_asked_for(cells: int) -> None:
+    """As equal as can be, the longer ones first; never fewer than can be had."""
+    for bins in (1, 2, 3, 4, 9, 20, 24):
+        found = sizes(Number(0.0, 1.0, cells=cells), bins)
+        assert len(found) == min(bins, cells) and found == sorted(found, reverse=True)
+        assert max(found) - min(found) <= 1
+
+
+def test_the_last_bin_ends_at_the_bound_and_holds_it() -> None:
+    lon = parts(Number(-73.99, -73.94, cells=50), "lon", 2)
+    assert [part.name for part in lon] == ["[-73.99, -73.965)", "[-73.965, -73.94]"]
+    assert lon[-1].ends == (pytest.approx(-73.965), -73.94)
+    money = parts(Number(0, 12_345_678, scale="log", cells=5), "money", 2)
+    assert [part.name for part in money] == ["[0, 1234.5678)", "[1234.5678, 12345678]"]
+    heights = parts(Number(0, 100, whole=True, missing=True), "height", 2)
+    assert [part.name for part in heights] == ["0 to 50", "51 to 100", "(missing)"]
 
 
 class Sevens:
@@ -45,8 +66,8 @@ class Sevens:
     def __init__(self, column: Number) -> None:
         import pandas as pd
 
-        self.schema, self.columns, self.privacy = {"x": column}, ("x",), "ε = 1"
-        self._answers = type("Answers", (), {"total": type("Total", (), {"value": 1e6})})
+        self.schema, self.columns, self.privacy = {"x": column}, ("x",), SimpleNamespace(epsilon=1.0, delta=0.0)
+        self._answers = type("Answers", (), {"total": type("Total", (), {"value": 10_651.0, "variance": 1244.0**2})})
         rows = []
         for part in parts(column, "x"):
             many = 7.0 * part.weights.sum()
@@ -62,7 +83,10 @@ class Sevens:
 def test_bars_of_a_level_density_are_of_one_height(cells: int, missing: bool) -> None:
     """The last of 66 groups has one cell of 131, the others two: half as wide a bar, as high as theirs."""
     figure = marginals(Sevens(Number(0.0, 1.0, cells=cells, missing=missing)))  # type: ignore[arg-type]
-    bars = figure.axes[0].patches[: -1 if missing else None]
+    bars = figure.axes[0].patches
+    assert figure._suptitle.get_text() == "about 11,000 records; ε = 1", "no digits that the noise does not leave"
+    assert figure.axes[0].yaxis.get_major_formatter()(7500.0) == "7,500", "a short axis of records is not of years"
+    assert figure.axes[0].get_xlabel() == ("7 missing" if missing else "")
     assert len({round(bar.get_height(), 9) for bar in bars}) == 1
     widths = [bar.get_width() for bar in bars]
     assert sum(widths) / widths[0] == pytest.approx(cells / -(-cells // len(bars)))

@@ -127,7 +127,7 @@ def test_only_so_many_records_of_a_person() -> None:
         {"noise_first": True},
         {"target": "height"},
         {"schema": None, "target": "sex"},
-        {"schema": "people.toml"},
+        {"schema": 7},
         {"engine": "gpu"},
     ],
 )

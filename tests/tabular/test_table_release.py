@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ import scumble
 from scumble import Estimate, TableRelease, TableSketch
 from scumble.cli import main
 from scumble.schema import condition
+from scumble.schema.conditions import bounds
 from scumble.tabular.questions import question
 from scumble.views.estimates import Estimate as Estimated
 from scumble.views.intervals import Reading
@@ -84,7 +86,9 @@ def test_with_noise_intervals_are_honest(noisy: TableRelease, where: str) -> Non
         ("not (x > 60)", True),
         ("x == 70", True),
         ({"x": (None, 70)}, True),
-        ({"x": [3, 51]}, False),
+        ({"x": [3, 51]}, True),
+        ("x < 60", True),
+        ("x < 51", False),
         ("y < 0 or x > 3", True),
         ("day >= '2018-01-01'", True),
         ("day < '2018-01-01' and x < 51 and x >= 0 and y <= 9.5", False),
@@ -111,6 +115,48 @@ def test_a_zero_beyond_the_bounds_comes_with_its_remark(noisy: TableRelease) -> 
     for query in ("select count(*) from t where age > 150", "select sex, count(*) from t where age > 150 group by sex"):
         with pytest.warns(UserWarning, match=said):
             scumble.sql(query, t=noisy)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["x > 60", "x < 55", "not (x > 60)", "x in [3, 70]", "x <= -1 or y > 5", "x > -4 and y > 5", "x == 70 or x < -3"],
+)
+def test_intervals_allow_for_all_that_was_counted_at_a_bound(where: str) -> None:
+    """Brute force: whatever the records are, those that surely meet a condition do, and those that do may."""
+    schema = scumble.Schema(x=scumble.Number(0, 50, whole=True, cells=5), y=scumble.Number(0, 9, whole=True))
+    values = [(x, y) for x in (-9, -4, -1, 0, 3, 25, 40, 50, 52, 61, 70) for y in (0, 6)]
+    codes = schema.encode({"x": [x for x, _ in values], "y": [y for _, y in values]}).codes
+    truth = np.array([eval(where, {"x": x, "y": y}) for x, y in values], float)
+    sure, maybe = (side.weights(codes) for side in bounds(condition(schema, where)))
+    assert (sure <= truth).all() and (truth <= maybe).all()
+    assert (sure < maybe).any() and not (sure < maybe).all()
+
+
+def test_nothing_is_sure_beyond_the_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = scumble.Schema(x=scumble.Number(0, 9, whole=True), y=scumble.Number(0, 9, outside="drop"))
+    release = TableSketch(schema).update({"x": [30] * 500, "y": [1.0] * 500}).release(epsilon=1.0)
+    with pytest.warns(UserWarning, match="nearest bound"):
+        found = release.count("x > 20")
+    assert found.value == found.low == 0 and found.high > 400
+    with pytest.warns(UserWarning, match="nearest bound"):
+        assert (
+            scumble.sql("select y >= 5 as z, count(*) as n from t where x > 20 group by z", t=release).n_high.max()
+            > 400
+        )
+    release.save(tmp_path / "t.scumble")
+    assert main(["count", str(tmp_path / "t.scumble"), "--where", "x > 20", "--json"]) == 0
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)["remarks"]
+    assert len(told) == 1 and captured.err == f"scumble: warning: {told[0]}\n"
+    query = "select y >= 5 as z, count(*) as n from t where x > 20 group by z"
+    assert main(["sql", str(tmp_path / "t.scumble"), query, "--json"]) == 0
+    assert all(row["remarks"] == told for row in json.loads(capsys.readouterr().out))
+    for ask in (
+        release.count,
+        lambda where: scumble.sql(f"select count(*) from t where {where} group by x", t=release),
+    ):
+        with pytest.raises(scumble.ParameterError, match=r"left out.*ask within the bounds"):
+            ask("y > 20")
 
 
 def test_missing_cells_are_called_so_in_every_frame() -> None:
@@ -165,8 +211,8 @@ def test_means_sums_and_quantiles(exact: TableRelease) -> None:
 
 def test_what_is_not_there_is_named() -> None:
     seen = TableSketch(scumble.Schema(seen=scumble.Date("2024-01-01", "2024-12-31"))).release(epsilon=1.0)
-    for ask, what in ((seen.sum, "sum"), (seen.mean, "mean")):
-        with pytest.raises(scumble.ParameterError, match=f"is a date, of which there is no {what}"):
+    for ask, what, hint in ((seen.sum, "sum", "ask for counts"), (seen.mean, "mean", r"`quantile\('seen', 0.5\)`")):
+        with pytest.raises(scumble.ParameterError, match=f"is a date, of which there is no {what}. Hint: {hint}"):
             ask("seen")
 
 
@@ -295,6 +341,21 @@ def test_means_allow_for_who_is_in_a_cut_cell(tied: TableRelease) -> None:
     assert whole.high - whole.low < 0.1
 
 
+def test_bins_at_the_cells_edges_cut_no_cell_and_beyond_the_bounds_nothing_is_sure() -> None:
+    x = np.concatenate([np.arange(8000) % 100, np.full(3000, 150.0)])
+    release = scumble.TableSketch(scumble.Schema(x=scumble.Number(0, 100, cells=10))).update({"x": x}).release(5.0)
+    found = release.histogram("x", bins=[0, 10, 20, 30])
+    assert found.x.tolist() == ["[0, 10)", "[10, 20)", "[20, 30)"], "the last is closed at the bound alone"
+    assert (found.high - found.low).max() < 20 and found.value.tolist() == pytest.approx([800] * 3, abs=20)
+    with pytest.warns(UserWarning, match="beyond the bounds of 'x'"):
+        beyond = release.histogram("x", bins=[120, 150, 200])
+    assert (beyond.low == 0).all() and (beyond.high > 3000).all()
+    with pytest.warns(UserWarning, match="beyond"):
+        assert release.count("x > 105 and x < 20").value == 0
+    with pytest.raises(scumble.ParameterError, match="bins"):
+        TableSketch(SCHEMA).release(1.0).histogram("sex", bins=np.int64(2))
+
+
 def test_histograms_and_crosstabs(exact: TableRelease) -> None:
     found = exact.histogram("age", bins=[17, 30, 60, 90])
     truth = pd.cut(FRAME.age, [17, 30, 60, 91], right=False).value_counts(sort=False)
@@ -352,7 +413,10 @@ def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
         lambda r: r.histogram("sex", bins=[1, 2]),
         lambda r: r.histogram("age", bins=[2, 1]),
         lambda r: r.histogram("age", bins=0),
+        lambda r: r.histogram("sex", bins=3),
         lambda r: r.crosstab("sex", "sex"),
+        lambda r: r.plot("nothing"),
+        lambda r: r.plot(["age", "nothing"]),
         lambda r: r.count(confidence=1.0),
         lambda r: r.count(by=[]),
         lambda r: r.sample(-1),

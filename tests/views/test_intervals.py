@@ -236,6 +236,22 @@ def test_conditions_finer_than_groups_are_less_certain() -> None:
     assert half > 1
 
 
+def test_where_records_clump_either_part_of_a_cell_may_hold_them_all() -> None:
+    """Two columns of eight levels in groups of two. On a map of spots a cell that a condition cuts may be empty."""
+    columns, groups = (Column(8, 8), Column(8, 8)), (np.repeat(np.arange(4), 2),) * 2
+    alone = tuple(View((j,), np.full(8, 500.0), 1.0) for j in (0, 1))
+    level, spread = np.eye(4).repeat(2, axis=1) / 2, np.full((4, 8), 1 / 8)
+    deviations = []
+    for cells, shares in ((np.diag(np.full(4, 1000.0)), level), (np.full((4, 4), 250.0), spread)):
+        seen = Evidence(columns, groups, (*alone, View((0, 1), cells, 1.0)))
+        found = Unseen(seen, Mixture(np.full(4, 0.25), (shares, shares)), 0.0, ColumnSums(seen))
+        cut = [(1.0, {0: np.eye(8)[0], 1: [1, 1, 0, 0, 0, 0, 0, 0]})]
+        deviations.append(math.sqrt(found.variance(cut, signed=False)))
+    spots, flat = deviations
+    assert spots == pytest.approx(500, rel=0.02), "of the 1,000 in the cell, half are in the level by chance alone"
+    assert flat < 100
+
+
 def test_large_tables_count_the_chance_of_their_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsals, "MOST_ROWS", 10)
     reading = Reading(evidence(table(), 5.0, 0), "gaussian", 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from scumble.schema import condition
 from scumble.schema.grammar import Tree
 from scumble.tabular.asking import MOST_GROUPS
 from scumble.tabular.estimate import deviations
+from scumble.tabular.questions import question
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -124,11 +124,10 @@ def _groups(statement: Statement, confidence: float) -> list[_Group]:
     found = []
     for combination in itertools.product(*levels):
         tree = both(statement.where, *(tree for _, tree in combination))
-        if not levels or condition(statement.scope.schema, tree).terms:
+        if not levels or condition(statement.scope.schema, tree).possible:
             found.append(_Group(statement.scope, tuple(name for name, _ in combination), tree, confidence))
-    if not found:  # nothing is asked of the release, which would give the warning
-        for remark in condition(statement.scope.schema, statement.where).remarks:
-            warnings.warn(remark, UserWarning, stacklevel=4)
+    if not found:  # nothing is asked of the release, which would warn or refuse
+        question(statement.scope.schema, statement.where)
     return found
 
 

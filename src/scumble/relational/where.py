@@ -109,7 +109,7 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
     try:
         return Atom(name, sign, tuple(fitting(one, scope[name]) for one in values))
     except ParameterError as problem:
-        raise ParameterError(f"The statement asks about {name!r}, and {problem}.") from None
+        raise ParameterError(f"The statement asks about {name!r}: {problem}.") from None
 
 
 def _year(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:

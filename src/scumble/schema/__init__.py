@@ -35,6 +35,18 @@ from scumble.schema.conditions import Condition, condition
 from scumble.schema.date import Date
 from scumble.schema.draft import draft
 from scumble.schema.number import Number
-from scumble.schema.schema import Encoded, Schema
+from scumble.schema.schema import Described, Encoded, Schema
 
-__all__ = ["Boolean", "Category", "Column", "Condition", "Date", "Encoded", "Number", "Schema", "condition", "draft"]
+__all__ = [
+    "Boolean",
+    "Category",
+    "Column",
+    "Condition",
+    "Date",
+    "Described",
+    "Encoded",
+    "Number",
+    "Schema",
+    "condition",
+    "draft",
+]

@@ -1,44 +1,61 @@
 """Questions that reach beyond a column's bounds: what lay there was counted at the nearest bound, or left out.
 
-How many records lie there nobody knows from the counters, so that a zero must not pass for knowledge.
+How many records lie there nobody knows from the counters, so that a zero must not pass for knowledge. Where they were
+counted at the bound, any number of the records in the cell there may be meant: the answer's interval reaches over all
+and none of them. Where they were left out, a question about nothing else has no answer. A question up to the bound
+itself takes that cell as it is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Any
 
-import numpy as np
-
-from scumble.schema.column import Column
+from scumble.schema import line
+from scumble.schema.column import Column, Part
 from scumble.schema.grammar import Atom, Junction, Tree
 
 _BECAME = {
-    "clip": "what lay outside was counted at the nearest bound",
-    "drop": "records that lay outside were left out",
+    "clip": "what lay outside was counted at the nearest bound, and the interval allows for any number of these",
+    "drop": "records that lay outside were left out, and the release cannot tell how many they are",
 }
 
 
-def remarks(columns: Mapping[str, Column], where: Tree | Mapping[str, Any]) -> tuple[str, ...]:
+def remarks(columns: Mapping[str, Column], where: Tree) -> tuple[str, ...]:
     """A sentence for each column that a condition, which has been understood, asks about beyond its bounds.
 
     >>> from scumble.schema import Number
     >>> remarks({"age": Number(0, 100)}, Atom("age", ">", (120,)))[0][:61]
     "The question reaches beyond the bounds of 'age', 0 to 100: wh"
     """
-    asked = _in_mapping(where) if isinstance(where, Mapping) else _in_tree(where)
-    names = {atom.column: None for atom in asked if _reaches(columns[atom.column], atom)}
+    names = {atom.column: None for atom in _in_tree(where) if any(_sides(columns[atom.column], atom))}
     return tuple(_remark(name, columns[name]) for name in names)
+
+
+def unanswerable(told: tuple[str, ...]) -> bool:
+    """Whether such remarks are of records that were left out, so that nobody can tell of them."""
+    return any(_BECAME["drop"] in remark for remark in told)
+
+
+def doubtful(column: Column, atom: Atom) -> line.Spans:
+    """The cells at the bounds beyond which an atom reaches, if records from there were counted in them.
+
+    >>> from scumble.schema import Number
+    >>> doubtful(Number(0, 100, whole=True, cells=2), Atom("age", ">", (120,)))
+    ((50, 101),)
+    """
+    if getattr(column, "outside", "drop") == "drop":
+        return ()
+    first, end = column.line
+    below, above = _sides(column, atom)
+    ends = (((first, first + 1),) if below else ()) + (((end - 1, end),) if above else ())
+    return column.touched(Part(line.joined(ends))).spans
 
 
 def _remark(name: str, column: Any) -> str:
     low, high = (end if isinstance(end, str) else f"{end:.12g}" for end in (column.low, column.high))
-    return (
-        f"The question reaches beyond the bounds of {name!r}, {low} to {high}: {_BECAME[column.outside]}, and the "
-        "release cannot tell how many records these are."
-    )
+    return f"The question reaches beyond the bounds of {name!r}, {low} to {high}: {_BECAME[column.outside]}."
 
 
 def _in_tree(tree: Tree) -> Iterator[Atom]:
@@ -49,28 +66,14 @@ def _in_tree(tree: Tree) -> Iterator[Atom]:
             yield from _in_tree(part)
 
 
-def _in_mapping(where: Mapping[str, Any]) -> Iterator[Atom]:
-    for name, wanted in where.items():
-        if isinstance(wanted, tuple):
-            yield Atom(name, "between", wanted)
-        elif isinstance(wanted, list | AbstractSet | np.ndarray):
-            yield Atom(name, "in", tuple(value for value in wanted if value is not None))
-        elif wanted is not None:
-            yield Atom(name, "==", (wanted,))
-
-
-def _reaches(column: Column, atom: Atom) -> bool:
-    """Whether an end of what is asked for lies beyond the bounds, or all of it does."""
+def _sides(column: Column, atom: Atom) -> tuple[bool, bool]:
+    """Whether an end of what is asked for lies below the bounds or above them, or all of it does."""
     if not column.ordered or atom.operator == "missing":
-        return False
+        return False, False
     first, end = column.line
-    if atom.operator in ("==", "in"):
-        return bool(atom.literals) and all(stop <= first or start >= end for start, stop in _asked(column, atom))
-    return any(
-        any(not first <= one <= end for one in (start, stop) if math.isfinite(one))
-        or (start < stop and (stop <= first or start >= end))
-        for start, stop in _asked(column, atom)
-    )
+    asked = [(start, stop) for start, stop in _asked(column, atom) if start < stop]
+    below = any(-math.inf < start < first or stop <= first for start, stop in asked)
+    return below, any(end < stop < math.inf or start >= end for start, stop in asked)
 
 
 def _asked(column: Column, atom: Atom) -> Iterator[tuple[float, float]]:

@@ -18,6 +18,9 @@ from scumble.schema.line import Span
 from scumble.tables import cells
 from scumble.tables.hashing import UnsupportedValue, text_of
 
+MONTHS = {"year": 12, "quarter": 3, "month": 1}
+"""What a calendar is cut into; weeks and days beside."""
+CALENDAR = (*MONTHS, "week", "day")
 SECONDS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 NO_TIME = np.iinfo(np.int64).min
 
@@ -30,6 +33,28 @@ _ISO = re.compile(
     r"([T ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2})(\.[0-9]+)?)?"
     r" ?(?P<zone>Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?)?)?\Z"
 )
+
+
+def starts(unit: str, first: int, end: int) -> list[int]:
+    """The seconds at which years, quarters, months, weeks (on Mondays) or days begin, after the first and before the
+    end.
+
+    >>> [second // 86_400 for second in starts("month", 86_400, 100 * 86_400)], starts("week", 0, 8 * 86_400)
+    ([31, 59, 90], [345600])
+    """
+    if unit not in MONTHS:
+        step = SECONDS["day"] * (7 if unit == "week" else 1)
+        monday = 4 * SECONDS["day"] if unit == "week" else 0  # 1970-01-05
+        return list(range(first + step - (first - monday) % step, end, step))
+    day = datetime.date.fromordinal(first // 86_400 + _EPOCH)
+    number = day.year * 12 + (day.month - 1) // MONTHS[unit] * MONTHS[unit]
+    found = []
+    while (number := number + MONTHS[unit]) < 9999 * 12 + 12:
+        second = (datetime.date(number // 12, number % 12 + 1, 1).toordinal() - _EPOCH) * 86_400
+        if second >= end:
+            break
+        found.append(second)
+    return found
 
 
 def seconds_in(text: bytes) -> Span | None:

@@ -14,8 +14,7 @@ from 65 on. ``age is missing`` asks for the missing ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -33,7 +32,6 @@ MOST_TERMS = 256
 """Products in a union. Beyond, an answer would be slow, and its error out of hand."""
 MOST_ROUNDED = 8
 """Products in a union whose cells are told exactly where it cuts some. Beyond, that would take too long."""
-MOST_VALUES = 2**16
 
 _Product: TypeAlias = dict[str, Part]
 """Which values a record may have in some columns; the others are free."""
@@ -52,11 +50,18 @@ class Condition:
     """The values themselves that each product asks for, by column."""
     remarks: tuple[str, ...] = ()
     """A sentence for each column that is asked about beyond its bounds."""
+    beyond: tuple[Condition, Condition] | None = None
+    """If records from beyond the bounds may be meant: the same, with none of the cells that hold them and with all."""
 
     @property
     def exact(self) -> bool:
         """Whether every cell is asked for as a whole or not at all."""
         return not self.partly
+
+    @property
+    def possible(self) -> bool:
+        """Whether some record may meet it, be it one from beyond the bounds."""
+        return bool(self.terms or (self.beyond and self.beyond[1].terms))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -125,15 +130,17 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
     if isinstance(where, str):
         where = grammar.parse(where, schema.columns)
     if where is None:
-        products: list[_Product] = [{}]
-    elif isinstance(where, Atom | Not | Untrue | Junction):
-        products = _products(schema, where, True)
-    elif isinstance(where, Mapping):
-        products = [_from_mapping(schema, where)]
-    else:
+        return _weighed(schema, [{}])
+    if isinstance(where, Mapping):
+        where = grammar.tree_of(where, schema.columns)
+    if not isinstance(where, Atom | Not | Untrue | Junction):
         raise parameter("where", "text, a mapping from columns to values, or None", where)
-    found = _weighed(schema, [product for product in products if all(map(_some, product.values()))])
-    return found if where is None else replace(found, remarks=beyond.remarks(schema.columns, where))
+    even = _weighed(schema, _there(_products(schema, where, True)))
+    remarks = beyond.remarks(schema.columns, where)
+    if not remarks:
+        return even
+    few, many = (_weighed(schema, _there(_products(schema, where, True, ends))) for ends in (False, True))
+    return replace(even, remarks=remarks, beyond=(few, many))
 
 
 def bounds(asked: Condition) -> tuple[Condition, Condition]:
@@ -143,7 +150,7 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
     if each of its levels has something of what the product asks for. So those that may meet a union of products are the
     union of these, with all cells that they touch as wholes; and those that surely meet it are all but those that may
     meet its contrary. Where these are unions of many, each product stands for itself: it is sure of less, and what may
-    meet several counts several times.
+    meet several counts several times. Records from beyond the bounds may meet whatever is asked of what lies there.
 
     Examples
     --------
@@ -154,6 +161,9 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
     >>> sure.weights(people).tolist(), maybe.weights(people).tolist()
     ([1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0])
     """
+    if asked.beyond is not None:
+        few, many = asked.beyond
+        return bounds(few)[0], bounds(many)[1]
     if asked.exact:
         return asked, asked
     schema, products = asked.schema, [dict(product) for product in asked.parts]
@@ -163,7 +173,7 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
         maybe = [_whole(schema, one) for one in products]
     else:
         sure, maybe = _rest(schema, [{}], _touched(schema, contrary)), _touched(schema, products)
-    return _weighed(schema, [one for one in sure if all(map(_some, one.values()))]), _weighed(schema, maybe)
+    return _weighed(schema, _there(sure)), _weighed(schema, maybe)
 
 
 def _contrary(schema: Schema, products: list[_Product]) -> list[_Product] | None:
@@ -214,19 +224,23 @@ def _weighed(schema: Schema, products: list[_Product]) -> Condition:
 # ---- from a tree to disjoint products ----
 
 
-def _products(schema: Schema, tree: Tree, wanted: bool) -> list[_Product]:
+def _products(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = None) -> list[_Product]:
     """Where the tree is true (or, if not `wanted`, false). Contraries go down to the atoms, where missing cells are
-    neither: that is the logic of three values."""
+    neither: that is the logic of three values.
+
+    Cells that hold records from beyond the bounds count as if all of these (or, if `ends` is False, none) were meant
+    wherever an atom asks beyond; without `ends` as if these lay at the bounds.
+    """
     if isinstance(tree, Not):
-        return _products(schema, tree.part, not wanted)
+        return _products(schema, tree.part, not wanted, ends)
     if isinstance(tree, Untrue):
-        true = _products(schema, tree.part, True)
+        true = _products(schema, tree.part, True, ends if ends is None else ends is not wanted)
         return _rest(schema, [{}], true) if wanted else true
     if isinstance(tree, Atom):
-        return [{tree.column: _atom(schema[tree.column], tree, wanted)}]
+        return [{tree.column: _atom(schema[tree.column], tree, wanted, ends)}]
     if not tree.parts:
         return [{}] if tree.all is wanted else []
-    parts = [_products(schema, part, wanted) for part in tree.parts]
+    parts = [_products(schema, part, wanted, ends) for part in tree.parts]
     found = parts[0]
     for part in parts[1:]:
         found = _both(found, part) if tree.all is wanted else _either(schema, found, part)
@@ -307,10 +321,15 @@ def _some(part: Part) -> bool:
     return bool(part.spans) or part.missing
 
 
+def _there(products: list[_Product]) -> list[_Product]:
+    """Those that ask for something in each column."""
+    return [product for product in products if all(map(_some, product.values()))]
+
+
 # ---- one column ----
 
 
-def _atom(column: Column, atom: Atom, wanted: bool) -> Part:
+def _atom(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
     if atom.operator == "missing":
         _require_missing(column, atom.column)
         return Part((), column.missing) if wanted else Part((column.line,))
@@ -322,9 +341,13 @@ def _atom(column: Column, atom: Atom, wanted: bool) -> Part:
     try:
         spans = _spans(column, atom)
     except ParameterError as problem:
-        raise ParameterError(f"The condition asks about {atom.column!r}, and {problem}.") from None
+        raise ParameterError(f"The condition asks about {atom.column!r}: {problem}.") from None
     inside = line.common(line.joined(spans), (column.line,))
-    return Part(inside if wanted else line.without(inside, column.line))
+    found = inside if wanted else line.without(inside, column.line)
+    if ends is None:
+        return Part(found)
+    there = beyond.doubtful(column, atom)
+    return Part(line.joined((*found, *there)) if ends else line.common(found, line.without(there, column.line)))
 
 
 def _spans(column: Column, atom: Atom) -> line.Spans:
@@ -353,34 +376,3 @@ def _require_missing(column: Column, name: str) -> None:
             f"The condition asks for missing cells of {name!r}, and its schema has no level for these: records without "
             "it are not counted. Hint: leave the question out."
         )
-
-
-# ---- mappings ----
-
-
-def _from_mapping(schema: Schema, where: Mapping[str, Any]) -> _Product:
-    product = {}
-    for key, wanted in where.items():
-        name = grammar.known(key, schema.columns)
-        product[name] = _wanted(schema[name], name, wanted)
-    return product
-
-
-def _wanted(column: Column, name: str, wanted: object) -> Part:
-    if wanted is None:
-        return _atom(column, Atom(name, "missing"), True)
-    if isinstance(wanted, tuple):
-        if len(wanted) != 2:
-            raise parameter(name, "a pair (low, high)", wanted, "a list is for several values.")
-        return _atom(column, Atom(name, "between", wanted), True)
-    if isinstance(wanted, np.ndarray) and wanted.ndim == 1:
-        wanted = wanted.tolist()
-    if isinstance(wanted, AbstractSet | Sequence) and not isinstance(wanted, str | bytes):
-        if not 1 <= len(wanted) <= MOST_VALUES:
-            raise parameter(name, f"a list of 1 to {MOST_VALUES:,} values", f"{len(wanted)} values")
-        values = [value for value in wanted if value is not None]
-        found = _atom(column, Atom(name, "in", tuple(values)), True)
-        if len(values) < len(wanted):
-            _require_missing(column, name)
-        return found._replace(missing=len(values) < len(wanted))
-    return _atom(column, Atom(name, "==", (wanted,)), True)

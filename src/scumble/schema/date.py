@@ -51,10 +51,12 @@ class Date(Column):
         left out if there are `edges`.
     resolution : {"day", "hour", "minute", "second"} or None
         What is told apart at most; the rest is cut off. None means days, or seconds if a bound has a time of day.
-    cells : int or None
-        How many cells; None leaves it to the plan, and by itself is one for each of up to 128 days (hours, …), 64 else.
+    cells : int, {"year", "quarter", "month", "week", "day"} or None
+        How many cells, or what of the calendar each of them is; None leaves it to the plan, and by itself is one for
+        each of up to 128 days (hours, …), 64 of equal length else.
     edges : list or None
-        The cells themselves, from `low` to `high`: each holds its lower edge, the last one also its upper.
+        The cells themselves, from `low` to `high`: each holds its lower edge (of a year or a month, its first day), the
+        last one also its upper.
     outside : {"clip", "drop"}
         What becomes of dates outside the bounds: counted as the nearest bound, or their record left out.
     missing : bool
@@ -76,7 +78,7 @@ class Date(Column):
     high: str | None = None
     _: KW_ONLY
     resolution: str | None = None
-    cells: int | None = None
+    cells: int | str | None = None
     edges: tuple[str, ...] | None = None
     outside: str = "clip"
     missing: bool = False
@@ -86,7 +88,8 @@ class Date(Column):
         put = self.__dict__.__setitem__  # frozen for everybody else
         put("outside", choice("outside", self.outside, ("clip", "drop")))
         put("missing", flag("missing", self.missing))
-        put("cells", count_of_cells(self.cells))
+        if self.cells not in clock.CALENDAR:
+            put("cells", _count_of_cells(self.cells))
         if self.edges is not None:
             put("edges", self._checked_edges(self.edges))
             put("low", self.edges[0] if self.low is None else _checked("low", self.low))
@@ -116,7 +119,7 @@ class Date(Column):
             raise ParameterError("`cells` and `edges` exclude each other. Hint: leave out `cells`.")
         if not isinstance(given, list | tuple | np.ndarray) or not 2 <= len(given) < MOST_LEVELS:
             raise parameter("edges", f"a list of 2 to {MOST_LEVELS - 1} dates", given)
-        return tuple(_checked("edges", one) for one in given)
+        return (*(_checked("low", one, "edges") for one in given[:-1]), _checked("high", given[-1], "edges"))
 
     def _tick(self, name: str, text: str) -> int:
         found = clock.seconds_in(text.encode("ascii"))
@@ -129,6 +132,11 @@ class Date(Column):
         return second // self.step
 
     def _cut(self, first: int, last: int) -> Cuts:
+        if isinstance(self.cells, str):
+            begin = clock.starts(self.cells, first * self.step, (last + 1) * self.step)
+            if len(begin) + 1 >= MOST_LEVELS:
+                raise parameter("cells", f"fewer than {MOST_LEVELS:,}", f"{len(begin) + 1:,} of a {self.cells}")
+            return Cuts((first, *(second // self.step for second in begin), last + 1), real=False, log=False)
         if self.edges is None:
             cells = self.cells or default_cells(last - first + 1)
             return Cuts(tuple(whole_edges(first, last, cells, log=False)), real=False, log=False)
@@ -224,7 +232,7 @@ class Date(Column):
         found = clock.seconds_of(literal)
         if found is None:
             what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
-            raise ParameterError(f"it holds dates, and {what}: write {_iso_of(literal)!r}, the year first")
+            raise ParameterError(f"it holds dates, and {what}; write {_iso_of(literal)}, the year first")
         first, end = found
         if first % self.step:
             raise ParameterError(
@@ -247,36 +255,47 @@ class Date(Column):
 
 
 def _iso_of(literal: object) -> str:
-    """The date that an American or a European has probably written, else one for an example.
+    """The date that somebody has written, in quotes, or the two that it may be, else one for an example.
 
-    >>> [_iso_of(text) for text in ("6/12/2010", "31/12/2010", "6.12.2010", "soon")]
-    ['2010-06-12', '2010-12-31', '2010-12-06', '2024-02-29']
+    >>> print(*map(_iso_of, ("31/12/2010", "6.12.2010", "soon", "6/12/2010")), sep=", ")
+    '2010-12-31', '2010-12-06', '2024-02-29', '2010-06-12' or '2010-12-06'
     """
     found = re.fullmatch(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})", str(literal).strip())
     if found:
         one, other, year = int(found[1]), int(found[3]), int(found[4])
-        month, day = (other, one) if found[2] == "." or one > 12 else (one, other)
-        with contextlib.suppress(ValueError):
-            return datetime.date(year, month, day).isoformat()
-    return "2024-02-29"
+        meant = []
+        for month, day in [(other, one)] if found[2] == "." else [(one, other), (other, one)]:  # points are European
+            with contextlib.suppress(ValueError):
+                meant.append(repr(datetime.date(year, month, day).isoformat()))
+        if meant:
+            return " or ".join(dict.fromkeys(meant))
+    return "'2024-02-29'"
 
 
-def _checked(name: str, given: object) -> str:
+def _count_of_cells(value: object) -> int | None:
+    if isinstance(value, str):
+        listed = ", ".join(map(repr, clock.CALENDAR))
+        raise parameter("cells", f"a whole number, or one of {listed}", value)
+    return count_of_cells(value)
+
+
+def _checked(side: str, given: object, name: str = "") -> str:
     """A bound in its one form: "2024-02-29", or "2024-02-29T12:30:00" with a "Z" if it has a zone.
 
-    A year or a month, as `low`, is its first day, and as `high` its last.
+    A year or a month, as the `side` "low", is its first day, and as "high" its last. Errors call it by its name.
     """
+    name = name or side
     if isinstance(given, int) and 1000 <= given <= 9999 and not isinstance(given, bool):
         given = str(given)
     if given is None or (isinstance(given, str) and given == BLANK):
-        what = "earliest" if name == "low" else "latest"
+        what = "earliest" if side == "low" else "latest"
         raise ParameterError(
             f"`{name}` is still blank. Hint: put there the {what} date that the column can hold, known in advance: "
             "never one looked up in the table."
         )
     found = clock.seconds_of(given)
-    if found is not None and found[1] - found[0] > 86_400 and name != "edges":
-        found = (found[0], found[0] + 86_400) if name == "low" else (found[1] - 86_400, found[1])
+    if found is not None and found[1] - found[0] > 86_400:
+        found = (found[0], found[0] + 86_400) if side == "low" else (found[1] - 86_400, found[1])
     if found is None or found[1] - found[0] not in (1, 60, 86_400):
         raise parameter(name, "a date such as '2024-02-29' or a time such as '2024-02-29T12:30'", given)
     if found[1] - found[0] == 86_400:

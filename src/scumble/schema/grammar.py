@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from scumble.errors import ParameterError, did_you_mean
+import numpy as np
+
+from scumble.errors import ParameterError, did_you_mean, parameter
 from scumble.tables.cells import number_in
 
-MOST_LETTERS, MOST_TOKENS, MOST_DEPTH = 10_000, 2_000, 60
+MOST_LETTERS, MOST_TOKENS, MOST_DEPTH, MOST_VALUES = 10_000, 2_000, 60, 2**16
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -111,6 +114,29 @@ def parse(text: str, columns: Collection[str]) -> Tree:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise _unclear(text, _bare_name(text, columns)) from None
     return _Reader(text, words, columns).tree(found.body, 0)
+
+
+def tree_of(where: Mapping[Any, Any], columns: Collection[str]) -> Tree:
+    """The tree of a mapping from columns to what they must be: all of it."""
+    named = ((known(key, columns), wanted) for key, wanted in where.items())
+    return Junction(True, tuple(_wanted(name, wanted) for name, wanted in named))
+
+
+def _wanted(name: str, wanted: object) -> Tree:
+    if wanted is None:
+        return Atom(name, "missing")
+    if isinstance(wanted, tuple):
+        if len(wanted) != 2:
+            raise parameter(name, "a pair (low, high)", wanted, "a list is for several values.")
+        return Atom(name, "between", wanted)
+    if isinstance(wanted, np.ndarray) and wanted.ndim == 1:
+        wanted = wanted.tolist()
+    if isinstance(wanted, AbstractSet | Sequence) and not isinstance(wanted, str | bytes):
+        if not 1 <= len(wanted) <= MOST_VALUES:
+            raise parameter(name, f"a list of 1 to {MOST_VALUES:,} values", f"{len(wanted)} values")
+        values = Atom(name, "in", tuple(value for value in wanted if value is not None))
+        return values if len(values.literals) == len(wanted) else Junction(False, (values, Atom(name, "missing")))
+    return Atom(name, "==", (wanted,))
 
 
 def _unclear(text: str, what: str = "") -> ParameterError:

@@ -38,6 +38,8 @@ MOST_WHOLE = 2**53 - 1
 """Whole numbers beyond are no longer all float64."""
 MOST, LEAST = 1e300, 1e-200
 """Bounds of bounds; the latter on a logarithmic scale."""
+ROUNDING = 1e-15
+"""Of the larger bound: a number that is nearer to an edge is meant to be the edge."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +136,10 @@ class Number(Column):
             )
         found = _number(given)
         if found is None or not abs(found) <= MOST:
-            raise parameter(name, "a finite number", given if found is None else float(found))
+            if found is None or not (math.isfinite(found) or isinstance(given, int)):
+                raise parameter(name, "a finite number", given if found is None else float(found))
+            got = float(found) if math.isfinite(found) else "one of more than 300 digits"
+            raise parameter(name, "between -1e300 and 1e300", got)
         if not self.whole:
             return float(found)
         if found != int(found) or abs(found) > MOST_WHOLE:
@@ -265,17 +270,41 @@ class Number(Column):
         if found is None or math.isnan(found):
             meant = reading.number_in(literal.encode()) if isinstance(literal, str) else math.nan
             here = f", here {meant:.15g}" if math.isfinite(meant) else ""
-            raise ParameterError(f"it holds numbers: compare it with a number, without quotes{here}")
+            raise ParameterError(f"it holds numbers; compare it with a number, without quotes{here}")
         if self.cuts.real:
-            at = line.place_of(min(max(float(found), -1e308), 1e308))  # infinite: beyond all bounds
-            return at, at + 1
-        # Cut to just beyond the bounds, and between two whole numbers there is none.
+            number = self._forgiven(min(max(float(found), -1e308), 1e308))  # infinite: beyond all bounds
+            at = line.place_of(number)
+            return self._edge_near(number, at), at + 1
+        # Cut to beyond the bounds, so far that both of its sides are; and between two whole numbers there is none.
         low, high = self.line
-        found = min(max(found, low - 1), high)
+        found = min(max(found, low - 2), high + 1)
         return math.ceil(found), math.floor(found) + 1
+
+    @property
+    def _rounding(self) -> float:
+        """How far from an edge or a bound a number may be that is meant to be it; none if somebody gave the edges."""
+        assert self.low is not None and self.high is not None
+        counted = self.scale == "linear" and self.edges is None
+        return ROUNDING * max(abs(self.low), abs(self.high)) if counted else 0.0
+
+    def _forgiven(self, number: float) -> float:
+        """A number that is beyond a bound by rounding alone is the bound: 0.1 + 0.2 is 0.3."""
+        assert self.low is not None and self.high is not None
+        nearest = min(max(number, self.low), self.high)
+        return nearest if abs(number - nearest) <= self._rounding else number
+
+    def _edge_near(self, number: float, at: int) -> int:
+        """From where on a range begins, or up to where, that is to end at a number which stands at a place.
+
+        Twenty-two cells from 49.9 to 51 have an edge at 50.199999999999996, and who asks for less than 50.2 means that.
+        """
+        inner = np.array(self.cuts.edges[1:-1], np.int64)
+        off = np.abs(self.cuts.values(inner) - number)
+        return int(inner[off.argmin()]) if len(inner) and off.min() <= self._rounding else at
 
     def equals(self, literal: object) -> Span:
         first, end = self.span(literal)
+        first = end - 1 if self.cuts.real else first
         if self.cuts.real and not (first in self.cuts.edges and end in self.cuts.edges):
             raise ParameterError(
                 "it holds numbers of any fraction, and its cells cannot tell a single one: ask for a range, such as "

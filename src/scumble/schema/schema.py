@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from keyword import iskeyword
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,10 @@ class Encoded(NamedTuple):
 
     def __repr__(self) -> str:
         return "Encoded(secret)"
+
+
+Described: TypeAlias = "Mapping[str, Column] | str | os.PathLike[str]"
+"""How a caller may give a schema: as one, as its columns by name, or as the path of its file."""
 
 
 class Schema(Mapping[str, Column]):
@@ -207,6 +211,16 @@ class Schema(Mapping[str, Column]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML, for people to read and change. The file appears whole or not at all."""
         toml.write(path, {name: column.to_dict() for name, column in self.items()})
+
+    @staticmethod
+    def of(given: Described) -> Schema:
+        """The schema that somebody means: one, its columns by name, or the path of its file."""
+        if isinstance(given, str | os.PathLike):
+            return Schema.load(given)
+        if not isinstance(given, Mapping):
+            must = "a scumble.Schema, a mapping from names to columns, or the path of a schema's file"
+            raise parameter("schema", must, type(given).__name__)
+        return given if isinstance(given, Schema) else Schema(given)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Schema:

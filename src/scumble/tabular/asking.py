@@ -193,8 +193,8 @@ class Asking:
         column : str
             The column.
         bins : int or list of float, optional
-            Of numbers and dates: at most how many bins, each of equally many cells (the last one may have fewer); or
-            the edges of the bins. By default each cell is one, up to 128.
+            Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
+            fewer); or the edges of the bins. By default each cell is one, up to 128.
         where, confidence : str, dict, float or None
             As those of `count`.
 
@@ -204,24 +204,31 @@ class Asking:
             A row for each bin, with `value`, `low`, `high` and `standard_error`.
         """
         place, asked = place_of(self.schema, column), question(self.schema, where)
+        if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
+            raise ParameterError(
+                f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
+                "is one. Hint: leave them out."
+            )
         rows = []
         for part in parts(self.schema[column], column, bins):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
-            found = self._count(asked.narrowed(place, part.weights), confidence)
+            found = self._count(asked.narrowed(place, part), confidence)
             rows.append({column: part.name, **ends, **vars(found)})
         return _frame(rows)
 
     def crosstab(
         self, first: str, second: str, where: Where = None, *, bins: int | None = None, confidence: float = 0.95
     ) -> DataFrame:
-        """How many records have each combination of two columns' levels; of numbers and dates, of at most `bins` bins.
+        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins.
 
         Returns
         -------
         DataFrame
             A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
         """
-        names = names_of([first, second])
+        if first == second:
+            raise parameter("second", "another column than the first", second, "histogram counts one.")
+        names = [first, second]
         return self._grouped_by(question(self.schema, where), names, lambda q: self._count(q, confidence), bins)
 
     # ---- rows ----
@@ -356,14 +363,14 @@ class Asking:
         places = [place_of(self.schema, name) for name in names]
         levels = [parts(self.schema[name], name, bins) for name in names]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
-            levels = [parts(self.schema[name], name, BINS) for name in names]
+            levels = [parts(self.schema[name], name, most=BINS) for name in names]
         if math.prod(map(len, levels)) > MOST_GROUPS:
             raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: ask for fewer at once.")
         rows = []
         for combination in itertools.product(*levels):
             mine = asked
             for place, part in zip(places, combination, strict=True):
-                mine = mine.narrowed(place, part.weights)
+                mine = mine.narrowed(place, part)
             rows.append({**dict(_named(names, combination)), **vars(answer(mine))})
         return _frame(rows)
 

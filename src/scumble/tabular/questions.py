@@ -5,7 +5,6 @@ A question is a list of products of weights with coefficients, as the model take
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,15 +16,15 @@ import numpy.typing as npt
 
 from scumble import checks
 from scumble.errors import ParameterError, parameter
-from scumble.schema import Condition, Schema, condition
+from scumble.schema import Condition, Schema, beyond, condition
 from scumble.schema.column import Column
 from scumble.schema.conditions import bounds
-from scumble.schema.grammar import known
+from scumble.schema.grammar import Atom, Junction, Tree, known
 from scumble.schema.number import Number
 from scumble.views import mixture
 
 Floats = npt.NDArray[np.float64]
-Where = str | Mapping[str, Any] | Condition | None
+Where = str | Mapping[str, Any] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.schema.condition`."""
 LEVELS = 128
 """Parts of a line, where nobody says how many: each cell, up to so many."""
@@ -39,6 +38,10 @@ class Part:
     weights: Floats
     ends: tuple[float, float] | None = None
     """From where to where, of a number."""
+    least: Floats | None = None
+    """What surely is meant of each level, if that is not what `weights` tell."""
+    most: Floats | None = None
+    """What may be."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +60,27 @@ class Question:
         """Whether it cuts a cell."""
         return self.sure is not self.even
 
-    def narrowed(self, column: int, weights: Floats) -> Question:
+    def narrowed(self, column: int, part: Part) -> Question:
         """The same question, of a part of one more column alone."""
-        even, least, most = narrowed(self.even, column, weights), np.floor(weights), np.ceil(weights)
+        even = narrowed(self.even, column, part.weights)
+        least = np.floor(part.weights) if part.least is None else part.least
+        most = np.ceil(part.weights) if part.most is None else part.most
         if not self.cuts and np.array_equal(least, most):
             return Question(even, even, even)
         return Question(even, narrowed(self.sure, column, least), narrowed(self.maybe, column, most))
 
 
 def question(schema: Schema, where: Where) -> Question:
-    """A condition by positions of columns; whoever asks beyond a column's bounds is warned."""
+    """A condition by positions of columns. Whoever asks beyond a column's bounds is warned, or, if the records there
+    were left out, refused."""
     found = condition(schema, where)
+    if not found.possible and beyond.unanswerable(found.remarks):
+        raise ParameterError(f"{' '.join(found.remarks)} Hint: ask within the bounds.")
     for remark in found.remarks:
         warnings.warn(remark, UserWarning, stacklevel=4)
     even = _placed(found)
-    return Question(even, even, even) if found.exact else Question(even, *map(_placed, bounds(found)))
+    cuts = not found.exact or found.beyond is not None
+    return Question(even, *map(_placed, bounds(found))) if cuts else Question(even, even, even)
 
 
 def _placed(found: Condition) -> mixture.Condition:
@@ -152,23 +161,27 @@ def place_of(schema: Schema, name: Any) -> int:
     return schema.names.index(known(name, schema.columns))
 
 
-def names_of(by: str | Iterable[str]) -> list[str]:
-    """One name or several."""
+def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
+    """One name or several, as an argument gives them."""
     names = [by] if isinstance(by, str) else list(by)
     if not names or len(set(names)) < len(names):
-        raise parameter("by", "a column, or several that differ", by)
+        raise parameter(argument, "a column, or several that differ", by)
     return names
 
 
-def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) -> list[Part]:
-    """A column in parts: its words; its cells, or if they are more than `bins`, runs of equally many of them; or the
-    numbers between given edges."""
+def parts(column: Column, name: str, bins: int | Iterable[float] | None = None, most: int = LEVELS) -> list[Part]:
+    """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or the numbers
+    between given edges. Where nobody asks for bins, there are at `most` so many, all alike."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return _between(column, name, list(bins))
-    most = LEVELS if bins is None else checks.whole("bins", bins)
     line = column.size - column.missing
     levels = column.levels
-    cuts = [*range(0, line, _together(line, most) if column.ordered else 1), line]
+    if not column.ordered:
+        cuts = [*range(line + 1)]
+    elif bins is None:
+        cuts = [*range(0, line, _together(line, most)), line]
+    else:
+        cuts = _shared_out(line, min(checks.whole("bins", bins), line))
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
@@ -177,6 +190,16 @@ def parts(column: Column, name: str, bins: int | Iterable[float] | None = None) 
     if column.missing:
         found.append(Part(levels[-1], np.eye(column.size)[-1]))
     return found
+
+
+def _shared_out(line: int, runs: int) -> list[int]:
+    """Where a line is cut so that its runs have as equal numbers of cells as can be, the longer ones first.
+
+    >>> _shared_out(50, 3), _shared_out(101, 2), _shared_out(3, 3)
+    ([0, 17, 34, 50], [0, 51, 101], [0, 1, 2, 3])
+    """
+    cells, longer = divmod(line, runs)
+    return [cells * run + min(run, longer) for run in range(runs + 1)]
 
 
 def _together(line: int, most: int) -> int:
@@ -193,7 +216,9 @@ def _together(line: int, most: int) -> int:
 def values_of(column: Column, name: str, what: str) -> Floats:
     """A number for each level, NaN where there is none; `what` is asked of them."""
     if column.kind not in ("number", "boolean"):
-        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no {what}. Hint: ask for counts.")
+        dated = column.kind == "date" and what == "mean"
+        hint = f"`quantile({name!r}, 0.5)` is the middle one, in SQL its median" if dated else "ask for counts"
+        raise ParameterError(f"Column {name!r} is a {column.kind}, of which there is no {what}. Hint: {hint}.")
     return np.asarray(column.representative, float)
 
 
@@ -222,13 +247,20 @@ def _between(column: Column, name: str, edges: list[float]) -> list[Part]:
 
 
 def _ranges(schema: Schema, name: str, edges: list[float]) -> Iterator[Part]:
-    whole = schema[name].whole  # type: ignore[attr-defined]
     for number, (low, high) in enumerate(pairwise(edges)):
-        last = number == len(edges) - 2
-        upto = high if last else math.ceil(high) - 1 if whole else math.nextafter(high, -math.inf)
-        terms = condition(schema, {name: (low, upto)}).terms if low <= upto else ()
-        weights = np.asarray(terms[0][name], float) if terms else np.zeros(schema[name].size)
-        yield Part(f"[{low:g}, {high:g}{']' if last else ')'}", weights, (float(low), float(high)))
+        last = number == len(edges) - 2 and high >= schema[name].high  # type: ignore[attr-defined]
+        upto = Atom(name, "<=" if last else "<", (high,))
+        asked = condition(schema, Junction(True, (Atom(name, ">=", (low,)), upto)))
+        for remark in asked.remarks:
+            warnings.warn(remark, UserWarning, stacklevel=6)
+        even, least, most = (_of_levels(found, name) for found in (asked, *bounds(asked)))
+        ends = float(low), float(high)
+        yield Part(f"[{low:.12g}, {high:.12g}{']' if last else ')'}", even, ends, least, most)
+
+
+def _of_levels(found: Condition, name: str) -> Floats:
+    """The weight of each level of one column in a condition on it alone."""
+    return sum((np.asarray(term[name], float) for term in found.terms), np.zeros(found.schema[name].size))
 
 
 def _name(column: Column, levels: tuple[str, ...], first: int, end: int) -> Any:
@@ -236,7 +268,10 @@ def _name(column: Column, levels: tuple[str, ...], first: int, end: int) -> Any:
         return levels[first]
     if isinstance(column, Number):
         low, high = _ends(column, first, end) or (0.0, 0.0)
-        return f"{low:g} to {high - 1:g}" if column.whole else f"[{low:g}, {high:g})"
+        if column.whole:
+            return f"{low:.12g} to {high - 1:.12g}"
+        opened = "(0" if column.cuts.edges[first] == 1 else f"[{low:.12g}"  # zero has a cell of its own
+        return f"{opened}, {high:.12g}{']' if end == column.cuts.size else ')'}"
     return f"{levels[first].split(' to ')[0]} to {levels[end - 1].split(' to ')[-1]}"
 
 
@@ -244,4 +279,6 @@ def _ends(column: Column, first: int, end: int) -> tuple[float, float] | None:
     if not isinstance(column, Number):
         return None
     low, high = column.cuts.values(np.array([column.cuts.edges[first], column.cuts.edges[end]]))
+    if end == column.cuts.size and not column.whole:
+        high = column.high  # which the last cell holds: the line goes on to the next number
     return float(low), float(high)

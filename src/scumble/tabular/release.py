@@ -20,12 +20,15 @@ from scumble.schema import Schema
 from scumble.tabular.answers import Answers
 from scumble.tabular.asking import Asking
 from scumble.tabular.evidence import Grouped
+from scumble.tabular.questions import names_of, place_of
 from scumble.tabular.spec import TableSpec
 from scumble.tabular.weighing import Weighing
 
 if TYPE_CHECKING:
     from scumble.views.budgeting import Law
 
+WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
+"""Of groups and pairs; the older files have the latter, and so none of their counters could be stored in 32 bits."""
 OF_DENSITIES = ("density", "kernel_sum", "interval", "standard_error", "kernel")
 A_DENSITY = (
     "that is asked of a density, which a build with a kernel releases; of a table, ask `count`, `share`, `mean`, "
@@ -167,7 +170,7 @@ class TableRelease(Asking, Weighing):
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, atomically. By convention its name ends in ``.scumble``."""
+        """Write the release, atomically, to a file such as ``people.scumble``; none but scumble's own is replaced."""
         files.write(path, "table", *self._contents())
 
     def to_bytes(self) -> bytes:
@@ -191,8 +194,8 @@ class TableRelease(Asking, Weighing):
             metadata["scales"] = written(self._scales)
         arrays: dict[str, np.ndarray] = {
             "counts": self._counts,
-            "groups": np.concatenate(self._grouped.groups).astype(np.int32),
-            "pairs": np.array(self._measured, np.int32),
+            "groups": np.concatenate(self._grouped.groups).astype(np.int64),
+            "pairs": np.array(self._measured, np.int64),
         }
         return metadata, arrays
 
@@ -239,11 +242,17 @@ class TableRelease(Asking, Weighing):
 
     # ---- to look at ----
 
-    def plot(self, columns: Iterable[str] | None = None) -> Any:
-        """Histograms of all columns with intervals, a matplotlib Figure. Needs ``pip install 'scumble[plot]'``."""
+    def plot(self, columns: str | Iterable[str] | None = None) -> Any:
+        """Histograms of all columns with intervals, a matplotlib Figure. Needs ``pip install 'scumble[plot]'``.
+
+        `columns`: one of them, or some.
+        """
         from scumble.show import tableplots
 
-        return tableplots.marginals(self, columns)
+        names = None if columns is None else names_of(columns, "columns")
+        for name in names or ():
+            place_of(self.schema, name)
+        return tableplots.marginals(self, names)
 
     def _repr_html_(self) -> str:
         from scumble.show import cards
@@ -264,9 +273,9 @@ for _room in (Asking, Weighing):
 def _grouped(spec: TableSpec, groups: np.ndarray, pairs: np.ndarray) -> Grouped:
     """Groups and pairs out of a file."""
     sizes = [int(axis.max()) + 1 for axis in spec.axes]
-    if groups.dtype != np.int32 or groups.shape != (sum(sizes),):
+    if groups.dtype not in WHOLE or groups.shape != (sum(sizes),):
         raise CorruptFileError("The file does not have a group for each level.")
-    if pairs.dtype != np.int32 or pairs.ndim != 1 or ((pairs < 0) | (pairs >= len(spec.pairs))).any():
+    if pairs.dtype not in WHOLE or pairs.ndim != 1 or ((pairs < 0) | (pairs >= len(spec.pairs))).any():
         raise CorruptFileError("The file has pairs of columns that were not counted.")
     each = np.split(groups.astype(np.int64), np.cumsum(sizes)[:-1])
     found = Grouped(spec, tuple(each), tuple(spec.pairs[k] for k in pairs))

@@ -14,7 +14,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
 from scumble.releasing.holder import Holder
 from scumble.releasing.secret import Secret, require_unreleased
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.schema.column import Strays
 from scumble.tabular import counting
 from scumble.tabular.publishing import COUNT_SHARE, publish
@@ -48,8 +48,8 @@ class TableSketch(Holder):
 
     Parameters
     ----------
-    schema : Schema
-        The columns: public, and fixed before the first record.
+    schema : Schema, mapping, str or PathLike
+        The columns, or the path of the file that describes them: public, and fixed before the first record.
     target : str, optional
         A column whose levels are classes. Every view is then counted per class, and each class gets noise as if it were
         alone in the table: better for learning that column from the others.
@@ -72,7 +72,7 @@ class TableSketch(Holder):
 
     def __init__(
         self,
-        schema: Schema,
+        schema: Described,
         target: str | None = None,
         *,
         levels: int | None = None,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
 from scumble.privacy.sensitivity import ONE
-from scumble.schema import Schema
+from scumble.schema import Described, Schema
 from scumble.schema.column import Column
 
 Integers = npt.NDArray[np.int64]
@@ -72,15 +72,14 @@ class TableSpec:
 
     @staticmethod
     def of(
-        schema: Schema,
+        schema: Described,
         *,
         target: str | None = None,
         levels: int | None = None,
         pairs: tuple[tuple[int, int], ...] | None = None,
     ) -> TableSpec:
         """All pairs, as finely as memory allows, where nothing else is asked for."""
-        if not isinstance(schema, Schema):
-            raise parameter("schema", "a scumble.Schema", type(schema).__name__)
+        schema = Schema.of(schema)
         if target is not None and target not in schema:
             raise parameter("target", f"one of the columns {', '.join(schema)}", target)
         if target is not None and len(schema) == 1:

@@ -42,8 +42,7 @@ def coarser(evidence: Evidence) -> Evidence:
 
 def _merged(evidence: Evidence, column: int) -> Integers:
     """The coarser group of each group."""
-    group, line = evidence.groups[column], evidence.columns[column].ordered
-    on_line = int(group[:line].max()) + 1 if line else 0  # what stands apart has the last groups
+    group, on_line = evidence.groups[column], evidence.runs[column]
     if on_line <= RUNS:
         return np.arange(evidence.sizes[column])
     first = runs(np.maximum(np.bincount(group, evidence.single(column).counts), 0.0)[:on_line], RUNS)

@@ -119,6 +119,12 @@ class Evidence:
             shape_within(self.single(j).counts, self.single(j).variance, group) for j, group in enumerate(self.groups)
         )
 
+    @cached_property
+    def runs(self) -> tuple[int, ...]:
+        """How many groups of each column have neighbours on its line; what stands apart has the last groups."""
+        lines = ((column.ordered, group) for column, group in zip(self.columns, self.groups, strict=True))
+        return tuple(int(group[:line].max()) + 1 if line else 0 for line, group in lines)
+
     def _shape(self, columns: Sequence[int]) -> tuple[int, ...]:
         if len(columns) == 1:
             return (self.columns[columns[0]].levels,)
