@@ -76,6 +76,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "half.parquet").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.parquet").write_text("hello, this is no Parquet file")
     (tmp_path / "nofiles").mkdir()
+    (tmp_path / "days").mkdir()
+    (tmp_path / "days" / "total-1.scumble").touch()
     (tmp_path / "both").mkdir()
     (tmp_path / "both" / "a.csv").write_text(GOOD)
     (tmp_path / "both" / "b.parquet").write_bytes(whole)
@@ -143,7 +145,19 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         4,
         r"no column 'Longitude' in swapped.csv\. It has: lon, Latitude",
     ),
-    "a plan of a schema": (["plan", "--schema", "s.toml"], 2, r"scumble build TABLE --schema s.toml .*--rehearse"),
+    "a plan of a schema": (
+        ["plan", "--schema", "s.toml", "--n", "3000", "--epsilon", "2"],
+        2,
+        r"scumble build TABLE --schema s.toml --n 3000 --epsilon 2 --rehearse",
+    ),
+    "a wrong delimiter": (
+        build("good.csv", "--delimiter", ";"),
+        4,
+        r"one column, with ',' in its name. .*--delimiter ','",
+    ),
+    "a release as a table": (build("ok.scumble"), 4, r"scumble's own, not a table. Hint: scumble info"),
+    "a point elsewhere": (["query", "ok.scumble", "--at", "ages=4"], 2, r"names 'ages', .* Did you mean 'age'\?"),
+    "info of a stream's folder": (["info", "days"], 5, r"the folder of a stream.*scumble stream window days"),
     "no threads": (build("good.csv", "--threads", "0"), 2, r"--threads: must be"),
     "two sources, one a pipe": (["build", "-", "good.csv", *BUILD], 2, r"cannot be read together with files"),
     "checkpoint is out": (build("good.csv", "--checkpoint", "o.scumble"), 2, r"are the same file"),
@@ -162,8 +176,8 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         4,
         r"quoted.csv, line 3: 2 cells .*\(do not publish this\)",
     ),
-    "not UTF-8": (TOWNS, 4, r"latin.csv, line 2, is not UTF8 text. .*--encoding latin-1"),
-    "UTF-16": (build("utf16.csv"), 4, r"is not UTF8 text. .*--encoding utf-16"),
+    "not UTF-8": (TOWNS, 4, r"latin.csv, line 2, is not UTF-8 text. .*--encoding latin-1"),
+    "UTF-16": (build("utf16.csv"), 4, r"is not UTF-8 text. .*--encoding utf-16"),
     "UTF-16, once more": (build("utf16.csv", "--encoding", "latin-1"), 4, r"not LATIN-1 text. .*--encoding utf-16"),
     "no gzip": (build("notgz.csv.gz"), 4, r"cannot be read as CSV"),
     "half a gzip": (build("half.csv.gz"), 4, r"cannot be read as CSV|cells"),
@@ -183,7 +197,11 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "not a database": (build("sqlite:///good.csv", "--table", "people"), 4, r"not an SQLite database"),
     "a bad query": (build("sqlite:///good.db", "--query", "SELECT nix FROM people"), 4, r"no such column: nix"),
     "a cloud address": (build("s3://bucket/x.parquet"), 2, r"does not read from s3://"),
-    "no epsilon": (["build", "good.csv", "--bandwidth", "1", "--out", "o.scumble"], 2, r"Give --epsilon"),
+    "no epsilon": (
+        ["build", "good.csv", "--bandwidth", "1", "--out", "o.scumble"],
+        2,
+        r"Give --epsilon.*typical are 0.1 to 3,",
+    ),
     "no bandwidth": (
         ["build", "good.csv", "--epsilon", "1", "--out", "o.scumble"],
         2,
@@ -211,7 +229,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         2,
         r"unrecognized arguments: --epsilonn 1. Did you mean --epsilon\?",
     ),
-    "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: invalid float value"),
+    "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: must be a number, and .one. is none"),
     "unknown verb": (["bild"], 2, r"no verb 'bild'. Did you mean 'build'\?"),
     "unknown kernel": (build("good.csv", "--kernel", "gauss"), 2, r"no kernel 'gauss'"),
     "bounds without a column": (build("good.csv", "--bounds", "age=0:9"), 2, r"`bounds` lacks 'income'"),
@@ -224,6 +242,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "info of nothing": (["info", "nix.scumble"], 4, r"no such file"),
     "info of a secret": (["info", "part.secret"], 3, r"secret sketch"),
     "info of a CSV file": (["info", "good.csv"], 5, r"is a table, not a release\. Hint: scumble build"),
+    "info of a folder": (["info", "unlike"], 5, r"'unlike' is a folder, not a release. Hint: name a file"),
     "info of a ledger": (["info", "good.db"], 5, r"SQLite database, as ledgers are.*scumble ledger good.db"),
     "info of a damaged file": (["info", "damaged.scumble"], 5, r"checksum"),
     "release of a release": (["release", "ok.scumble", "--epsilon", "1", "--out", "x.scumble"], 5, r"holds a release"),
@@ -250,6 +269,14 @@ def test_one_line_that_says_what_to_do(name: str, capsys: pytest.CaptureFixture[
     assert err.count("\n") == 1 and "Traceback" not in err
     assert re.search(message, err), err
     assert sorted(folder.rglob("*")) == before, "nothing is written"
+
+
+def test_the_folder_of_a_stream_is_no_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for period in (1, 2):
+        (tmp_path / f"total-{period:05}.scumble").touch()
+    assert main(["info", str(tmp_path)]) == 5
+    told = capsys.readouterr().err
+    assert "is the folder of a stream" in told and f"{tmp_path}/total-00002.scumble; scumble explore" in told
 
 
 def test_no_read_permission(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

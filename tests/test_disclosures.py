@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ def test_an_entry_is_valid_in_the_registry_and_says_what_the_release_says(kind: 
     assert re.fullmatch(r"[a-z0-9_]+", found["url_slug"])
     assert found["deployment"]["basic"]["data_product_type"] == "Summary statistics", "noisy counts are no rows"
     assert 'data_product_type: "Summary statistics" # fill in' in written, "what is made of them, the curator knows"
+    wanted = f"# {registry.FILL}: plans for further releases of the same data"
+    assert f'release_type_details: "" {wanted}\n' in written, "a question is no answer"
     blanks = [line for line in written.splitlines() if line.endswith(f"# {registry.FILL}")]
     assert any("data_curators" in line or "- " in line for line in blanks) and len(blanks) >= 8
 
@@ -92,6 +95,8 @@ def test_nineteen_points_are_answered(kind: str) -> None:
     assert ("RECORD LEVEL" in answers["Unit of privacy"]) == (one["unit"] == "record")
     assert ("not protected" in answers["Neighbouring datasets"]) == (one["neighbors"] == "replace")
     assert nist.BLANK in answers["Other releases of the same data"]
+    chance = float(answers["Privacy loss, epsilon"].split("right in ")[1].split(" %")[0]) / 100
+    assert chance >= math.exp(one["epsilon"]) / (1 + math.exp(one["epsilon"]))  # a promise is not rounded down
     card, least = dict(lines(found)).get("Worth", ""), list(noises(one).values())
     assert least == sorted(least, reverse=True), "the less flattering comes first"
     told, moved = answers["Smallest group that is visible"], answers["Accuracy"]
@@ -111,12 +116,15 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.chdir(tmp_path)
     book = scumble.Ledger.create("town.ledger")
     book.open_dataset("people", epsilon=3)
+    book.open_dataset("cats", epsilon=3)
     for name in ("first", "second"):
         sketch = scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=8, buckets=16)
         sketch.update(np.zeros((9, 1))).release(epsilon=1.0, ledger=book, dataset="people").save(f"{name}.scumble")
     assert main(["info", "first.scumble", "--nist", "--ledger", "town.ledger", "--dataset", "people"]) == 0
     out = capsys.readouterr().out
     assert out.count("ε = 1 (discrete-laplace)") == 1  # the other one, and not this one
+    assert main(["info", "first.scumble", "--nist", "--ledger", "town.ledger", "--dataset", "cats"]) == 0
+    assert "none of dataset 'cats' in the ledger that was given." in " ".join(capsys.readouterr().out.split())
     assert main(["info", "first.scumble", "--registry"]) == 0
     assert yaml.safe_load(capsys.readouterr().out)["url_slug"] == "first"
     for wrong in (["--ledger", "town.ledger"], ["--ledger", "town.ledger", "--dataset", "people"]):

@@ -368,6 +368,8 @@ def test_a_public_file_where_a_secret_is_expected(kind):
 def test_other_mismatches_name_both_kinds():
     with pytest.raises(errors.ForeignFileError, match="holds a bundle of releases, not a release or a fitted model"):
         files.from_bytes(files.to_bytes("bundle", {}, {}), expect=("release", "model"))
+    with pytest.raises(errors.ForeignFileError, match=r"holds a fitted model, not a secret sketch or a release\. H"):
+        files.from_bytes(files.to_bytes("model", {}, {}), expect=("secret", *files.RELEASES))
     with pytest.raises(errors.ForeignFileError, match="the checkpoint of a build, not a secret sketch"):
         files.from_bytes(files.to_bytes("checkpoint", {}, {}), expect="secret")
     with pytest.raises(errors.ForeignFileError, match="kind of content that this scumble"):
@@ -420,7 +422,7 @@ def test_modes(tmp_path, umask, monkeypatch):
 
 def test_a_secret_takes_the_place_of_an_open_file_with_its_own_mode(tmp_path, umask):
     path = tmp_path / "s"
-    path.write_bytes(b"old")
+    files.write(path, "release", {}, {})
     path.chmod(0o666)
     files.write(path, "secret", {}, {})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -503,6 +505,19 @@ def test_the_folder_is_synced_and_may_be_unable_to(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", fsync)
     files.write(tmp_path / "a", "release", {}, {})
     assert synced == [False, True]
+
+
+def test_a_file_of_somebody_else_is_not_replaced(tmp_path):
+    table, reserved = tmp_path / "people.csv", tmp_path / "reserved"
+    table.write_bytes(b"age\n41\n")
+    reserved.touch()
+    release = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=1, buckets=1).release(1.0)
+    with pytest.raises(scumble.ForeignFileError, match="scumble did not write it"):
+        release.save(table)
+    assert table.read_bytes() == b"age\n41\n"
+    for _ in range(2):
+        release.save(reserved)
+    assert scumble.load(reserved).identity == release.identity
 
 
 def test_a_link_is_replaced_and_not_followed(tmp_path):

@@ -170,7 +170,7 @@ def test_points_are_dates_or_days(release: Release, tmp_path: Path, capsys: pyte
 
 def test_pictures_have_a_calendar(release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     release.save(tmp_path / "r.scumble")
-    words = ["plot", str(tmp_path / "r.scumble"), "--out", str(tmp_path / "r.svg"), "--quiet"]
+    words = ["plot", str(tmp_path / "r.scumble"), "--out", str(tmp_path / "r.svg"), "--quiet", "--replace"]
     assert main([*words, "--range", "seen=2024-02-01:2024-11-30"]) == 0
     assert "Range" not in capsys.readouterr().err and (tmp_path / "r.svg").stat().st_size > 1000
     axes = plots.density(release, ranges={"seen": ("2024-02-01", datetime.date(2024, 11, 30))}).axes[0]

@@ -654,6 +654,12 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert account["charges"][0]["identity"] == scumble.load(tmp_path / "a.scumble").identity
     assert main(["ledger", path]) == 0
     assert "part north: ε = 0.1 left" in capsys.readouterr().out
+    assert main(["ledger", path, "--open", "visits", "--epsilon", "1"]) == 0
+    capsys.readouterr()
+    assert main(["ledger", path, "--dataset", "visits"]) == 0
+    assert "visits" in (told := capsys.readouterr().out) and "people" not in told
+    assert main(["ledger", path, "--dataset", "visit"]) == 2
+    assert "Did you mean 'visits'?" in capsys.readouterr().err
     assert main(["ledger", path, "--epsilon", "3"]) == 2
     assert main(["ledger", path, "--open", "people", "--epsilon", "3"]) == 3
 

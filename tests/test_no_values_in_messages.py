@@ -392,12 +392,13 @@ def test_commands(files: list[str], tmp_path: Path, capfd: pytest.CaptureFixture
         more = ["--table", "t"] if "sqlite" in path else []
         size = ["--rows", "4", "--buckets", "8", "--out", str(tmp_path / "out")]
         budget = ["--epsilon", "1", "--bandwidth", "1"]
+        whose = ["--person-column", "b", "--records-per-person", "1"]
         acts = [
             ["build", path, *more, *budget, "--columns", "a,b", *size],
             ["build", path, *more, *budget, *size],
             ["build", path, *more, *budget, "--columns", "a,b", "--categories", "b", "--invalid", "drop", *size],
             ["build", path, *more, *budget, "--columns", "b", "--label", "a", "--classes", "x,y", *size],
-            ["sketch", path, *more, "--bandwidth", "1", "--columns", "a", "--person-column", "b", *size],
+            ["sketch", path, *more, "--bandwidth", "1", "--columns", "a", *whose, *size],
         ]
         if not more:
             fit = [

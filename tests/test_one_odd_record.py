@@ -78,7 +78,7 @@ def test_csv_with_a_cell_that_holds_the_mark_of_bad_bytes(odd: bytes, tmp_path: 
         (path := tmp_path / f"{k}.csv").write_bytes(data)
         found.append(cells_of(path, "category")[:2])
     assert found[0] == found[1] and found[0][1] is None
-    with pytest.raises(scumble.DataError, match="line 3, is not UTF8 text"):
+    with pytest.raises(scumble.DataError, match="line 3, is not UTF-8 text"):
         list(open_source(tmp_path / "0.csv").pieces({"x": "category"}))
 
 

@@ -236,8 +236,37 @@ def test_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", *words, "--epsilon", "1", "--records-per-person", "2", "--out", str(tmp_path / "a")]) == 0
     assert "48 records over the limit" in capsys.readouterr().err
     assert scumble.load(tmp_path / "a").columns == ("age",)
-    assert main(["sketch", *words, "--quiet", "--out", str(tmp_path / "b")]) == 0
+    unheld = [*words[:-2], "--columns", "age", "--epsilon", "1", "--records-per-person", "2"]
+    assert main(["build", *unheld, "--out", str(tmp_path / "c")]) == 0
+    assert "Note: nothing holds anybody to 2 records: that is your word" in capsys.readouterr().err
+    assert main(["build", *unheld, "--rehearse"]) == 0
+    assert "Advice: Nothing holds anybody to 2 records" in capsys.readouterr().out
+    assert main(["info", str(tmp_path / "c")]) == 0
+    card = " ".join(capsys.readouterr().out.split())
+    assert (
+        "every person with up to 2 records (a column of persons left out further ones, and all numbers, that of" in card
+    )
+    assert "records too, are without them; or there are none, by the curator's word): whether" in card
+    assert main(["sketch", *words, "--records-per-person", "1", "--quiet", "--out", str(tmp_path / "b")]) == 0
     assert scumble.load_secret(tmp_path / "b").count == 2
+
+
+def test_a_column_of_persons_needs_the_records_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of visits must not shrink to one visit each, and be paid for, because an option was forgotten."""
+    whose, out = ["--columns", "age", "--bandwidth", "5", "--person-column", "who"], str(tmp_path / "out")
+    absent = str(tmp_path / "absent.csv")  # refused before it is looked for
+    stream = ["--epsilon", "1", "--periods", "2", "--folder", out]
+    for words in (
+        ["build", absent, *whose, "--epsilon", "1", "--out", out],
+        ["build", absent, *whose, "--epsilon", "1", "--rehearse"],
+        ["sketch", absent, *whose, "--out", out],
+        ["stream", "plan", *whose, *stream],
+        ["stream", "start", out, *whose, *stream],
+    ):
+        assert main(words) == 2
+        told = " ".join(capsys.readouterr().err.split())
+        assert "Give --records-per-person beside --person-column: how many records of each person may count" in told
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_column_of_persons_does_not_go_with_replacement() -> None:

@@ -7,9 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from scumble.learn.estimators import HOMES, TASKS
 
 ROOT = Path(__file__).parent.parent
 STEP = re.compile(r"""scumble\[([a-z,]+)\]"|^```(\w*)\n(.*?)^```$""", re.DOTALL | re.MULTILINE)
@@ -43,6 +46,12 @@ for kind, text in json.load(sys.stdin):
         code = main(shlex.split(text, comments=True)[1:])
         assert code == 0, (code, text)
 """
+
+
+def test_every_extra_is_in_the_readme() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    text = (ROOT / "README.md").read_text()
+    assert [name for name in extras if f"`scumble[{name}]`" not in text] == []
 
 
 def steps() -> list[tuple[str, object]]:
@@ -82,9 +91,29 @@ def test_every_line_runs_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     assert {"people.parquet", "points.csv", "people.scumble", "people.png"} <= {one.name for one in tmp_path.iterdir()}
 
 
+EACH_ESTIMATOR = """
+import sys
+from scumble import learn
+from scumble.cli import main
+from scumble.learn.estimators import HOMES, TASKS
+for name in HOMES:
+    try:
+        getattr(learn, name)
+    except ImportError as problem:
+        assert str(problem).endswith("Hint: pip install 'scumble[learn]'."), problem
+        print(type(problem).__name__)
+    for one in [one for one in sys.modules if one.startswith("scumble.learn.")]:
+        del sys.modules[one]  # as the first that is asked for
+for task in TASKS:
+    words = ["--bounds", "0:1", "--target", "y", "--epsilon", "1", "--out", "m.scumble"]
+    assert main(["fit", "none.csv", "--task", task, *words]) == 2
+"""
+
+
 def test_what_is_not_installed_is_asked_for_by_name(tmp_path: Path) -> None:
-    done = typed([("python", "import scumble.learn\nscumble.learn.PrivateKDE")], tmp_path)
-    assert done.returncode == 1 and "pip install 'scumble[learn]'" in done.stderr
+    done = typed([("python", EACH_ESTIMATOR)], tmp_path)
+    assert done.returncode == 0 and done.stdout.split() == ["ImportError"] * len(HOMES), done.stderr
+    assert done.stderr.count("pip install 'scumble[learn]'") == len(TASKS)
     build = "scumble build people.csv --columns age --bandwidth 5 --bounds age=0:100 --epsilon 1 --out p.scumble"
     before: list[tuple[str, object]] = [("line", "scumble demo --table people.csv"), ("line", build)]
     for verb in ("modes p.scumble", "plot p.scumble --out p.png"):

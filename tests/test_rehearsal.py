@@ -55,7 +55,7 @@ def test_no_record_is_read_no_noise_drawn_nothing_written_or_charged(
     told = set()
     more = ["--rehearse", "--checkpoint", "c.secret", "--ledger", "town.ledger", "--dataset", "people"]
     for name in ("sound.csv", "poisoned.csv"):
-        assert main(["build", name, *WORDS, *more, "--out", "o.scumble"]) == 0
+        assert main(["build", name, *WORDS, *more, "--out", "o.scumble"]) == 3
         out, err = capsys.readouterr()
         told.add(out)
         assert not err and "The build would be refused: " in out and "0.5" in out, "the ledger has less than it costs"
@@ -78,7 +78,7 @@ def test_what_it_tells_is_what_comes_out(folder: Path) -> None:
     found = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000, rehearse=True)
     release = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000)
     cells = math.prod(map(int, re.fullmatch(r"A grid of (\d+) × (\d+) cells", found.kind).groups()))  # type: ignore[union-attr]
-    assert 1 / 1.5 < cells / release.spec.buckets < 1.5  # two noisy facts choose: see `STEP` of test_one_plan.py
+    assert 1 / 3.2 < cells / release.spec.buckets < 3.2  # noisy facts choose: see `STEP` of test_one_plan.py
     assert found.bytes == pytest.approx(4 * cells + 2000, rel=0.02) and found.records == 20_000
     assert len(release.to_bytes()) == pytest.approx(4 * release.spec.buckets + 2000, rel=0.05)
     at = table.slice(0, 64)
@@ -86,6 +86,7 @@ def test_what_it_tells_is_what_comes_out(folder: Path) -> None:
     crowded, typical, sparse = found.places
     assert sparse.near < typical.near < crowded.near and near[0] < typical.near < near[-1]
     assert 0.7 < typical.error / sorted(off)[32] < 1.4
+    assert "evenly over the middle half" in found.spread and found.spread in str(found)
     assert not found.advice and json.loads(json.dumps(found.to_dict()))["bytes"] == found.bytes
 
 

@@ -315,7 +315,7 @@ def test_merge(desk: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("end", ["csv", "parquet", "jsonl"])
 def test_query(desk: Path, end: str) -> None:
-    words = ["query", "d.scumble", "points.csv", "--out", f"a.{end}", "--quiet"]
+    words = ["query", "d.scumble", "points.csv", "--out", f"a.{end}", "--quiet", "--replace"]
     (desk / f"a.{end}").write_bytes(b"old")
 
     def check(number: int, code: int) -> None:
@@ -330,16 +330,19 @@ def test_query(desk: Path, end: str) -> None:
 
 
 OTHERS = {
-    "modes": ["modes", "d.scumble", "--bounds", "x=-3:3", "--starts", "4", "--out", "o.csv"],
+    "modes": ["modes", "d.scumble", "--bounds", "x=-3:3", "--starts", "4", "--out", "o.csv", "--replace"],
     "sample": ["sample", "d.scumble", "--n", "3", "--seed", "1", "--bounds", "x=-3:3", "--out", "o.csv", "--replace"],
-    "plot": ["plot", "d.scumble", "--range", "x=-3:3", "--out", "o.svg"],
-    "plan": ["plan", "--n", "100", "--dimensions", "1", "--bandwidth", "1", "--epsilon", "1", "--plot", "o.png"],
-    "explore": ["explore", "d.scumble", "--range", "x=-3:3", "--export", "o.html"],
+    "plot": ["plot", "d.scumble", "--range", "x=-3:3", "--out", "o.svg", "--replace"],
+    "plan": [
+        *["plan", "--n", "100", "--dimensions", "1", "--bandwidth", "1", "--epsilon", "1", "--plot", "o.png"],
+        "--replace",
+    ],
+    "explore": ["explore", "d.scumble", "--range", "x=-3:3", "--export", "o.html", "--replace"],
     "fit": [
         *["fit", "q.csv", "--task", "regress", "--columns", "x", "--target", "y", "--bounds", "x=-5:5", "--rows", "20"],
         *["--target-bounds=-5:5", "--epsilon", "1", "--delta", "1e-6", "--out", "o.scumble"],
     ],
-    "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv"],
+    "predict": ["predict", "model.scumble", "points.csv", "--out", "o.csv", "--replace"],
     "schema": ["schema", "q.csv", "--out", "o.toml", "--replace"],
     "stream": ["stream", "window", "nights", "--width", "1", "--out", "o.scumble"],
 }
@@ -404,6 +407,15 @@ def test_the_second_signal_of_a_patient_pass_acts_at_once() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C as at a terminal: who starts the tests in the background has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_handlers_come_back_and_ignored_signals_stay_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -423,6 +435,7 @@ def test_a_command_leaves_the_signals_as_it_found_them() -> None:
     assert {number: signal.getsignal(number) for number in before} == before
 
 
+@pytest.mark.usefixtures("heard")
 def test_a_handler_that_outlives_its_block_passes_signals_on() -> None:
     """As when another signal cuts the restoring short: the late handler must not swallow anything."""
     late = interrupts.Unbroken()

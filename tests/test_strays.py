@@ -302,7 +302,8 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
 def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "people.csv").write_text("who,age\na,41\na,7\nb,999\nc,x\n,5\n")
     begun = ["--columns", "age", "--bandwidth", "5", "--bounds", "age=0:99", "--invalid", "drop"]
-    begun += ["--person-column", "who", "--design", "grid", "--periods", "2", "--epsilon", "1", "--folder", "days"]
+    begun += ["--person-column", "who", "--records-per-person", "1", "--design", "grid"]
+    begun += ["--periods", "2", "--epsilon", "1", "--folder", "days"]
     assert main(["stream", "start", "s.secret", *begun]) == 0
     capsys.readouterr()
     append = ["stream", "append", "s.secret", "people.csv"]
@@ -316,6 +317,11 @@ def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, caps
     ]
     assert main(append) == 0 and capsys.readouterr().err == "This batch was counted before; nothing was done.\n"
     assert main([*append, "--batch", "again", "--quiet"]) == 0 and capsys.readouterr().err == ""
+    assert main(["stream", "publish", "s.secret", "--quiet"]) == 0 and not capsys.readouterr().err
+    assert main([*append, "--period", "1"]) == 0
+    assert capsys.readouterr().err == "Period 1 is closed, and this batch was counted before; nothing was done.\n"
+    assert main([*append, "--period", "1", "--batch", "late"]) == 2
+    assert capsys.readouterr().err.count("Period 1 is closed") == 1
 
 
 def test_a_stream_in_memory_tells_what_it_left_out() -> None:
@@ -354,5 +360,5 @@ def test_true_in_large_letters_is_explained() -> None:
 
 def test_a_draft_explains_itself_once() -> None:
     text = draft({"a": None, "b": None, "c": pa.float64()})
-    for word in ("missing = true", "cells = ", 'scale = "log"', "ISO 8601", "Delete the columns"):
+    for word in ("missing = true", "cells = 50", 'scale = "log"', "ISO 8601", "Delete the columns"):
         assert text.count(word) == 1 and text.index(word) < text.index("[columns.a]")

@@ -79,6 +79,8 @@ class NewerFileError(FileError):
     """The file has a format version that this scumble does not know."""
 
 
+UNPUBLISHED = "(do not publish this)"
+"""What follows exact facts that a curator is told."""
 LONG = 20
 """Characters of a fraction that nobody reads any more."""
 
@@ -94,12 +96,14 @@ def nearest(word: object, known: Iterable[str]) -> str | None:
 
     >>> [nearest(word, ("epsilon", "by", "help", "acc_state")) for word in ("EPS", "epsilno", "group-by", "state", "x")]
     ['epsilon', 'epsilon', 'by', 'acc_state', None]
+    >>> nearest("person", ("person_column", "person_memory"))  # both begin so: the first that is known
+    'person_column'
     """
     text = str(word)[:100].strip().lower()
     names = {one.strip().lower(): one for one in reversed([*known])}
     begun = [one for one in names if len(text) > 2 and one.startswith(text)]
     if text in names or begun:
-        return names[text if text in names else min(begun, key=len)]
+        return names[text if text in names else min(reversed(begun), key=len)]  # of equals, the first
     if close := difflib.get_close_matches(text, names, n=1):
         return names[close[0]]
     parts = [one for one in names if text in re.split(r"[\W_]", one) or one in re.split(r"[\W_]", text)]

@@ -230,7 +230,7 @@ class Release(Answers):
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to a file, atomically. By convention its name ends in ``.scumble``."""
+        """Write the release, atomically, to a file such as ``people.scumble``; none but scumble's own is replaced."""
         files.write(path, "release", self.metadata(), {"counts": self._counts})
 
     def to_bytes(self) -> bytes:
@@ -388,14 +388,19 @@ def _require_common_cells(releases: list[Release]) -> None:
         raise MergeError(
             "Cannot merge: each release has chosen by itself whether it is a grid, and they differ. "
             "Hint: merge the sketches and release them once, or build each with the same cells, "
-            f"buckets={shapes[0]}."
+            f"{_cells(shapes[0])}."
         )
     if len(shapes) > 1:
         raise MergeError(
             f"Cannot merge: each release has chosen the cells of its grid by itself, {shapes[0]} here and {shapes[1]} "
             "there. Hint: merge the sketches and release them once, or build each with the same cells, "
-            f"buckets={min(shapes)}."
+            f"{_cells(min(shapes))}."
         )
+
+
+def _cells(shape: tuple[int, ...]) -> str:
+    """How a grid's cells are asked for."""
+    return f"--buckets {shape[0]} (buckets={shape})" if len(shape) == 1 else f"buckets={shape} in Python"
 
 
 def _first_rows(release: Release, rows: int) -> Release:

@@ -442,7 +442,7 @@ def release_disjoint(
         rows=menu.rows,
         choose=menu.choose,
         fold=menu.fold(),
-        sparse=menu.sparse,
+        clumping=menu.clumping,
         **options,  # type: ignore[arg-type]
     )
     return [sketch._published(one.made, menu.chosen) for sketch, one in zip(sketches, planned, strict=True)]

@@ -121,7 +121,11 @@ def test_a_saved_model_answers_the_same(blobs, tmp_path) -> None:
         ({"classes": None}, scumble.PrivacyError, r"--classes a,b \(classes="),
         ({"bounds": None}, scumble.PrivacyError, r"pass bounds=\(low, high\)"),
         ({"classes": [0]}, scumble.ParameterError, "at least two classes, got 1 class"),
-        ({"classes": [0, 7]}, scumble.DataError, "records have labels that are not in `classes`.*unknown='drop'"),
+        (
+            {"classes": [0, 7]},
+            scumble.DataError,
+            "records have labels that are missing or not in `classes`.*unknown='drop'",
+        ),
         ({"neighbors": "replace"}, scumble.PrivacyError, "add-remove"),
         ({"rule": "best"}, scumble.ParameterError, "`rule` must be one of ferns, ml, map"),
         ({"unknown": "ask"}, scumble.ParameterError, "`unknown` must be 'error' or 'drop'"),

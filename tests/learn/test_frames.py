@@ -179,7 +179,7 @@ def test_a_schema_in_short(frame: pd.DataFrame) -> None:
     [
         ({"schema": SCHEMA, "bounds": (0, 1)}, "leave out `bounds`"),
         ({"schema": SCHEMA, "categories": {"town": ["Ulm"]}}, "leave out `bounds`"),
-        ({"schema": 3}, "Schema or the path"),
+        ({"schema": 3}, "or the path of a schema"),
         ({"schema": Schema(age=Number(17, 90, outside="drop"))}, "outside='clip'"),
         ({"schema": Schema(age=Number(17, 90), pay=Number(0, 9))}, "in column 'pay'.*missing=True"),
         ({"schema": Schema(town=Category(["Ulm"], other=False))}, "other=True"),

@@ -210,7 +210,7 @@ def test_predictions_from_a_terminal(classifier: learn.PrivateKDEClassifier, tmp
     found = pd.read_csv(out)
     assert list(found.columns) == ["age", "town", "seen", "hours", "prediction", "probability_no", "probability_yes"]
     assert found.prediction.tolist() == classifier.predict(TEST).tolist()
-    assert main(["predict", str(model), str(table), "--columns", "age", "--out", str(out)]) == 2
+    assert main(["predict", str(model), str(table), "--columns", "age", "--out", str(out), "--replace"]) == 2
 
 
 def test_bad_records_are_refused_without_their_values(classifier: learn.PrivateKDEClassifier) -> None:

@@ -455,7 +455,9 @@ def test_questions_that_have_no_answer() -> None:
             stream.window(**ask)
     with pytest.raises(ParameterError):
         stream.total(2)
-    assert "Gaussian" in str(stream.expected) and stream.expected.to_dict()["method"] == "toeplitz"
+    told = str(stream.expected)
+    assert "Gaussian" in told and stream.expected.to_dict()["method"] == "toeplitz"
+    assert told.count("running total") == told.count("one period") == 2, "each number has its name"
 
 
 def test_pictures_over_time() -> None:

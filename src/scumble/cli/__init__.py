@@ -13,8 +13,11 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
 
     arguments.py    options, by topic
     config.py       options in a TOML file
+    digits.py       how many digits of an answer its interval allows
     kernels.py      from options to a kernel
     preparing.py    from options to a pass that is ready to run
+    records.py      the records that a model learns from or answers for
+    fitting.py      what a schema says of a fit
     handover.py     from counters to a release on disk: at every moment, one of them exists whole
     guard.py        before a verb begins: no output is an input
     coredumps.py    no exact counters in core files

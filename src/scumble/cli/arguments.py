@@ -13,6 +13,11 @@ from scumble.cli.streams import tell
 from scumble.errors import ParameterError, nearest
 
 Parser = argparse.ArgumentParser
+ELSEWHERE = {
+    ("scumble fit", "--person-column"): "fit has no --person-column, so --records-per-person is your word: who has "
+    "more is protected less. Leave further records out of the table beforehand",
+}
+"""What to do about options that a verb lacks and others have."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -20,6 +25,8 @@ class _Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(words, namespace)
         if rest:
             odd = next((word for word in rest if word.startswith("--")), "").partition("=")[0]
+            if (self.prog, odd) in ELSEWHERE:
+                self.error(ELSEWHERE[self.prog, odd])
             flags = [flag[2:] for action in self._actions for flag in action.option_strings if flag.startswith("--")]
             close = nearest(odd[2:], flags) if odd else None
             self.error(f"unrecognized arguments: {' '.join(rest)}" + (f". Did you mean --{close}?" * bool(close)))
@@ -96,6 +103,14 @@ def name(text: str) -> str:
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
     return text
+
+
+def real(text: str) -> float:
+    """0.95"""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, and {text[:40]!r} is none") from None
 
 
 def names(text: str) -> list[str]:
@@ -224,7 +239,7 @@ def kernel(parser: Parser) -> None:
     """The kernel and its columns."""
     group = parser.add_argument_group("what near means (all public)")
     group.add_argument("--kernel", metavar="NAME", help="euclidean (default), manhattan, angular, hamming or jaccard")
-    group.add_argument("--bandwidth", type=float, help="the distance at which two records are no longer near")
+    group.add_argument("--bandwidth", type=real, help="the distance at which two records are no longer near")
     group.add_argument("--power", type=Whole(1, 10_000), help="how sharp: the kernel to that power (default: 1)")
     group.add_argument("--scale", type=scale, metavar="A=10,B=200", help="divide columns by these first")
     group.add_argument(
@@ -268,14 +283,17 @@ def size(parser: Parser) -> None:
     group.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
 
 
-def budget(parser: Parser, *, hint: bool = False) -> None:
-    """The privacy budget and its unit; with `hint`, for a plan only."""
+def budget(parser: Parser, *, hint: bool = False, persons: bool = True) -> None:
+    """The privacy budget and its unit; with `hint`, for a plan only; `persons`: whether a column can tell them."""
+    held = (
+        "; a person column enforces it, without one it is your word" if persons else ": your word, nothing enforces it"
+    )
     group = parser.add_argument_group("budget, for the plan only" if hint else "what is promised")
-    group.add_argument("--epsilon", type=float, default=1.0 if hint else None, help="the privacy budget, such as 1")
-    group.add_argument("--delta", type=float, default=0.0, help="0 (default), or a tiny number such as 1e-6")
+    group.add_argument("--epsilon", type=real, default=1.0 if hint else None, help="the privacy budget, such as 1")
+    group.add_argument("--delta", type=real, default=0.0, help="0 (default), or a tiny number such as 1e-6")
     if not hint:
-        group.add_argument("--rho", type=float, help="instead of --epsilon: zero-concentrated privacy, such as 0.02")
-        group.add_argument("--mu", type=float, help="instead of --epsilon: Gaussian differential privacy, such as 0.2")
+        group.add_argument("--rho", type=real, help="instead of --epsilon: zero-concentrated privacy, such as 0.02")
+        group.add_argument("--mu", type=real, help="instead of --epsilon: Gaussian differential privacy, such as 0.2")
     group.add_argument(
         "--neighbors",
         choices=["add-remove", "replace"],
@@ -283,7 +301,10 @@ def budget(parser: Parser, *, hint: bool = False) -> None:
         help="hide whether a record is there (default), or only what it says",
     )
     group.add_argument(
-        "--records-per-person", type=Whole(), default=1, metavar="M", help="at most this many (default: 1)"
+        "--records-per-person",
+        type=Whole(),
+        metavar="M",
+        help=f"the most that anybody has, who is then protected as a whole{held} (default: 1)",
     )
 
 
@@ -300,7 +321,7 @@ def people(parser: Parser) -> None:
     parser.add_argument(
         "--person-column",
         metavar="COLUMN",
-        help="whose record it is: of each person only --records-per-person are counted",
+        help="whose record it is: of each person only --records-per-person, which must be given, are counted",
     )
 
 
@@ -310,7 +331,7 @@ def running(parser: Parser) -> None:
     group.add_argument("--threads", type=Whole(1, 65_536), help="cores to count with (default: all)")
     group.add_argument("--allow-empty", action="store_true", help="a table without rows is not a mistake")
     group.add_argument("--checkpoint", metavar="FILE", help="a SECRET file to resume from if the build is killed")
-    group.add_argument("--checkpoint-seconds", type=float, default=30.0, metavar="S", help="how often (default: 30)")
+    group.add_argument("--checkpoint-seconds", type=real, default=30.0, metavar="S", help="how often (default: 30)")
     group.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here take precedence")
 
 
@@ -332,7 +353,7 @@ def cluster(parser: Parser) -> None:
 
 def replace_flag(parser: Any) -> None:
     """Leave to replace a file."""
-    parser.add_argument("--replace", action="store_true", help="--out may be a file that is there already")
+    parser.add_argument("--replace", action="store_true", help="the file to write may be there already")
 
 
 def json_flag(parser: Any) -> None:
@@ -360,4 +381,13 @@ def promised(args: argparse.Namespace, why: str) -> dict[str, Any]:
     if len(given) > 1:
         raise ParameterError(f"Give the budget in one currency, not in --{' and --'.join(given)}.")
     money = {given[0]: currencies[given[0]], "delta": args.delta}
-    return {**money, "neighbors": args.neighbors, "records_per_person": args.records_per_person}
+    return {**money, "neighbors": args.neighbors, "records_per_person": per_person(args)}
+
+
+def per_person(args: argparse.Namespace) -> int:
+    """The most records of a person; a column of persons needs it said: 1 would leave out most of a table of visits."""
+    if args.records_per_person is None and getattr(args, "person_column", None) is not None:
+        raise ParameterError(
+            "Give --records-per-person beside --person-column: how many records of each person may count, such as 10."
+        )
+    return args.records_per_person or 1

@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shared.json_flag(parser)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> int | None:
     """Do what the verb says."""
     from scumble.cli.arguments import promised, require
     from scumble.cli.handover import Handover, Left, finished, room
@@ -66,10 +66,9 @@ def run(args: argparse.Namespace) -> None:
         require(args, source="the table to read, such as people.parquet")
     if args.master is not None and args.engine != "spark":
         raise ParameterError("--master goes with --engine spark.")
-    promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
+    promised(args, "the privacy budget; typical are 0.1 to 3, and 1 is a good start")
     if args.rehearse:
-        _rehearse(args)
-        return
+        return _rehearse(args)
     require(args, out="the released file to write, such as people.scumble")
     check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:
@@ -106,9 +105,11 @@ def run(args: argparse.Namespace) -> None:
     elif args.out != "-":
         about = f"{release.privacy}.{misnamed(args.out)} Next: scumble info {args.out}"
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
+    return None
 
 
-def _rehearse(args: argparse.Namespace) -> None:
+def _rehearse(args: argparse.Namespace) -> int:
+    from scumble.cli import REFUSED
     from scumble.cli.output import print_json
     from scumble.cli.preparing import prepare
     from scumble.sources.building import BOOK, LET_GO
@@ -118,3 +119,4 @@ def _rehearse(args: argparse.Namespace) -> None:
         setattr(args, name, None)
     found = prepare(args, label=args.label, classes=args.classes).rehearse(**book)
     print_json(found.to_dict()) if args.json else print(found)
+    return REFUSED if found.refused else 0

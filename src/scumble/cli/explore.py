@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("other", nargs="?", help="a second release of the same columns, to stand beside it")
     parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that opens with a double-click")
+    shared.replace_flag(parser)
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
     group.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="of numbers")
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.show.wording import human_bytes
 
     if args.export:
-        check_out(args.export, like=(".html", ".htm"))
+        check_out(args.export, like=(".html", ".htm"), replace=args.replace)
     units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
     exhibit = exhibit_of(
         read(args.release) if args.other is None else side_by_side(args.release, args.other),

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
         print_json(facts(found))
     elif args.nist:
         data = facts(found)
-        print(nist.text(name, nist.points(data, _others(args, data.get("identity")))))
+        print(nist.text(name, nist.points(data, _others(args, data.get("identity")), args.dataset)))
     elif args.registry:
         print(registry.yaml(registry.entry(facts(found), name)))
     else:

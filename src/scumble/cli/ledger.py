@@ -9,6 +9,7 @@ EXAMPLE = """
 scumble ledger town.ledger --open people-2024 --epsilon 3 --delta 1e-6
 scumble ledger town.ledger --open visits --epsilon 2 --delta 1e-6 --composition zcdp --parts north,south
 scumble ledger town.ledger
+scumble ledger town.ledger --dataset visits
 scumble ledger town.ledger --json
 scumble build people.csv --columns age --bandwidth 5 --epsilon 1 --ledger town.ledger --dataset visits --out p.scumble
 """
@@ -20,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli import arguments as shared
 
     parser.add_argument("file", help="the ledger; --open makes it if there is none")
+    parser.add_argument("--dataset", metavar="NAME", help="show this one alone (default: all)")
     group = parser.add_argument_group("open a dataset (its budget never changes afterwards)")
     group.add_argument("--open", metavar="NAME", help="a name of your choice for the records")
     group.add_argument("--epsilon", help="the total budget, such as 3")
@@ -40,6 +42,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.errors import ParameterError
     from scumble.privacy.ledger import Ledger
 
+    if args.open is not None and args.dataset is not None:
+        raise ParameterError("--open opens a dataset and shows all; --dataset shows one. Hint: give one of them.")
     if args.open is None and (args.epsilon is not None or args.rho is not None or args.parts):
         raise ParameterError("A budget needs a name. Hint: --open NAME.")
     if args.open is not None:
@@ -54,14 +58,12 @@ def run(args: argparse.Namespace) -> None:
             records_per_person=args.records_per_person,
             parts=args.parts,
         )
-    accounts = Ledger(args.file).accounts()
+    book = Ledger(args.file)
+    accounts = list(book.accounts().values()) if args.dataset is None else [book.account(args.dataset)]
     if args.json:
-        print_json({"datasets": [account.to_dict() for account in accounts.values()]})
+        print_json({"datasets": [account.to_dict() for account in accounts]})
     else:
-        print(
-            "\n\n".join(map(_card, accounts.values()))
-            or "No dataset has been opened yet. Hint: --open NAME --epsilon 3."
-        )
+        print("\n\n".join(map(_card, accounts)) or "No dataset has been opened yet. Hint: --open NAME --epsilon 3.")
 
 
 def _card(account: Any) -> str:
@@ -80,9 +82,8 @@ def _card(account: Any) -> str:
             f"  {name}  budget {show(total, up=False):>12}   spent {show(used):>12}   left {show(rest, up=False):>12}"
         )
     if account.composition == "zcdp":
-        lines.append(
-            f"     spent so far means ε = {account.spent_epsilon():.4g} at δ = {show(account.delta, up=False)}"
-        )
+        so_far = show(account.spent_epsilon(), digits=4)
+        lines.append(f"     spent so far means ε = {so_far} at δ = {show(account.delta, up=False)}")
     for part in account.parts:
         rest = account.left(part)
         text = f"ε = {show(rest.epsilon, up=False)}" if rest.rho is None else f"ρ = {show(rest.rho, up=False)}"

@@ -33,14 +33,15 @@ def run(args: argparse.Namespace) -> None:
     from scumble import files
     from scumble.bundle import Bundle
     from scumble.cli.output import check_out, misnamed, say, secret_out, write_release
+    from scumble.cli.replacing import keep_replaced
     from scumble.errors import MergeError, ParameterError
     from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
     from scumble.release import Release, merge_releases
     from scumble.show.wording import human_bytes
 
-    check_out(args.out, text=False, ours=True)
     containers = [files.read(path, expect=("secret", *files.RELEASES)) for path in args.files]
     kinds = {container.kind for container in containers}
+    check_out(args.out, text=False, ours=True, secret=kinds == {"secret"})
     if "table" in kinds:
         raise MergeError(NO_MERGED_TABLES)
     if len(kinds) > 1:
@@ -53,6 +54,11 @@ def run(args: argparse.Namespace) -> None:
         secret_out(args.out)
         merge([sketch_in(container) for container in containers]).save(args.out)
         say(args, f"Wrote {args.out}. It is SECRET: exact counters. Next: scumble release {args.out} --epsilon 1 ...")
+        say(
+            args,
+            f"{', '.join(args.files)} still hold{'s' * (len(args.files) == 1)} exact counters, and a release of one of "
+            "them would publish its records a second time: delete what is no longer needed.",
+        )
         return
     result: Any
     disjoint: Any = {"records": True, "persons": "persons"}.get(args.disjoint, False)
@@ -68,6 +74,13 @@ def run(args: argparse.Namespace) -> None:
             {name: merge_releases([bundle[name] for bundle in bundles], disjoint=disjoint) for name in bundles[0]},
             label=bundles[0].label,
         )
+    keep_replaced(args.out, result)
     size = write_release(result, args.out)
     if args.out != "-":
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.{misnamed(args.out)}")
+    if not (args.disjoint or args.overlapping) and len(containers) > 1:
+        say(
+            args,
+            f"The {len(containers)} releases are taken to be of the same records, so their budgets add up. Hint: if no "
+            "record is in two of them, --disjoint records; if no person is, --disjoint persons.",
+        )

@@ -9,6 +9,8 @@ import io
 import json
 import os
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,9 +43,29 @@ def say(args: argparse.Namespace, message: str) -> None:
 
 
 def tell_weak(args: argparse.Namespace, budget: Budget) -> None:
-    """Before it is spent: how little a large budget promises."""
+    """Before it is spent: how little a large budget promises, and what is promised by somebody's word alone."""
+    from scumble.privacy.budget import unenforced
+
     if budget.weakness:
         say(args, f"Note: {budget.weakness}.")
+    if hasattr(args, "person_column") and args.person_column is None and budget.records_per_person > 1:
+        say(args, f"Note: {unenforced(budget.records_per_person)}.")
+
+
+@contextlib.contextmanager
+def remarked() -> Iterator[list[str]]:
+    """What is warned of meanwhile, each once: on standard error, as every warning is, and to be put into JSON."""
+    found: list[str] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield found
+            finally:
+                found += dict.fromkeys(str(one.message) for one in caught)
+    finally:
+        for text in found:
+            tell(f"scumble: warning: {text}")
 
 
 def print_json(value: object) -> None:
@@ -63,12 +85,19 @@ def plain(value: object) -> Any:
 
 
 def check_out(
-    out: str, *, like: tuple[str, ...] = (), text: bool = True, ours: bool = False, replace: bool = True
+    out: str,
+    *,
+    like: tuple[str, ...] = (),
+    text: bool = True,
+    ours: bool = False,
+    secret: bool = False,
+    replace: bool = False,
 ) -> None:
     """Refuse, before hours of work, what could not be written in the end, or would replace what is somebody's work.
 
-    `like` are the endings a name may have, and `text` says that it may be a terminal. `ours`: only a file of scumble's
-    own is replaced; without `replace`, none.
+    `like` are the endings a name may have, and `text` says that it may be a terminal. `ours`: a file of scumble's own
+    is replaced, one that holds counters by another that does (`secret`), and no other; else any, if there is leave to
+    `replace`.
     """
     if out == "-":
         if not text and sys.stdout.isatty():
@@ -82,14 +111,19 @@ def check_out(
     if like and os.path.splitext(out.lower())[1] not in like:
         raise ParameterError(f"Cannot tell the format of {out!r}. Hint: let its name end in {', '.join(like)}.")
     # A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
-    if os.path.isfile(out) and not os.path.islink(out) and os.path.getsize(out):
-        if not replace:
-            raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
-        if ours and not files.is_ours(out):
-            raise ParameterError(
-                f"{out!r} is there already, and scumble did not write it: it would be lost. Hint: name another file, "
-                "such as people.scumble, or remove that one first."
-            )
+    there = os.path.isfile(out) and not os.path.islink(out) and os.path.getsize(out) > 0
+    if there and not (ours or replace):
+        raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
+    if ours and files.is_foreign(out):
+        raise ParameterError(
+            f"{out!r} is there already, and scumble did not write it: it would be lost. Hint: name another file, "
+            "such as people.scumble, or remove that one first."
+        )
+    kind = files.kind_at(out) if ours and there else None
+    if kind in files.SECRET_KINDS and not secret:
+        raise ParameterError(f"{out!r} is there already and holds exact counters. Hint: name another file.")
+    if kind in files.PUBLIC_KINDS and secret:
+        raise ParameterError(f"{out!r} is there already and is published. Hint: name another file.")
 
 
 def misnamed(out: str) -> str:
@@ -189,12 +223,14 @@ class TableWriter:
                 self._place.close()
 
 
-def load_release(path: str, *, tables: bool = False, moments: bool = False, models: bool = False) -> Any:
+def load_release(
+    path: str, *, tables: bool = False, moments: bool = False, models: bool = False, sought: str = "a release"
+) -> Any:
     """A release or a bundle (or a table, moments, a model, if the verb knows them); "-" reads standard input."""
     from scumble import files
     from scumble.loading import release_in
 
-    kinds = (*files.RELEASES, "model") if models else files.RELEASES
+    kinds = (*files.RELEASES, "model")
     if path == "-":
         container = files.from_bytes(sys.stdin.buffer.read(), expect=kinds, source="standard input")
     else:
@@ -202,6 +238,11 @@ def load_release(path: str, *, tables: bool = False, moments: bool = False, mode
             container = files.read(path, expect=kinds)
         except ForeignFileError as problem:
             raise _for_another_verb(path) or problem from None
+    if container.kind == "model" and not models:
+        raise ForeignFileError(
+            f"Cannot read {'standard input' if path == '-' else repr(path)}: it holds a fitted model, not {sought}. "
+            "Hint: scumble predict asks it, scumble info shows it."
+        )
     if container.kind == "model":
         from scumble.learn.models import from_container
 
@@ -217,9 +258,18 @@ def load_release(path: str, *, tables: bool = False, moments: bool = False, mode
 
 
 def _for_another_verb(path: str) -> ForeignFileError | None:
-    """The error that names the verb for a file which is no release: a ledger, or a table."""
+    """The error that names the verb for what is no release: a stream's folder, a ledger, or a table."""
     from scumble.sources.paths import kind_of
 
+    if os.path.isdir(path):
+        totals = sorted(name for name in os.listdir(path) if name.startswith("total-") and name.endswith(".scumble"))
+        if not totals:
+            return ForeignFileError(f"{path!r} is a folder, not a release. Hint: name a file in it.")
+        return ForeignFileError(
+            f"{path!r} is the folder of a stream, not a release. Hint: its last release is "
+            f"{os.path.join(path, totals[-1])}; scumble explore {path} shows all of them, and scumble stream window "
+            f"{path} --width 1 --out last.scumble takes one period of it, or more."
+        )
     try:
         with open(path, "rb") as file:
             head = file.read(16)
@@ -241,7 +291,7 @@ def table_release(path: str) -> Any:
     """The release of a table."""
     from scumble.tabular.release import TableRelease
 
-    found = load_release(path, tables=True)
+    found = load_release(path, tables=True, sought="the release of a table")
     if not isinstance(found, TableRelease):
         raise ParameterError(
             f"{path} is not the release of a table. Hint: scumble info tells what it is, scumble query asks for "

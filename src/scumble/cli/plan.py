@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--columns", type=shared.names, metavar="A,B", help="the columns")
     parser.add_argument(
-        "--density", type=float, help="of the queries that matter (left out: 0.1 at power 1, or by --bounds)"
+        "--density", type=shared.real, help="of the queries that matter (left out: 0.1 at power 1, or by --bounds)"
     )
     parser.add_argument("--error", metavar="5%", help="instead of a budget: the relative error that is wanted")
     parser.add_argument("--schema", metavar="FILE.toml", help=argparse.SUPPRESS)  # known only to say what does it
@@ -34,32 +34,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     shared.budget(parser)
     shared.size(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the error against rows and epsilon: .png, .svg or .pdf")
+    shared.replace_flag(parser)
     parser.add_argument("--config", metavar="FILE.toml", help="options in a file; those given here take precedence")
     shared.json_flag(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.arguments import promised, require
+    from scumble.cli.arguments import per_person, promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import check_out, print_json, say
     from scumble.errors import ParameterError
     from scumble.planning import plan, require_dimensions
     from scumble.planning.wanted import by_epsilon
+    from scumble.privacy.exact import show
     from scumble.schema.declarations import KINDS
-    from scumble.show.wording import decided_later, human_bytes
+    from scumble.show import plots
+    from scumble.show.wording import SPREAD, decided_later, human_bytes
 
     if args.schema is not None:
+        size = "" if args.n is None else f" --n {args.n}"
         raise ParameterError(
-            "A plan is of a kernel; what a schema's release will tell, a rehearsal says, which reads no record. "
-            f"Hint: scumble build TABLE --schema {args.schema} --epsilon 1 --rehearse."
+            "`plan` is for densities. A table is rehearsed, which reads no record either. Hint: scumble build TABLE "
+            f"--schema {args.schema}{size} --epsilon {args.epsilon or 1:g} --rehearse."
         )
     require(args, n="roughly how many records there are (a public guess)")
     if args.error is None:
-        budget = promised(args, "the privacy budget, typical are 0.1 to 10; or --error, the error that is wanted")
+        budget = promised(args, "the privacy budget, typical are 0.1 to 3; or --error, the error that is wanted")
     else:
-        names = ("error", "epsilon", "rho", "mu", "delta", "neighbors", "records_per_person")
-        budget = {name: getattr(args, name) for name in names}
+        names = ("error", "epsilon", "rho", "mu", "delta", "neighbors")
+        budget = {name: getattr(args, name) for name in names} | {"records_per_person": per_person(args)}
     if args.columns is None and args.dimensions is None:
         raise ParameterError("Give --dimensions, the number of columns, or --columns, their names.")
     require_dimensions(len(args.columns) if args.columns else args.dimensions)
@@ -80,21 +84,21 @@ def run(args: argparse.Namespace) -> None:
     }
     chosen = plan(**settings)
     if args.plot:
-        check_out(args.plot)
+        check_out(args.plot, like=plots.FORMATS, replace=args.replace)
         _draw(args.plot, chosen, settings)
         say(args, f"Drew {args.plot}.")
     errors = by_epsilon(lambda epsilon: plan(**settings | {"epsilon": epsilon, "error": None, "rho": None, "mu": None}))
+    spread = SPREAD if args.density is None and args.bounds is not None else ""
     if args.json:
-        print_json(
-            {**chosen.to_dict(), "meaning": chosen.sentence(), "by_epsilon": {f"{e:g}": errors[e] for e in errors}}
-        )
+        told = {"spread": spread, "meaning": chosen.sentence(), "by_epsilon": {f"{e:g}": errors[e] for e in errors}}
+        print_json(chosen.to_dict() | told)
         return
     cells = f" ({' × '.join(map(str, chosen.shape))} cells)" if chosen.shape else ""
     print(
         f"design          {chosen.design}{cells}\n"
         f"rows            {chosen.rows:,}\n"
         f"buckets         {chosen.buckets:,}\n"
-        f"epsilon         {chosen.epsilon:g}{f', delta {chosen.delta:g}' if chosen.delta else ''}\n"
+        f"epsilon         {show(chosen.epsilon)}{f', delta {show(chosen.delta)}' if chosen.delta else ''}\n"
         f"expected error  {chosen.relative_error:.2%} of a density of {chosen.density:.3g} "
         f"(± {chosen.standard_error:,.3g} records, one standard error)\n"
         f"released file   {human_bytes(chosen.bytes)}\n"
@@ -103,8 +107,12 @@ def run(args: argparse.Namespace) -> None:
         f"error    {'  '.join(f'{error:>8.2%}' for error in errors.values())}\n"
     )
     later = [] if chosen.denser is None else [decided_later(chosen.denser, _axes(chosen))]
-    for sentence in (*later, chosen.sentence()):
-        print("\n".join(textwrap.wrap(sentence, 100)))
+    for sentence in filter(None, (spread, *later, chosen.sentence())):
+        print(
+            "\n".join(textwrap.wrap(sentence.replace(" %", "\N{NO-BREAK SPACE}%"), 100)).replace(
+                "\N{NO-BREAK SPACE}", " "
+            )
+        )
 
 
 def _axes(chosen: Any) -> int:

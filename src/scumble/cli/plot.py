@@ -18,6 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("release", help="a released file; '-' for standard input")
     parser.add_argument("--out", metavar="FILE", required=True, help="the picture: .png, .svg or .pdf")
+    shared.replace_flag(parser)
     parser.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="what to draw (default: the bounds)")
     parser.add_argument(
         "--at", type=shared.values, metavar="B=5", help="cut through the data here: fixes these columns"
@@ -26,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log", action="store_true", help="colours by the logarithm: for data crowded in one corner")
     parser.add_argument("--title", help="above the picture")
     parser.add_argument("--class", dest="label", metavar="X", help="of a file with classes, the one to draw")
-    parser.add_argument("--confidence", type=float, default=0.95, help="of the band (default: 0.95)")
+    parser.add_argument("--confidence", type=shared.real, default=0.95, help="of the band (default: 0.95)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.progress import waiting
     from scumble.show import plots
 
-    check_out(args.out, like=plots.FORMATS)
+    check_out(args.out, like=plots.FORMATS, replace=args.replace)
     found = load_release(args.release, tables=True)
     if hasattr(found, "views"):
         _require_none(args)

@@ -23,8 +23,9 @@ from scumble.tables.roles import roles_of
 
 def prepare(args: argparse.Namespace, **options: Any) -> Build:
     """The source opened, the kernel made, everything looked at."""
+    running = _running(args)
     if args.checkpoint is not None:
-        check_out(args.checkpoint, ours=True)
+        check_out(args.checkpoint, ours=True, secret=True)
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
     make: Callable[..., Build]
     if getattr(args, "engine", "auto") == "spark":
@@ -34,7 +35,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
         make = partial(Build, source, engine=getattr(args, "engine", "auto"))
     try:
         if args.schema is not None:
-            return make(**_table(args), **_running(args), **options)
+            return make(**_table(args), **running, **options)
         label = options.get("label")
         columns = source.columns(args.columns or None, besides=(label, args.person_column))
         source.require(columns)
@@ -49,7 +50,7 @@ def prepare(args: argparse.Namespace, **options: Any) -> Build:
             target=args.target,
             levels=args.levels,
             **{name: getattr(args, name) for name in KINDS if getattr(args, name, None) is not None},
-            **_running(args),
+            **running,
             **options,
         )
     except BaseException:

@@ -19,7 +19,7 @@ ANSWERS = ("kernel_sum", "density", "lower", "upper")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag, reading, values
+    from scumble.cli.arguments import json_flag, reading, real, replace_flag, values
 
     parser.add_argument("release", help="a released file")
     parser.add_argument(
@@ -29,7 +29,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default; one point: in words)"
     )
-    parser.add_argument("--confidence", type=float, default=0.95, help="of lower and upper (default: 0.95)")
+    parser.add_argument("--confidence", type=real, default=0.95, help="of lower and upper (default: 0.95)")
+    replace_flag(parser)
     reading(parser)
     json_flag(parser)
 
@@ -42,31 +43,48 @@ def run(args: argparse.Namespace) -> None:
 
     if (args.points is None) == (args.at is None):
         raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
-    check_out(args.out, like=tuple(TABLES))
+    check_out(args.out, like=tuple(TABLES), replace=args.replace)
     found = load_release(args.release)
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
     if args.at is not None:
         point = _one_point(args.at, releases[0][1])
         _check(_numbers(point, releases[0][1]), releases[0][1], list(point), lambda _: "--at")
-        for line in _outside(point, releases[0][1]):
+        (remarks,) = _remarks(_numbers(point, releases[0][1]), releases[0][1])
+        for line in remarks:
             say(args, line)
         if args.out == "-" and not args.json:
             for name, release in releases:
                 print(_sentence(point, name, release, args.confidence))
             return
-    empty = True
+    empty, outside = True, 0
     dated = _dated(releases[0][1])  # dates stay dates
     with TableWriter(args.out, args.json) as writer:
         for batch, points in _points(args, releases[0][1]):
             empty = empty and batch.num_rows == 0
             if writer.kind != "csv":  # CSV gets the points' own text back; elsewhere numbers are numbers
                 batch = _replaced(batch, points.drop_columns([name for name in points.schema.names if name in dated]))
+            about_each = _remarks(points, releases[0][1])
+            outside += sum(map(bool, about_each))
             for name, release in releases:
-                writer.write(_answers(batch, points, name, release, args.confidence))
+                extra = _answers(points, name, release, args.confidence, short=writer.kind == "csv")
+                if writer.kind == "json":
+                    extra["remarks"] = about_each
+                writer.write(_beside(batch, extra))
         if empty:
             raise DataError(f"{args.points} has no points. Hint: one point per row, under the names of the columns.")
+    if args.at is None and outside:
+        say(args, _outside(outside))
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
+
+
+def _outside(points: int) -> str:
+    """Of a table of points: how many lie outside the bounds."""
+    which = "1 point lies" if points == 1 else f"{points:,} points lie"
+    return (
+        f"{which} outside the release's bounds. Records from there were counted at the edge: the intervals allow for "
+        "it. --json says it of each point."
+    )
 
 
 def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]:
@@ -104,19 +122,20 @@ def _numbers(table: Any, release: Any) -> Any:
 
 def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
-    from scumble.errors import ParameterError
+    from scumble.errors import ParameterError, did_you_mean
     from scumble.schema.kinds import fixed_by
     from scumble.tables.roles import roles_of
 
     columns, at = release.columns, fixed_by(release.kinds, at)
     if columns is None:
         raise ParameterError("--at needs names, and this release's columns have none. Hint: give a table of points.")
+    for name in at:
+        if name not in columns:
+            guess = did_you_mean(name, columns)
+            raise ParameterError(f"--at names {name!r}, which is none of the columns {', '.join(columns)}.{guess}")
     for name in columns:
         if name not in at:
             raise ParameterError(f"--at lacks the column {name!r}. Hint: {','.join(f'{one}=…' for one in columns)}.")
-    for name in at:
-        if name not in columns:
-            raise ParameterError(f"--at names {name!r}, which is none of the columns {', '.join(columns)}.")
     roles = {**roles_of(release.kernel, columns), **dict.fromkeys(_dated(release), "any")}
     return {name: [_cell(at[name], roles[name])] for name in columns}
 
@@ -159,54 +178,60 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
             raise DataError(f"{place(int(row))}: column {name!r} is {unread([kind])}.{hint}")
 
 
-def _outside(point: dict[str, list[float | str]], release: Any) -> Iterator[str]:
-    """A line for each column in which the point lies outside the release's bounds, which are public."""
-    from scumble.schema.kinds import shown
-    from scumble.tables.roles import roles_of
+def _remarks(points: Any, release: Any) -> list[list[str]]:
+    """For each point a sentence for each column in which it lies outside the release's bounds, which are public."""
+    import numpy as np
 
-    if release.spec.bounds is None:
-        return
-    numbers, roles = _numbers(point, release), roles_of(release.kernel, release.columns)
-    for name, low, high in zip(release.columns, *release.spec.bounds, strict=True):
-        if roles[name] == "number" and not low <= float(numbers[name][0]) <= high:
-            ends = [shown(end, release.kinds.get(name), 12) for end in (low, high)]
-            yield (
-                f"The point lies outside the release's bounds: {name!r} goes from {ends[0]} to {ends[1]}. What lies "
-                "outside counted at the edge."
+    from scumble.schema.kinds import shown
+    from scumble.tables import Table
+
+    table = Table.of(points)
+    found: list[list[str]] = [[] for _ in range(table.rows)]
+    if release.bounds is None:
+        return found
+    names = release.columns or [f"column {number}" for number in range(table.width)]
+    for number in release.kernel.which(table.width, release.columns):
+        low, high = (side[number] for side in release.bounds)
+        (values,), kind = table.numeric([number]).T, release.kinds.get(names[number])
+        for row in np.flatnonzero((values < low) | (values > high)):
+            found[row].append(
+                f"The point lies outside the release's bounds: {names[number]!r} goes from {shown(low, kind, 12)} to "
+                f"{shown(high, kind, 12)}. Records from there were counted at the edge: the interval allows for it."
             )
+    return found
 
 
 def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     """The answer at one point, for people."""
+    from scumble.cli.digits import told
+
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
     of = "" if name is None else f"{name}: "
-    told, lower, upper = _rounded(total, low, high)
-    return f"{of}{told} records near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
+    number, lower, upper = told(total, low, high)
+    return f"{of}{number} records near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
 
 
-def _rounded(total: float, low: float, high: float) -> list[str]:
-    """A count and its interval, to whole records where that tells them apart, and else to as many digits as it takes.
+def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: bool) -> dict[str, Any]:
+    """Columns of answers; `short` ones have no digits that are noise alone."""
+    from scumble.cli.digits import rounded
 
-    >>> _rounded(1234.5, 1200.0, 1269.0), _rounded(0.14, -0.03, 0.31)
-    (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
-    """
-    import math
+    total, density = release.kernel_sum(points), release.density(points)
+    lower, upper = release.interval(points, confidence)
+    columns = [total, density, lower, upper]
+    if short:
+        width = upper - lower
+        total, lower, upper = rounded([total, lower, upper], width)
+        (density,) = rounded([density], width / max(release.count, 1.0))
+        columns = [total, density, lower, upper]
+    label = {} if name is None else {"class": [str(name)] * len(total)}
+    return label | dict(zip(ANSWERS, columns, strict=True))
 
-    width = (high - low) or abs(total)
-    places = min(max(0, 1 - math.floor(math.log10(width))), 9) if 0.0 < width < 10.0 else 0
-    return [f"{number:,.{places}f}" for number in (total, low, high)]
 
-
-def _answers(batch: Any, points: Any, name: Any, release: Any, confidence: float) -> Any:
+def _beside(batch: Any, extra: dict[str, Any]) -> Any:
+    from scumble.cli.modes import free
     from scumble.machine.later import pa
 
-    total = release.kernel_sum(points)
-    lower, upper = release.interval(points, confidence)
-    extra = [pa.array(column) for column in (total, release.density(points), lower, upper)]
-    names = list(ANSWERS)
-    if name is not None:
-        extra, names = [pa.array([str(name)] * len(total)), *extra], ["class", *names]
-    taken = set(batch.schema.names)
-    names = [one if one not in taken else f"scumble_{one}" for one in names]
-    return pa.RecordBatch.from_arrays([*batch.columns, *extra], names=[*batch.schema.names, *names])
+    taken = batch.schema.names
+    names = [*taken, *free(list(extra), taken)]
+    return pa.RecordBatch.from_arrays([*batch.columns, *map(pa.array, extra.values())], names=names)

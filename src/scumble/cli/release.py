@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.show.cards import facts
     from scumble.show.wording import human_bytes
 
-    asked = promised(args, "the privacy budget; typical are 0.1 to 10, and 1 is a good start")
+    asked = promised(args, "the privacy budget; typical are 0.1 to 3, and 1 is a good start")
     require(args, out="the released file to write, such as people.scumble")
     check_out(args.out, text=False, ours=True)
     if args.out == "-" and args.json:

@@ -1,28 +1,61 @@
-"""Before a budget is spent: what an output's name holds already, and that it will be replaced.
+"""Before a budget is spent: what an output's name holds already, and under which name that is kept.
 
-A file of scumble's own is replaced (another is not: see `check_out`): scripts write the same one again and again. But
-each time costs, and one file is left to show for it, so whoever types the command is told. What is told is public: the
-file's claim and date, the ledger's line.
+A file of scumble's own gives up its name (another does not: see `check_out`), since scripts write the same one again
+and again. But a release is paid for and cannot be made again, so it is never lost: it stays beside the new one, as
+``people.1.scumble``. What is told of it is public: the file's claim and date, the ledger's line.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import os
+from typing import Any
 
 
 def tell_replaced(args: argparse.Namespace, verb: str) -> None:
-    """Say that the file at --out will be replaced, if there is one."""
+    """Keep the file at --out under another name, if there is one, and say so."""
     from scumble.cli.output import say
 
     if args.out != "-" and os.path.isfile(args.out):
         what, identity = _held(args.out)
         written = datetime.date.fromtimestamp(os.path.getmtime(args.out))
-        say(
-            args,
-            f"{args.out} is {what}, written {written}: it will be replaced, and {_cost(args, verb, identity)}.",
-        )
+        kept = _kept(args.out)
+        say(args, f"{args.out} is {what}, written {written}: it stays as {kept}, and {_cost(args, verb, identity)}.")
+
+
+def keep_replaced(out: str, release: Any) -> None:
+    """Keep the file at a name that a release, made of others at no cost, will take; unless it is the very same."""
+    from scumble.cli.streams import tell
+
+    if out != "-" and os.path.isfile(out) and os.path.getsize(out) > 0:
+        with open(out, "rb") as old:
+            same = old.read() == release.to_bytes()
+        if not same:
+            tell(f"{out} is there already: it stays as {_kept(out)}.")
+
+
+def _kept(path: str) -> str:
+    """A second name for a file, the first that is free; or the one it has, of a run that did not come to an end."""
+    from scumble.machine.places import write_whole
+
+    root, ending = os.path.splitext(path)
+    for number in itertools.count(1):
+        name = f"{root}.{number}{ending}"
+        if os.path.exists(name) and os.path.samefile(path, name):
+            return name
+        if os.path.lexists(name):
+            continue
+        try:
+            os.link(path, name)
+        except FileExistsError:
+            continue
+        except OSError:  # not every disk has second names
+            with open(path, "rb") as old:
+                write_whole(name, old.read())
+        return name
+    raise AssertionError
 
 
 def _held(path: str) -> tuple[str, str | None]:

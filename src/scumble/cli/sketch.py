@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
         out="the secret file to write, such as part.secret",
     )
     secret_out(args.out)
-    check_out(args.out, ours=True)
+    check_out(args.out, ours=True, secret=True)
     job = prepare(args)
     place = Place(args.out, secret=True)  # reserved before hours of work
     try:

@@ -22,7 +22,7 @@ _MOST = 1_000_000
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    from scumble.cli.arguments import json_flag
+    from scumble.cli.arguments import json_flag, real
 
     parser.add_argument(
         "release",
@@ -31,14 +31,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "standard input, which is called stdin",
     )
     parser.add_argument("query", help="a SELECT; a file whose name ends in .sql; '-' for standard input")
-    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default: 0.95)")
+    parser.add_argument("--confidence", type=real, default=0.95, help="of the intervals (default: 0.95)")
     parser.add_argument("--csv", action="store_true", help="print CSV instead of a table for people")
     json_flag(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.output import print_json, table_release
+    from scumble.cli.modes import free
+    from scumble.cli.output import print_json, remarked, table_release
     from scumble.cli.progress import waiting
     from scumble.errors import ParameterError
     from scumble.relational import sql
@@ -52,14 +53,19 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("Standard input holds the release or the statement, not both.")
     query = _statement(args.query)
     releases: dict[str, Any] = {name: table_release(path) for name, path in paths.items()}
-    with waiting(args.quiet):
+    with remarked() as remarks, waiting(args.quiet):
         found = sql(query, releases, confidence=args.confidence)
     if args.json:
-        print_json([{name: _plain(cell) for name, cell in row.items()} for row in found.to_dict("records")])
+        (extra,) = free(["remarks"], [*found.columns])
+        rows = found.to_dict("records")
+        print_json([{name: _plain(cell) for name, cell in row.items()} | {extra: remarks} for row in rows])
     elif args.csv:
         found.to_csv(sys.stdout, index=False, lineterminator="\n")
     else:
-        print(_table([*found.columns], [[_shown(cell) for cell in row] for row in found.itertuples(index=False)]))
+        names = [*found.columns]
+        written = [_written if key else _shown for key in _are_keys(names)]
+        rows = found.itertuples(index=False)
+        print(_table(names, [[write(cell) for write, cell in zip(written, row, strict=True)] for row in rows]))
 
 
 def _by_name(words: list[str]) -> dict[str, str]:
@@ -93,6 +99,19 @@ def _statement(text: str) -> str:
         raise ParameterError(f"{text!r} cannot be read as a statement. Hint: it must be text in UTF-8.") from None
 
 
+def _are_keys(names: list[str]) -> list[bool]:
+    """Which columns are grouped by: those that have no interval beside them.
+
+    >>> _are_keys(["year", "n", "n_low", "n_high", "town"])
+    [True, False, False, False, True]
+    """
+    found: list[bool] = []
+    while len(found) < len(names):
+        name, *beside = names[len(found) : len(found) + 3]
+        found += [False] * 3 if beside == [f"{name}_low", f"{name}_high"] else [True]
+    return found
+
+
 def _is_null(cell: Any) -> bool:
     return cell is None or cell != cell or type(cell).__name__ in ("NAType", "NaTType")
 
@@ -112,6 +131,11 @@ def _shown(cell: Any) -> str:
     if isinstance(cell, float):
         return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
     return str(cell)
+
+
+def _written(cell: Any) -> str:
+    """A cell that names a group: a number as it is written, without commas, since it may be a year."""
+    return f"{cell:.15g}" if isinstance(cell, float) and not _is_null(cell) else _shown(cell)
 
 
 def _table(names: list[str], rows: list[list[str]]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 EXAMPLE = """
 scumble stream plan --periods 365 --rows 1000 --epsilon 1 --delta 1e-6
+scumble stream plan --columns age --bandwidth 5 --bounds age=0:100 --periods 52 --epsilon 1
 scumble stream start trips.secret --columns age --bandwidth 5 --rows 64 --buckets 256 --periods 365 --epsilon 1 \
 --delta 1e-6 --folder trips
 scumble stream append trips.secret people.csv --period 1
@@ -74,12 +75,21 @@ def _plan(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.output import print_json
     from scumble.continual.choosing import compare
+    from scumble.show.cards import size_words
 
-    require(args, periods="the most that there will be, such as 365", rows="the rows of the sketch, such as 1000")
-    found = compare(args.periods, args.rows, **promised(args, "the budget of all releases together, such as 1"))
+    asked = promised(args, "the budget of all releases together, such as 1")
+    require(args, periods="the most that there will be, such as 365")
+    planned = None if args.columns is None else _planned(args, asked)
+    if planned is None:
+        require(args, rows="the rows of the sketch, such as 1000; or --columns and whatever else `stream start` takes")
+    found = compare(args.periods, args.rows if planned is None else planned.rows, **asked)
     if args.json:
-        print_json({"methods": [one.to_dict() for one in found]})
+        size = {} if planned is None else {name: planned.to_dict()[name] for name in ("rows", "buckets", "design")}
+        shape = {"shape": planned.shape} if planned is not None and planned.shape else {}
+        print_json({**size, **shape, "methods": [one.to_dict() for one in found]})
         return
+    if planned is not None:
+        print(f"each period: {size_words(planned.to_dict())}\n")
     print(f"{'':<22}times the noise of a single release")
     print(f"{'method':<10}{'noise':<12}{'running total':>13}{'window of 7':>13}{'one period':>12}")
     for one in found:
@@ -89,13 +99,31 @@ def _plan(args: argparse.Namespace) -> None:
         print(f"{one.method.name:<10}{family:<12}{total:>13.2f}{week:>13}{period:>12.2f}")
 
 
+def _planned(args: argparse.Namespace, asked: dict[str, Any]) -> Any:
+    """The sketch that `start` makes of the same options, as its specification."""
+    from scumble.cli.kernels import kernel_from
+    from scumble.privacy.budget import Budget
+    from scumble.sketch import Sketch
+
+    sketch = Sketch(kernel_from(args, args.columns), **_size(args))
+    sketch._decide(Budget.of(**asked))
+    return sketch.spec
+
+
+def _size(args: argparse.Namespace) -> dict[str, Any]:
+    """What the sketch of each period is."""
+    from scumble.schema.declarations import KINDS
+
+    names = ("columns", "rows", "buckets", "seed", "design", "bounds", *KINDS, "invalid")
+    return {name: getattr(args, name) for name in names}
+
+
 def _start(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.kernels import kernel_from
     from scumble.cli.output import print_json, say, secret_out, tell_weak
     from scumble.privacy.budget import Budget
     from scumble.privacy.exact import show
-    from scumble.schema.declarations import KINDS
     from scumble.streams.state import State
     from scumble.streams.stream import Stream
 
@@ -112,16 +140,9 @@ def _start(args: argparse.Namespace) -> None:
     kernel = kernel_from(args, args.columns)
     stream = Stream(
         kernel,
-        columns=args.columns,
         periods=args.periods,
         method=args.method,
-        rows=args.rows,
-        buckets=args.buckets,
-        seed=args.seed,
-        design=args.design,
-        bounds=args.bounds,
-        **{name: getattr(args, name) for name in KINDS},
-        invalid=args.invalid,
+        **_size(args),
         person_column=args.person_column,
         folder=args.folder,
         **{name: getattr(args, name) for name in ("ledger", "dataset", "part")},
@@ -147,11 +168,11 @@ def _append(args: argparse.Namespace) -> None:
     try:
         opened = stream.periods + 1
         if args.period is not None and args.period < opened:
-            say(args, f"Period {args.period} is closed, so nothing was counted; {opened} is open.")
             if not stream.knows(name):
                 raise ParameterError(
                     f"Period {args.period} is closed, and this batch was not counted in it. Hint: --period {opened}."
                 )
+            say(args, f"Period {args.period} is closed, and this batch was counted before; nothing was done.")
             return
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
@@ -191,6 +212,7 @@ def _publish(args: argparse.Namespace) -> None:
 def _window(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
     from scumble.cli.output import check_out, print_json, say, write_release
+    from scumble.cli.replacing import keep_replaced
     from scumble.continual.published import StreamRelease
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
@@ -204,6 +226,7 @@ def _window(args: argparse.Namespace) -> None:
         release = found.total(args.last)
     else:
         release = found.window(args.width, first=args.first, last=args.last)
+    keep_replaced(args.out, release)
     write_release(release, args.out)
     if args.json:
         print_json({"out": args.out, **facts(release)})

@@ -39,7 +39,7 @@ The files::
     disk.py     both, for files that have a place
 """
 
-from scumble.files.disk import BOUND, bytes_of, is_ours, read, write
+from scumble.files.disk import BOUND, bytes_of, is_foreign, is_ours, kind_at, read, write
 from scumble.files.reading import from_bytes
 from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
@@ -54,7 +54,9 @@ __all__ = [
     "Container",
     "bytes_of",
     "from_bytes",
+    "is_foreign",
     "is_ours",
+    "kind_at",
     "read",
     "to_bytes",
     "write",

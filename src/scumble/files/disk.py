@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import warnings
@@ -12,7 +13,7 @@ import numpy as np
 
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
 from scumble.files.reading import from_bytes, preamble
-from scumble.files.rules import MAGIC, SECRET_KINDS, Container
+from scumble.files.rules import KINDS, MAGIC, MAX_HEADER, SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
 from scumble.machine import places
 from scumble.machine.mark import mark_of
@@ -37,11 +38,18 @@ def write(
     kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
     replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
+    A file that scumble did not write is never replaced: it may be somebody's table.
+
     A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
     is refused when it is read.
     """
-    data = bytes_of(kind, metadata, arrays, bound=bound)
-    places.write_whole(_path(path), data, secret=secret or kind in SECRET_KINDS)
+    target, data = _path(path), bytes_of(kind, metadata, arrays, bound=bound)
+    if is_foreign(target):
+        raise ForeignFileError(
+            f"Cannot write {target!r}: it is there already, and scumble did not write it: it would be lost. Hint: name "
+            "another file, or remove that one first."
+        )
+    places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)
 
 
 def bytes_of(
@@ -62,7 +70,7 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
         try:
             about, mark = os.fstat(descriptor), mark_of(descriptor)
             if stat.S_ISDIR(about.st_mode):
-                raise ForeignFileError(f"Cannot read {source}: it is a folder, not a file.")
+                raise ForeignFileError(f"Cannot read {source}: it is a folder, not a file. Hint: name a file in it.")
             if not stat.S_ISREG(about.st_mode):
                 raise ForeignFileError(f"Cannot read {source}: it is not a regular file.")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -102,6 +110,15 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
     return container
 
 
+def is_foreign(path: str | os.PathLike[str]) -> bool:
+    """Whether a file that is not scumble's would be lost under this name.
+
+    A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
+    """
+    there = os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
+    return there and not is_ours(path)
+
+
 def is_ours(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
     try:
@@ -109,6 +126,17 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
             return file.read(8 + len(MAGIC))[8:] == MAGIC
     except OSError:
         return False
+
+
+def kind_at(path: str | os.PathLike[str]) -> str | None:
+    """Of which kind a file of scumble's calls itself; None if it is none, or too damaged to say."""
+    try:
+        with open(path, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            kind = json.loads(file.read(min(size, MAX_HEADER)))["__metadata__"]["kind"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return kind if isinstance(kind, str) and kind in KINDS else None
 
 
 def _path(path: str | os.PathLike[str]) -> str:

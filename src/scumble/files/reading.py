@@ -22,6 +22,7 @@ from scumble.files.rules import (
     MAX_NDIM,
     NAME,
     READER,
+    RELEASES,
     SECRET_KINDS,
     WHOLE,
     ZEROS,
@@ -176,5 +177,7 @@ def _check_kind(kind: str, expect: str | tuple[str, ...], source: str) -> None:
             f"Cannot read {source}: it is {KINDS[kind]} and holds exact counters, not a public release. "
             f"Hint: {READER[kind]}."
         )
+    if "release" in expected:  # its other kinds need no names
+        expected = tuple(one for one in expected if one == "release" or one not in RELEASES)
     wanted = " or ".join(KINDS.get(one, one) for one in expected)
     raise ForeignFileError(f"Cannot read {source}: it holds {KINDS[kind]}, not {wanted}. Hint: {READER[kind]}.")

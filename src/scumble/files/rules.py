@@ -17,7 +17,7 @@ PUBLIC_KINDS = {
     "release": "a release",
     "bundle": "a bundle of releases",
     "model": "a fitted model",
-    "table": "a table's release",
+    "table": "the release of a table",
     "moments": "a release of moments",
 }
 SECRET_KINDS = {
@@ -30,14 +30,14 @@ KINDS = PUBLIC_KINDS | SECRET_KINDS
 RELEASES = ("release", "bundle", "table", "moments")
 """What noise was drawn for."""
 READER = {
-    "release": "scumble.load reads it",
-    "bundle": "scumble.Bundle.load reads it",
-    "table": "scumble.load reads it",
-    "moments": "scumble.load reads it",
+    "release": "scumble query asks it, scumble info shows it (scumble.load reads it)",
+    "bundle": "scumble query asks it, scumble info shows it (scumble.Bundle.load reads it)",
+    "table": "scumble count asks it, scumble info shows it (scumble.load reads it)",
+    "moments": "scumble info shows it (scumble.load reads it)",
     "model": "scumble predict asks it, scumble info shows it (scumble.learn.load reads it)",
-    "secret": "scumble.load_secret reads it; never share it",
+    "secret": "scumble release publishes it (scumble.load_secret reads it); never share it",
     "checkpoint": "run the same build again to resume from it; never share it",
-    "stream": "scumble.load_stream reads it; never share it",
+    "stream": "scumble stream goes on with it (scumble.load_stream reads it); never share it",
     "share": "scumble.load_share reads it, to be added up with the others; never share it beyond",
 }
 

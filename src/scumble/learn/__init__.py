@@ -18,6 +18,7 @@ The estimators::
 
 What they share::
 
+    scikit.py           what is taken from scikit-learn, which is an extra
     base.py             what an estimator is, and how to write one
     sketching.py        its sketch: kernel, seed and size
     looking.py          its picture, and its card in a notebook

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -29,7 +28,7 @@ from scumble.privacy.composition import overlapping
 from scumble.privacy.parts import in_parts
 from scumble.releasing.selection import claim_of_choice
 from scumble.releasing.spending import Prepaid
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.tabular.publishing import price
 from scumble.tabular.publishing import publish as publish_table
 from scumble.tabular.release import TableRelease
@@ -138,7 +137,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
+        schema: Described | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,

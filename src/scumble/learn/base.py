@@ -44,31 +44,21 @@ import numpy as np
 from scumble import checks
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.kernels import Kernel
+from scumble.learn.columns import FACTS
+from scumble.learn.levels import Levels, table_of
+from scumble.learn.looking import CURATORS, LooksLike
+from scumble.learn.reading import target, target_numbers
+from scumble.learn.scikit import BaseEstimator, DensityMixin, OutlierMixin, check_is_fitted
+from scumble.learn.sketching import MakesSketches, default_kernel
 from scumble.loading import load
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.release import Release
 from scumble.releasing.spending import Prepaid
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.sketch import Sketch, release_disjoint
 from scumble.tabular.release import TableRelease
-
-try:
-    from sklearn.base import (
-        BaseEstimator,
-        DensityMixin,
-        OutlierMixin,
-    )
-    from sklearn.utils.validation import check_is_fitted
-except ImportError as problem:  # pragma: no cover
-    raise ImportError("scumble's estimators need scikit-learn. Hint: pip install 'scumble[learn]'.") from problem
-
-from scumble.learn.columns import FACTS
-from scumble.learn.levels import Levels, table_of
-from scumble.learn.looking import CURATORS, LooksLike
-from scumble.learn.reading import target, target_numbers
-from scumble.learn.sketching import MakesSketches, default_kernel
 
 __all__ = [
     "FACTS",
@@ -108,7 +98,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
     bounds : pair of float, pair of array-like, mapping or None
         (low, high), public, each a number or one per column. Values outside are clipped. For tables with names, also
         a mapping from names to pairs: beside `categories`, those of the columns that are numbers; else, of all.
-    schema : Schema, str, PathLike or None
+    schema : Schema, mapping, str, PathLike or None
         Instead of bounds, what each column of a table can hold: numbers, dates, booleans, categories, missing cells
         (:class:`scumble.Schema`, or the path of its file). Public. Tables then come as they are; columns are found by
         name, in any order, and those that the schema does not name are left alone.
@@ -148,7 +138,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
+        schema: Described | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,

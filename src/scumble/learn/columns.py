@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
-from scumble.learn.frames import Coding, coding, lasting, names_of, schema_of, short_schema
+from scumble.learn.frames import Coding, coding, lasting, names_of, short_schema
 from scumble.learn.reading import BadCells, records
 from scumble.schema import Schema
 from scumble.tables import Table
@@ -122,7 +122,7 @@ class KnowsColumns:
                 raise ParameterError(
                     "`schema` says what every column can hold. Hint: leave out `bounds` and `categories`."
                 )
-            return schema_of(self.schema)
+            return Schema.of(self.schema)
         if self.categories is None:
             return None
         if isinstance(self.bounds, Mapping):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from scumble.learn.base import PrivateEstimator
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.reading.likeness import alike
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.sketch import Sketch
 
 METHODS = ("under-represented", "diverse")
@@ -79,7 +78,7 @@ class DiversitySampler(PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
+        schema: Described | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,

@@ -19,7 +19,6 @@ and a column of its own says that it is missing, with codes it stands a quarter 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -197,15 +196,6 @@ class _Levels:
 
 
 # ---- the schema of an estimator ----
-
-
-def schema_of(given: object) -> Schema:
-    """A schema, or the one in a file."""
-    if isinstance(given, str | os.PathLike):
-        return Schema.load(given)
-    if not isinstance(given, Schema):
-        raise parameter("schema", "a scumble.Schema or the path of its file", type(given).__name__)
-    return given
 
 
 def short_schema(categories: Any, bounds: Any, names: tuple[str, ...] | None) -> Schema:

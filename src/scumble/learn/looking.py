@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
-
 from scumble.errors import ParameterError
 from scumble.learn.levels import Levels
+from scumble.learn.scikit import BaseEstimator, check_is_fitted
 from scumble.schema import Schema
 
 CURATORS = ("clipped_",)

@@ -100,6 +100,10 @@ def _require_whole(model: Estimator) -> None:
 def _width(model: Estimator) -> int:
     """How many numbers a record has; what the file says of a table's columns must be what its schema says."""
     if model.schema_ is None:
+        if "feature_names_in_" in vars(model):  # as of a frame
+            names = vars(model)["feature_names_in_"].tolist()
+            if len(names) != model.n_features_in_ or not all(type(name) is str for name in names):
+                raise ValueError("names")
         return model.n_features_in_
     if not isinstance(model.schema_, Schema) or model.n_features_in_ != len(model.schema_):
         raise ValueError("schema")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from scumble.learn.base import PrivateEstimator, check_is_fitted, default_kernel
 from scumble.learn.sampling import Sampler
 from scumble.privacy.account import Account
 from scumble.reading.likeness import alike, reach
-from scumble.schema import Schema
+from scumble.schema import Described
 
 METHODS = ("climb", "lp")
 BATCH = 24  # points that each climber asks for at a time
@@ -105,7 +104,7 @@ class PrivateModes(PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
+        schema: Described | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,

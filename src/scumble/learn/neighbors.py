@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.reading.likeness import alike
 from scumble.release import Release
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.sketch import Sketch
 
 SHARPNESS = 4
@@ -96,7 +95,7 @@ class PrivateNeighbors(PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
+        schema: Described | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,

@@ -11,10 +11,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
 
 from scumble.errors import DataError
+from scumble.learn.scikit import DataConversionWarning, validate_data
 from scumble.tables import Table, invalid_message
 from scumble.tables.cells import Column, is_arrow, numbers
 from scumble.tables.containers import objects, take_apart

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -25,7 +24,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import overlapping
 from scumble.release import Release
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.sketch import Sketch, release_disjoint
 from scumble.tabular.release import TableRelease
 
@@ -136,7 +135,7 @@ class PrivateLinearRegression(LearnsFromMoments, Regresses, PrivateEstimator):
         rows: int | None = None,
         buckets: int | None = None,
         bounds: Any = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
+        schema: Described | None = None,
         categories: Mapping[str, Sequence[Any]] | None = None,
         public: Sequence[str] = (),
         records_per_person: int = 1,

@@ -104,7 +104,7 @@ def bounds_of(release: Release, bounds: Any) -> Sides:
         bounds = release.bounds
     if bounds is None:
         raise ParameterError(
-            "A release of hashed rows has no bounds to draw within. Hint: pass bounds=(low, high), each a number or "
-            "one per column, from what is known without the data."
+            "A release of hashed rows has no bounds to draw within. Hint: --bounds 0:100 (bounds=(0, 100)), or a pair "
+            "per column, from what is known without the data."
         )
     return sides(by_column(bounds_by(release.kinds, bounds), release.columns), release.dimensions)

@@ -10,13 +10,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.utils.multiclass import check_classification_targets
 
 from scumble.bundle import plain
-from scumble.errors import DataError, PrivacyError, parameter
+from scumble.errors import UNPUBLISHED, DataError, PrivacyError, parameter
 from scumble.learn.reading import target, target_numbers
+from scumble.learn.scikit import ClassifierMixin, RegressorMixin, check_classification_targets, r2_score
 from scumble.tables.cells import Column, categories, is_arrow
 from scumble.tables.hashing import stable_hash
 
@@ -111,6 +109,11 @@ def public_target_bounds(model: Any, y: np.ndarray | None) -> tuple[float, float
     )
 
 
+def of_no_class(classes: Any, y: Column) -> int:
+    """How many labels are missing or none of the `classes`: for the curator only."""
+    return int((_places(_listed(classes), categories(y, "The target y")) < 0).sum())
+
+
 def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarray]:
     """Records whose labels are among `classes_`; the others are refused or dropped, as `unknown` says."""
     place = _places(model.classes_, categories(y, "The target y"))
@@ -119,7 +122,7 @@ def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarr
         unknown = int((~known).sum())
         records = "1 record has a label that is" if unknown == 1 else f"{unknown:,} records have labels that are"
         raise DataError(
-            f"{records} not in `classes`. "
+            f"{records} missing or not in `classes` {UNPUBLISHED}. "
             "Hint: name all classes, or leave such records out with --unknown drop (unknown='drop')."
         )
     return X[known], model.classes_[place[known]]

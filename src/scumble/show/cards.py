@@ -20,6 +20,8 @@ from scumble.show.usefulness import words
 from scumble.show.wording import noise_of_law, promise, promised, protected
 
 WIDTH = 100
+LISTED = 6
+"""Numbers of a kernel's parameter, one for each column, that a card lists."""
 
 
 def facts(found: Shown | ShownByClass | ShownTable | ShownMoments) -> dict[str, Any]:
@@ -163,8 +165,10 @@ def estimator_lines(model: Any) -> list[tuple[str, str]]:
     """What a fitted estimator promises and where its answers come from."""
     claim = model.privacy_
     releases = vars(model).get("releases_", [vars(model).get("release_")])
-    files = sum(len(one) if isinstance(one, ShownByClass) else 1 for one in releases)
     first = releases[0]
+    # Not "releases": the claim counts all measurements that were paid for, that of the number of records too.
+    each = f" of each of {len(first)} classes" if isinstance(first, ShownByClass) else ""
+    first_of = "" if len(releases) == 1 else f", the first of {len(releases)} sets"
     names = vars(model).get("feature_names_in_")
     rows = [
         ("Model", type(model).__name__),
@@ -172,11 +176,11 @@ def estimator_lines(model: Any) -> list[tuple[str, str]]:
         ("Promise", promise(claim.epsilon, claim.delta) + ", the whole fit"),
         ("Protects", protected(claim.neighbors, claim.unit, claim.records_per_person)),
         ("Meaning", claim.sentence()),
-        ("Learnt from", f"{'1 release' if files == 1 else f'{files} releases'}; the first: {_about(first)}"),
+        ("Learnt from", f"noisy counters{each}{first_of}: {_about(first)}"),
     ]
     kernel = getattr(first.spec, "kernel", None)  # tables and moments have none
     if kernel is not None:
-        rows.append(("Kernel", _kernel_text(kernel.to_dict())))
+        rows.append(("Kernel", _kernel_text(kernel.to_dict(), None if names is None else [*map(str, names)])))
     if "classes_" in vars(model):
         rows.append(("Classes", ", ".join(map(str, model.classes_))))
     return rows
@@ -211,10 +215,10 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     out.append(("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])))
     out.append(("Meaning", data["meaning"]))
     out.append(("Mechanism", _mechanism(data)))
-    out.append(("Size", _size(data)))
+    out.append(("Size", size_words(data)))
     if data["bounds"] is not None:
         out.append(("Bounds", _bounds(data)))
-    out.append(("Kernel", _kernel_text(data["kernel"])))
+    out.append(("Kernel", _kernel_text(data["kernel"], data["columns"])))
     error = data["count_standard_error"]
     out.append(
         ("Records", f"about {data['count']:,.0f}" + (f" ± {1.96 * error:,.0f} (95 %)" if error else " (public)"))
@@ -254,7 +258,8 @@ def _mechanism(data: dict[str, Any]) -> str:
     return f"{noise_of_law(data['mechanism'])}{scale}{count}; exact, from the system's entropy"
 
 
-def _size(data: dict[str, Any]) -> str:
+def size_words(data: dict[str, Any]) -> str:
+    """How large a sketch is; `data` has its rows, buckets, design and seed, and the shape of a grid."""
     shape = f", cells {' × '.join(map(str, data['shape']))}" if data["shape"] else ""
     rows = "1 row" if data["rows"] == 1 else f"{data['rows']:,} rows"
     return f"{rows} × {data['buckets']:,} buckets ({data['design']}{shape}), seed {data['seed']}"
@@ -273,13 +278,21 @@ def _about(release: Any) -> str:
         return momentcards.size(release.spec.kind, len(release.counts))
     if _is_table(release):
         return f"{len(release.views):,} views of {len(release.columns)} columns"
-    return _size(release.spec.to_dict())
+    return size_words(release.spec.to_dict())
 
 
-def _kernel_text(kernel: dict[str, Any]) -> str:
+def _kernel_text(kernel: dict[str, Any], names: list[str] | None) -> str:
+    """A kernel and its settings; where there is a number for each column, beside its name."""
     if kernel["kernel"] == "product":
-        return " × ".join(_kernel_text(factor) for factor in kernel["factors"])
+        return " × ".join(_kernel_text(factor, names) for factor in kernel["factors"])
     settings = {key: value for key, value in kernel.items() if key != "kernel"}
+    if "origin" in settings:  # steps are shares of the bounds, whose ends and widths `origin` and `scale` repeat
+        settings = {key: value for key, value in settings.items() if key not in ("origin", "scale")}
+        settings["bandwidth"] = f"{_value(settings['bandwidth'])} of the bounds of each column"
+    of = settings.get("columns") or names or ()
+    for key, value in settings.items():
+        if key != "columns" and isinstance(value, list) and len(value) == len(of):
+            settings[key] = dict(zip(map(str, of), value, strict=True))
     return f"{kernel['kernel']} ({', '.join(f'{key} {_value(value)}' for key, value in settings.items())})"
 
 
@@ -287,5 +300,5 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key}={_value(inner)}" for key, inner in value.items())
     if isinstance(value, list):
-        return "+".join(_value(inner) for inner in value)
+        return f"({', '.join(map(_value, value))})" if len(value) <= LISTED else f"of {len(value)} columns"
     return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -45,4 +45,4 @@ def lines(release: ShownMoments) -> list[tuple[str, str]]:
 
 def size(kind: str, sums: int) -> str:
     """What it is, and how large."""
-    return f"{kind} moments, {sums:,} sums"
+    return f"{sums:,} sums of products of the columns ({kind} moments)"

@@ -7,11 +7,11 @@ property of the code, and by a blank where only the curator can.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from scumble._version import __version__
 from scumble.privacy.exact import show
+from scumble.privacy.odds import belief, percent
 from scumble.show.usefulness import group, noises
 from scumble.show.wording import noise_of_law, promise, protected
 
@@ -26,7 +26,7 @@ class Point(NamedTuple):
     answer: str
 
 
-def points(facts: dict[str, Any], others: list[str] | None = None) -> list[Point]:
+def points(facts: dict[str, Any], others: list[str] | None = None, dataset: str | None = None) -> list[Point]:
     """The answers, in the order of the pyramid, from its top.
 
     Parameters
@@ -35,13 +35,15 @@ def points(facts: dict[str, Any], others: list[str] | None = None) -> list[Point
         The facts of the release's card.
     others : list of str, optional
         Other releases of the same data, as the ledger has them; None if no ledger was given.
+    dataset : str, optional
+        The data's name in the ledger.
 
     Returns
     -------
     list of Point
         Nineteen of them.
     """
-    return [*_numbers(facts), *_use(facts), *_undermining(facts, others), *_below(facts)]
+    return [*_numbers(facts), *_use(facts), *_undermining(facts, others, dataset), *_below(facts)]
 
 
 def text(title: str, answers: list[Point]) -> str:
@@ -70,7 +72,9 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
         else "0: the bound has no exceptions."
     )
     others = "; ".join(
-        f"{name} = {facts[key]:.4g}" for key, name in (("rho", "ρ (zCDP)"), ("mu", "μ (Gaussian DP)")) if facts.get(key)
+        f"{name} = {show(facts[key], digits=4)}"
+        for key, name in (("rho", "ρ (zCDP)"), ("mu", "μ (Gaussian DP)"))
+        if facts.get(key)
     )
     variant = "pure differential privacy" if not facts["delta"] else "approximate differential privacy"
     unit = protected(facts["neighbors"], facts["unit"], facts["records_per_person"])
@@ -79,8 +83,7 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
         "rows the bound is m times ε, and δ grows faster. If rows are not people, build with a person column and "
         "records per person."
         if facts["unit"] == "record"
-        else " Further records of a person were left out by a person column, or there are none by the curator's own "
-        f"word: {BLANK}."
+        else f" Which of the two: {BLANK}."
     )
     return [
         Point(
@@ -143,12 +146,12 @@ def _use(facts: dict[str, Any]) -> list[Point]:
     ]
 
 
-def _undermining(facts: dict[str, Any], others: list[str] | None) -> list[Point]:
+def _undermining(facts: dict[str, Any], others: list[str] | None, dataset: str | None) -> list[Point]:
     level = "What could undermine it"
     if others is None:
         told = f"unknown to the file. {BLANK}: list them; budgets of releases about the same people add up."
     else:
-        told = "; ".join(others) if others else "none in the ledger that was given."
+        told = "; ".join(others) or f"none of dataset {dataset!r} in the ledger that was given."
     return [
         Point(level, "Other releases of the same data", told),
         Point(
@@ -206,6 +209,5 @@ def _odds(epsilon: float, delta: float) -> str:
     """What the best guess at one unit's presence may become, from even odds."""
     if epsilon > 50:
         return "For one person this bound is as good as none."
-    certain = 1 / (1 + math.exp(-epsilon))
-    chance = min(1.0, certain + delta)
-    return f"Who guesses, at even odds, whether somebody is in the table may be right in {chance:.1%} of cases."
+    chance = percent(min(1.0, belief(0.5, epsilon) + delta))
+    return f"Who guesses, at even odds, whether somebody is in the table may be right in {chance} of cases."

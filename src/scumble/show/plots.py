@@ -7,7 +7,9 @@ costs no privacy.
 from __future__ import annotations
 
 import io
+import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,13 +49,37 @@ def literal(text: object) -> str:
     return str(text).replace("$", r"\$")
 
 
+def shortened(text: str, most: int = 56) -> str:
+    """As much of a name as there is room for.
+
+    >>> shortened("a name that is longer than its picture", 16)
+    'a name that is…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def promise(claim: Any, count: float | None, error: float = 0.0) -> str:
+    """The number of records if it is known, to the first digit of its standard error, and ε and δ: what stands above a
+    picture.
+
+    >>> from types import SimpleNamespace
+    >>> promise(SimpleNamespace(epsilon=1.0, delta=0.0), 10_651.0, 1244.0)
+    'about 11,000 records; ε = 1'
+    """
+    rough = math.floor(math.log10(max(error, 1.0)))
+    records = "" if count is None else f"about {round(max(count, 0.0), -rough):,.0f} records; "
+    return f"{records}ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
+
+
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a picture; the name's end says as what."""
     name = os.fsdecode(path)
     if os.path.splitext(name.lower())[1] not in FORMATS:
         raise ParameterError(f"Cannot draw {name!r}. Hint: let its name end in {', '.join(FORMATS)}.")
     picture = io.BytesIO()
-    figure.savefig(picture, format=os.path.splitext(name.lower())[1][1:], dpi=150, facecolor="white")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # a box stands for it
+        figure.savefig(picture, format=os.path.splitext(name.lower())[1][1:], dpi=150, facecolor="white")
     write_whole(name, picture.getvalue())
 
 
@@ -85,7 +111,7 @@ def density(
         across_and_up = sorted(view.free, key=lambda name: shading.upward(name, *view.ranges[name]))
         image = draw_map(axes, view, *across_and_up, points=_POINTS_2D, log=log)
         figure.colorbar(image, ax=axes, label="density (mean kernel value)")
-        figure.supxlabel("pale: noise alone could explain it", fontsize=8, color=FAINT)
+        figure.supxlabel("pale: may be nothing", fontsize=8, color=FAINT)
     else:
         figure = _pairs(view, confidence, log)
     figure.suptitle(literal(title if title is not None else view.title()), fontsize=11, color=INK)
@@ -135,7 +161,7 @@ class View:
 
     def label(self, name: str) -> str:
         """A column's name, with its unit."""
-        return literal(f"{name} ({self.units[name]})" if name in self.units else name)
+        return literal(shortened(f"{name} ({self.units[name]})" if name in self.units else name))
 
     def title(self) -> str:
         """Where the picture cuts through the data, the number of records if it is known, and the promise."""
@@ -149,9 +175,8 @@ class View:
         return f"cut at {cut}   ({self._promise()})" if cut else self._promise()
 
     def _promise(self) -> str:
-        claim, count = self.release.privacy, getattr(self.release, "count", None)
-        records = "" if count is None else f"about {max(count, 0.0):,.0f} records; "
-        return f"{records}ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
+        count, error = (getattr(self.release, name, None) for name in ("count", "count_standard_error"))
+        return promise(self.release.privacy, count, error or 0.0)
 
     def table(self, values: Mapping[str, np.ndarray]) -> Any:
         """Queries: these columns vary, the others stay at their fixed value or in the middle."""
@@ -276,13 +301,17 @@ def _cycle(colours: Sequence[str]) -> Any:
         yield from colours
 
 
-def thousands(*sides: Any) -> None:
-    """Numbers along these axes with thousands set apart, or in millions where an axis reaches them."""
+def thousands(*sides: Any, records: bool = False) -> None:
+    """Numbers along these axes with thousands set apart, or in millions or billions where an axis reaches them.
+
+    Of `records` they are set apart on short axes too, which else may be of years.
+    """
     from matplotlib.ticker import FuncFormatter
 
+    least = 1e4 if records else 0.0
     for side in sides:
         side.set_major_formatter(
-            FuncFormatter(lambda value, _, side=side: amount(value, max(map(abs, side.get_view_interval()))))
+            FuncFormatter(lambda value, _, side=side: amount(value, max(least, *map(abs, side.get_view_interval()))))
         )
 
 
@@ -291,10 +320,15 @@ def amount(value: float, most: float) -> str:
 
     >>> amount(2500.0, 4e5), amount(5e6, 5e6), amount(5e5, 5e6), amount(0.0, 5e6), amount(0.1 + 0.2, 1.0)
     ('2,500', '5M', '0.5M', '0', '0.3')
+    >>> amount(1789.0, 1870.0), amount(2.5e9, 4e9), amount(-2e-6, 1e-5)  # a year has no comma
+    ('1789', '2.5G', '-2e-6')
     """
     if most >= 1e12:
         return f"{value:,g}"
-    return f"{value / 1e6:,.12g}M" if most >= 1e6 and value else f"{value:,.12g}"
+    for size, letter in ((1e9, "G"), (1e6, "M")):
+        if most >= size and value:
+            return f"{value / size:,.12g}{letter}"
+    return f"{value:,.12g}" if most >= 1e4 else f"{value:.12g}".replace("e-0", "e-")
 
 
 def plain(axes: Any, *, grid: bool = True) -> None:

@@ -19,7 +19,15 @@ FILL = "fill in"
 
 
 class Blank(str):
-    """Something only the curator knows: written with a comment beside it."""
+    """Something only the curator knows: written with a comment beside it, which may say what is wanted."""
+
+    wanted: str
+
+    def __new__(cls, text: str, *, wanted: str = "") -> Blank:
+        """A text, or an empty one, that the curator is asked for."""
+        made = super().__new__(cls, text)
+        made.wanted = wanted
+        return made
 
 
 def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
@@ -50,8 +58,8 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
                 "intended_use": Blank(""),
                 "data_product_type": Blank("Summary statistics"),  # or what the curator makes of the counts
                 "data_product_region": Blank(""),
-                "description": f"A scumble release: noisy counts of the columns {columns}, from which counts, "
-                "densities, synthetic rows and models are read.",
+                "description": f"A scumble release: noisy counts of the columns {columns}, from which "
+                f"{_read_from(facts)} are read.",
                 "publication_date": Blank(datetime.date.today().isoformat()),
             },
             "dp_variant": {
@@ -72,7 +80,7 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
                 "model_name": "Central",
                 "actors": Blank("the curator, who is trusted with the records; everybody else, who is not"),
                 "release_type": "One release",
-                "release_type_details": Blank("plans for further releases of the same data"),
+                "release_type_details": Blank("", wanted="plans for further releases of the same data"),
                 "data_source_type": Blank("Static"),
                 "access_type": "Non-interactive",
                 "access_type_details": "one file; questions are answered from it without further privacy loss",
@@ -98,6 +106,12 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
     }
 
 
+def _read_from(facts: dict[str, Any]) -> str:
+    """What a release of this kind tells."""
+    told = {"table": "counts, means, synthetic rows and models", "moments": "linear models"}
+    return told.get(facts["kind"], "densities, modes, synthetic rows and models")
+
+
 def yaml(found: dict[str, Any], indent: str = "") -> str:
     """The entry as YAML.
 
@@ -120,7 +134,8 @@ def yaml(found: dict[str, Any], indent: str = "") -> str:
 def _scalar(value: object) -> str:
     """Numbers with an exponent need a point to be numbers to every reader."""
     if isinstance(value, str):
-        return _quoted(value) + (f" # {FILL}" if isinstance(value, Blank) else "")
+        asked = f" # {FILL}" + (f": {value.wanted}" if value.wanted else "") if isinstance(value, Blank) else ""
+        return _quoted(value) + asked
     text = json.dumps(value)
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
 

@@ -1,4 +1,4 @@
-"""Colours of maps: even or by logarithm, and faded where noise alone could explain them.
+"""Colours of maps: even or by logarithm, and faded where there may be nothing.
 
 The twin of ``web/src/page/shading.js``: up to two standard errors above nothing a value has hardly any colour, from
 four on it has all of it.
@@ -7,6 +7,7 @@ four on it has all of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -84,14 +85,15 @@ def _metres(ranges: list[tuple[float, float]], names: list[str]) -> bool:
     return named and max(wide, tall) <= ALIKE * min(wide, tall)
 
 
-def degrees(kind: str, value: float) -> str:
-    """A place on the Earth in words.
+def degrees(kind: str, value: float, beside: Iterable[float] = ()) -> str:
+    """A place on the Earth in words, with as many decimals as those beside it.
 
-    >>> degrees("longitude", 11.6), degrees("latitude", -33.0)
-    ('11.6° E', '33° S')
+    >>> degrees("longitude", 11.6), degrees("latitude", -33.0), degrees("latitude", 40.8, [40.79, 40.8])
+    ('11.6° E', '33° S', '40.80° N')
     """
     sides = _ANGLES[kind][2]
-    return f"{abs(value):g}°" + ("" if value == 0.0 else f" {sides[int(value < 0.0)]}")
+    decimals = max(len(f"{place:.6g}".partition(".")[2]) for place in (value, *beside))
+    return f"{abs(value):.{decimals}f}°" + ("" if value == 0.0 else f" {sides[int(value < 0.0)]}")
 
 
 def as_dates(axis: Any, kind: str | None, ends: tuple[float, float]) -> None:
@@ -116,7 +118,9 @@ def as_a_map(axes: Any, ranges: list[tuple[float, float]], names: list[str]) -> 
     kinds = [angle(name, *side) for name, side in zip(names, ranges, strict=True)]
     for axis, kind in zip((axes.xaxis, axes.yaxis), kinds, strict=True):
         if kind is not None:
-            axis.set_major_formatter(FuncFormatter(lambda value, _, kind=kind: degrees(kind, value)))
+            axis.set_major_formatter(
+                FuncFormatter(lambda value, _, kind=kind, axis=axis: degrees(kind, value, axis.get_majorticklocs()))
+            )
     if kinds[0] is not None:
         axes.xaxis.set_major_locator(MaxNLocator(ACROSS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
     if _metres(ranges, names):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scumble.schema.column import MISSING
-from scumble.show.plots import INK, SECOND, literal, new_figure, plain, thousands
+from scumble.show.plots import INK, SECOND, literal, new_figure, plain, promise, shortened, thousands
 from scumble.show.shown import ShownTable
 
 ACROSS = 3
@@ -17,9 +17,11 @@ WORDS = 40
 """Bars of words at most, each with its name."""
 CROWDED = 24
 """Names that have room in letters of the usual size."""
+LEVEL = 36
+"""Letters of all labels together that have room side by side."""
 LONGEST = 24
 """Letters of a label: as many as a range of dates has."""
-_LETTERS = ((1e12, 1.0, ""), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e3, 1e3, "k"), (0.0, 1.0, ""))
+_LETTERS = ((1e15, 1.0, ""), (1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, ""))
 """From where on a number has a letter, what it is divided by, and the letter."""
 
 
@@ -29,30 +31,37 @@ def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     across = min(ACROSS, len(names))
     down = math.ceil(len(names) / across)
     crowded = any(not release.schema[name].ordered and release.schema[name].size > CROWDED for name in names)
-    figure = new_figure((4.4 if crowded else 3.4) * across, 2.7 * down)
+    figure = new_figure(max(5.0, (4.4 if crowded else 3.4) * across), 2.7 * down)
     all_axes = figure.subplots(down, across, squeeze=False).ravel()
     for name, axes in zip(names, all_axes, strict=False):
         column = release.schema[name]
         found, left_out = _most(release.histogram(name), column.ordered)
+        below = f"… and {left_out} more, none of them more frequent" if left_out else ""
+        if column.ordered and column.missing:  # not the next number: beside the others it may be a tower
+            below = f"{found['value'].iloc[-1]:,.0f} missing"
+            found = found.iloc[:-1]
         middle = range(len(found))
         share = np.ones(len(found))
         if column.ordered:
-            share[-1 - column.missing] = _last(column.size - column.missing, len(found) - column.missing)
+            share[-1] = _last(column.size - column.missing, len(found))
         value, low, high = (found[side] / share for side in ("value", "low", "high"))
         error = {"yerr": [value - low, high - value], "ecolor": SECOND, "error_kw": {"lw": 1.0}}
         axes.bar(middle, value, width=0.9 * share, color=INK, **error)
         labels = _labels(name, found)
-        shown = _ticks(labels) if column.ordered else [*middle]
-        written = [literal(labels[place]) for place in shown]
-        axes.set_xticks(shown, written, **_set(len(shown)))
-        axes.set_title(literal(name), fontsize=9, color=INK)
-        if left_out:
-            axes.set_xlabel(f"… and {left_out} more, none of them more frequent", fontsize=7, color=INK)
-        thousands(axes.yaxis)
+        shown = range(0, len(labels), max(1, len(labels) // 6)) if column.ordered else middle
+        at, written = _starts(shown, labels) if column.ordered else ([*shown], labels)
+        written = _calendar(written) if column.kind == "date" else written
+        axes.set_xticks(at, [literal(word) for word in written], **_set(written))
+        axes.set_title(literal(shortened(name, 40)), fontsize=9, color=INK)
+        if below:
+            axes.set_xlabel(below, fontsize=7, color=INK)
+        thousands(axes.yaxis, records=True)
         plain(axes)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
-    figure.suptitle(f"about {release._answers.total.value:,.0f} records; {release.privacy}", fontsize=10, color=INK)
+    figure.supylabel("records", fontsize=9, color=INK)
+    total = release._answers.total
+    figure.suptitle(promise(release.privacy, total.value, math.sqrt(total.variance)), fontsize=10, color=INK)
     return figure
 
 
@@ -74,22 +83,35 @@ def _most(found: Any, ordered: bool) -> tuple[Any, int]:
     return found.loc[sorted(found["value"].nlargest(WORDS).index)].reset_index(drop=True), len(found) - WORDS
 
 
-def _set(labels: int) -> dict[str, Any]:
-    """How so many names have room side by side: slanted, upright, or small."""
-    if labels <= 8:
-        return {"rotation": 30, "ha": "right", "fontsize": 7}
-    return {"rotation": 90, "fontsize": 7 if labels <= CROWDED else 5}
+def _set(labels: Sequence[str]) -> dict[str, Any]:
+    """How names have room side by side: level, slanted, upright, or small."""
+    if len(labels) > 8:
+        return {"rotation": 90, "fontsize": 7 if len(labels) <= CROWDED else 5}
+    if sum(map(len, labels)) <= LEVEL:
+        return {"fontsize": 7}
+    return {"rotation": 30, "ha": "right", "fontsize": 7}
 
 
-def _ticks(labels: Sequence[str]) -> list[int]:
-    """Which bars have a label: every so many, and always that of missing cells, which are not the next number.
+def _starts(shown: Iterable[int], labels: Sequence[str]) -> tuple[list[float], list[str]]:
+    """Where labels of bars stand, and what they say: of ranges where they begin, at the bar's left edge.
 
-    >>> _ticks([*"0123456789", "10", MISSING]), _ticks(["a", "b"])
-    ([0, 2, 4, 6, 8, 11], [0, 1])
+    >>> _starts([0, 2], ["0 to 4", "5 to 9", "10 to 14"]), _starts([0, 1], ["1", "2"])
+    (([-0.5, 1.5], ['0', '10']), ([0.0, 1.0], ['1', '2']))
     """
-    last, step = len(labels) - 1, max(1, len(labels) // 6)
-    ticks = range(0, len(labels), step)
-    return [*ticks] if labels[last] != MISSING else [*(tick for tick in ticks if tick + step <= last), last]
+    aside = 0.5 if any(" to " in label for label in labels) else 0.0
+    return [place - aside for place in shown], [labels[place].split(" to ")[0] for place in shown]
+
+
+def _calendar(days: list[str]) -> list[str]:
+    """Days as years, if each begins one, or as months.
+
+    >>> _calendar(["1300-01-01", "1419-01-01"]), _calendar(["2024-01-01", "2024-03-01"]), _calendar(["2024-01-31"])
+    (['1300', '1419'], ['2024-01', '2024-03'], ['2024-01-31'])
+    """
+    for end in ("-01-01", "-01"):
+        if all(len(day) == len("2024-01-01") and day.endswith(end) for day in days):
+            return [day.removesuffix(end) for day in days]
+    return days
 
 
 def _labels(name: str, found: Any) -> list[str]:
@@ -120,8 +142,8 @@ def _short(number: float, digits: int = 3) -> str:
     """So many digits, and a letter for thousands.
 
     >>> [_short(number) for number in (-59003.4, 1681.92, 999_999.0, 5e13, 0.125)]
-    ['-59k', '1.68k', '1M', '5e+13', '0.125']
+    ['-59k', '1680', '1M', '50T', '0.125']
     """
     rounded = float(f"{number:.{digits}g}")
     _, size, letter = next(row for row in _LETTERS if abs(rounded) >= row[0])
-    return f"{rounded / size:.{digits}g}{letter}"
+    return f"{rounded / size:.12g}{letter}"

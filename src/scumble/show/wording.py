@@ -32,10 +32,16 @@ def promise(epsilon: float, delta: float) -> str:
 
 
 def protected(neighbors: str, unit: str, people: int) -> str:
-    """Who, and from what."""
-    hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
-    who = "every record" if unit == "record" else f"every person with up to {people} records"
-    return f"{who}: {hidden} (neighbors: {neighbors}; unit: {unit})"
+    """Who, and from what; a file does not say who held people to so many records."""
+    if unit == "record":
+        hidden = "whether it is in the table at all" if neighbors == "add-remove" else "what it says"
+        return f"every record: {hidden} (neighbors: {neighbors}; unit: {unit})"
+    hidden = "whether they are in the table at all" if neighbors == "add-remove" else "what their records say"
+    held = (
+        "a column of persons left out further ones, and all numbers, that of records too, are without them; or there "
+        "are none, by the curator's word"
+    )
+    return f"every person with up to {people} records ({held}): {hidden} (neighbors: {neighbors}; unit: {unit})"
 
 
 def noise_of_law(mechanism: str) -> str:
@@ -51,6 +57,17 @@ def human_bytes(count: float) -> str:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
         count /= 1000
     raise AssertionError
+
+
+SPREAD = (
+    "Records are taken to lie evenly over the middle half of the bounds. Real ones crowd in places: there more are "
+    "near, and the error is a smaller part of them; elsewhere it is a larger one."
+)
+"""What a plan within bounds, and a rehearsal, know of records."""
+UNKNOWN_SPREAD = (
+    "Without bounds nobody can tell how many records are near a place; errors are reckoned for records that are spread "
+    "over six bandwidths."
+)
 
 
 def decided_later(denser: tuple[int, ...], axes: int) -> str:

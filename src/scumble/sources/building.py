@@ -18,7 +18,7 @@ from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.exact import Number
 from scumble.release import Release
-from scumble.schema import Schema
+from scumble.schema import Described
 from scumble.schema.declarations import Declarations
 from scumble.schema.kinds import require_numbers, roles_by
 from scumble.sources.apart import require_apart
@@ -230,7 +230,7 @@ def build(
     **options: Any,
 ) -> Rehearsal: ...
 @overload
-def build(source: Any, kernel: None = None, *, schema: Schema, **options: Any) -> TableRelease: ...
+def build(source: Any, kernel: None = None, *, schema: Described, **options: Any) -> TableRelease: ...
 @overload
 def build(source: Any, kernel: Kernel, columns: Sequence[str] | None = None, **options: Any) -> Release: ...
 def build(
@@ -257,9 +257,9 @@ def build(
         `table` or `query`); or a table in memory.
     kernel : Kernel or None
         What "near" means, for densities.
-    schema : Schema
-        Instead of a kernel, the columns of a table: for counts, means and synthetic rows. `target` and `levels` are
-        those of :class:`scumble.TableSketch`.
+    schema : Schema, mapping, str or PathLike
+        Instead of a kernel, the columns of a table, or the path of the file that describes them: for counts, means and
+        synthetic rows. `target` and `levels` are those of :class:`scumble.TableSketch`.
     columns : sequence of str or None
         The columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
@@ -290,7 +290,8 @@ def build(
     checkpoint_seconds : float
         How often it is written.
     person_column : str or None
-        The column that says whose record it is: of each person only `records_per_person` are counted.
+        The column that says whose record it is: of each person only `records_per_person` are counted,
+        which is 1 unless you say.
     person_memory : int
         Bytes for the table of persons; see :class:`scumble.PersonLimit`.
     noise_first : bool
@@ -308,10 +309,12 @@ def build(
     format, delimiter, encoding : str or None
         What a file's name and content do not tell.
 
+    It tells nobody how many records it left out, or found beyond a bound: that is as private as the table, and a
+    notebook keeps what it shows. A curator asks `Build`, between its steps, by `left_out` and `strays`.
+
     >>> import pyarrow as pa, scumble
     >>> table = pa.table({"age": [30.0, 41.0, 42.0] * 1000})
-    >>> release = build(table, scumble.EuclideanKernel(bandwidth=5.0), epsilon=1.0)
-    >>> release.columns
+    >>> build(table, scumble.EuclideanKernel(bandwidth=5.0), epsilon=1.0).columns
     ('age',)
     """
     if "label" in options or "classes" in options:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from scumble.machine.later import pa
+from scumble.schema import Schema
 from scumble.schema.column import OUTSIDE, UNFORESEEN
 from scumble.spec import Spec
 from scumble.tables import Table
@@ -26,11 +27,14 @@ NO_PERSON = "that do not say whose they are in"
 RAGGED = "lines that are not rows"
 ELSEWHERE = "before the build was resumed, or on another machine"
 
+Found = dict[tuple[str, str], np.ndarray]
+"""For each cause and column, which rows it leaves out."""
 
-def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> dict[tuple[str, str], np.ndarray]:
+
+def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> Found:
     """For each cause and column, which rows it leaves out."""
     if isinstance(spec, TableSpec):
-        return _without_level(batch, spec)
+        return without_level(batch, spec.schema)
     table = Table.of(spec.declared(batch), columns=spec.columns, dimensions=spec.dimensions)
     assert spec.columns is not None
     found: dict[str, np.ndarray] = {}
@@ -41,10 +45,11 @@ def bad_cells(batch: pa.RecordBatch, spec: Spec | TableSpec) -> dict[tuple[str, 
     return {(BAD_CELL, name): found[name] for name in spec.columns if name in found}
 
 
-def _without_level(batch: pa.RecordBatch, spec: TableSpec) -> dict[tuple[str, str], np.ndarray]:
-    table = Table.of(batch, columns=list(spec.schema), dimensions=len(spec.schema))
+def without_level(batch: pa.RecordBatch, schema: Schema) -> Found:
+    """Which rows have cells that the columns of a schema have no level for."""
+    table = Table.of(batch, columns=list(schema), dimensions=len(schema))
     found = {}
-    for j, (name, column) in enumerate(spec.schema.items()):
+    for j, (name, column) in enumerate(schema.items()):
         codes = column.encode(table.column(j), f"Column {name!r}").codes
         for cause, mask in (
             (BEYOND, codes == OUTSIDE),
@@ -69,11 +74,20 @@ class Causes:
 
     def look_at(self, batch: pa.RecordBatch, spec: Any) -> None:
         """The rows of a batch some of which were left out for their cells."""
-        found = bad_cells(batch, spec)
-        told = np.zeros(batch.num_rows, bool)
+        self.take(bad_cells(batch, spec), batch.num_rows)
+
+    def take(self, found: Found, rows: int) -> np.ndarray:
+        """So many rows, of which some were left out: each counts once, for its first cause. Which they are."""
+        told = np.zeros(rows, bool)
         for (cause, column), mask in found.items():
             self.add(cause, column, int(np.count_nonzero(mask & ~told)))
             told |= mask
+        return told
+
+    @property
+    def total(self) -> int:
+        """How many rows were left out."""
+        return self._rows.total()
 
     def rows(self, cause: str) -> int:
         """How many a cause has left out, in all columns."""
@@ -87,7 +101,7 @@ class Causes:
         """Each cause with its number; `dropped` rows in all, and so many lines `skipped`."""
         for (cause, column), rows in self._rows.most_common():
             yield f"{rows:,} {cause} {column!r}"
-        if dropped > self._rows.total():
-            yield f"{dropped - self._rows.total():,} {ELSEWHERE}"
+        if dropped > self.total:
+            yield f"{dropped - self.total:,} {ELSEWHERE}"
         if skipped:
             yield f"{skipped:,} {RAGGED}"

@@ -80,7 +80,9 @@ class Delimited(Format):
         else:
             usual = [one for one in ("latin-1", "utf-16", "utf8") if one != given][:2]
             hint = f"name its encoding, such as --encoding {' or '.join(usual)}"
-        return DataError(f"{place or file.name} is not {given.upper()} text. Hint: {hint}, {way_out}.")
+        return DataError(
+            f"{place or file.name} is not {given.upper().replace('UTF8', 'UTF-8')} text. Hint: {hint}, {way_out}."
+        )
 
     @property
     def _encoding(self) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scumble.errors import DataError, ScumbleError
+from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
 from scumble.schema.kinds import READ_AS, unread
@@ -17,7 +17,7 @@ from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
 from scumble.sources.source import Piece, Source
-from scumble.sources.tally import UNPUBLISHED, Tally, UnknownClass
+from scumble.sources.tally import Tally, UnknownClass
 from scumble.tables.roles import Roles
 from scumble.tabular.spec import TableSpec
 

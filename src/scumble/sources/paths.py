@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from scumble.errors import DataError, ParameterError, parameter
+from scumble.files.rules import MAGIC
 
 EXTENSIONS = {
     ".csv": "csv",
@@ -147,6 +148,11 @@ def format_of(head: bytes) -> str:
         raise DataError(
             "This is an archive, or an old Excel file, which scumble does not read. Hint: unpack it; save sheets as "
             ".xlsx or as CSV."
+        )
+    if head[8:].startswith(MAGIC):
+        raise DataError(
+            "This is a file of scumble's own, not a table. Hint: scumble info shows what it is; build reads the table "
+            "that it was made of."
         )
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"

@@ -22,7 +22,8 @@ from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES
 from scumble.privacy.account import Account
-from scumble.show.wording import decided_later, human_bytes
+from scumble.privacy.budget import unenforced
+from scumble.show.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
 from scumble.sources.tableadvice import PAIRS_LATER, between_years, few_cells, few_pairs, from_zero, no_pairs
@@ -37,8 +38,6 @@ ROWS = 10_000
 """Records that are made up: each stands for as many as there will be."""
 ASKED = 64
 """Of them, where the error is looked at."""
-COUNT_BYTES = 8
-"""Bytes of a table's counter: beside the 32 bits of its groups, none is narrowed (:mod:`scumble.files.writing`)."""
 BESIDE_COUNTERS = 2_000
 """Bytes of a released file that are no counters, about."""
 PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
@@ -80,6 +79,8 @@ class Rehearsal:
         What to change, the costliest first.
     later : str
         What is decided after counting only, in a sentence; empty if that is nothing.
+    spread : str
+        How records are taken to lie, in a sentence; empty where that does not matter.
     assumed : bool
         Whether nobody said how many records there are.
     refused : str
@@ -95,6 +96,7 @@ class Rehearsal:
     later: str = ""
     assumed: bool = False
     refused: str = ""
+    spread: str = ""
 
     @property
     def summary(self) -> str:
@@ -111,7 +113,7 @@ class Rehearsal:
         told = [
             self._made,
             *(f"  {place}" for place in self.places),
-            *([self.later] if self.later else []),
+            *(one for one in (self.spread, self.later) if one),
             self.decides,
         ]
         told += [f"Advice: {one}" for one in self.advice] or ([] if self.refused else ["No advice: go on."])
@@ -128,8 +130,9 @@ def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehe
     spec = job.tally.sketches[0].spec
     n = job.size.n or DEFAULT_RECORDS
     found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
-    weak = (f"{job.budget.weakness.capitalize()}.",) if job.budget.weakness else ()
-    return replace(found, assumed=job.size.n is None, advice=(*weak, *found.advice), refused=_refusal(job, book))
+    word = unenforced(job.budget.records_per_person) if job.groups.person_column is None else ""
+    first = tuple(f"{one[0].upper()}{one[1:]}." for one in (job.budget.weakness, word) if one)
+    return replace(found, assumed=job.size.n is None, advice=(*first, *found.advice), refused=_refusal(job, book))
 
 
 def _refusal(job: Build, book: Mapping[str, Any]) -> str:
@@ -163,7 +166,7 @@ def beforehand(job: Build) -> list[str]:
         off = chosen.layout.relative_error(variance, each, density)
         later = " (decided after counting)" if job.tally.sketches[0].planned else ""
         made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
-        of = _of(n, job.size.n is None)
+        of = _of(n, job.size.n is None) + ("" if job.size.bounds is None else ", spread evenly")
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
         told = _advice(job, spec)
     more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
@@ -205,7 +208,11 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
     ranked = np.argsort(found.value)
     at = {name: ranked[round(share * (len(ranked) - 1))] for name, share in PLACES.items()}
     places = tuple(
-        Place(f"a {name} place", max(1.0, float(found.value[k]) * each / total), math.sqrt(float(found.variance[k])))
+        Place(
+            f"a {name} place",
+            None if bounds is None else max(1.0, float(found.value[k]) * each / total),
+            math.sqrt(float(found.variance[k])),
+        )
         for name, k in at.items()
     )
     return Rehearsal(
@@ -216,6 +223,7 @@ def _of_points(job: Build, spec: Spec, n: int) -> Rehearsal:
         decides=deciding(spec.kernel, columns, bounds),
         advice=tuple(_advice(job, spec)),
         later=_later(job, counted, each) if job.tally.sketches[0].planned else "",
+        spread=UNKNOWN_SPREAD if bounds is None else SPREAD,
     )
 
 
@@ -235,7 +243,8 @@ def _bytes(spec: Spec, classes: int) -> int:
 def _table_bytes(spec: TableSpec, cells: int) -> int:
     """Counters of columns and so many of pairs, and the group of each level."""
     groups = sum(int(axis.max()) + 1 for axis in spec.axes)
-    return COUNT_BYTES * (sum(spec.lengths[: spec.singles]) + cells) + COUNTER_BYTES * groups + BESIDE_COUNTERS
+    header = 1_000 + 125 * len(spec.schema)
+    return COUNTER_BYTES * (sum(spec.lengths[: spec.singles]) + cells + groups) + header
 
 
 def _later(job: Build, counted: Spec, n: int) -> str:

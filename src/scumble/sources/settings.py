@@ -82,6 +82,10 @@ class Views:
     target: str | None = None
     levels: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.schema is not None:
+            object.__setattr__(self, "schema", Schema.of(self.schema))
+
     def spec(self) -> TableSpec:
         """All public parameters of the sketch of this table."""
         assert self.schema is not None
@@ -94,8 +98,6 @@ class Views:
                 if getattr(self, name) is not None:
                     raise ParameterError(f"`{name}` goes with `schema`. Hint: describe the table by a schema.")
             return
-        if not isinstance(self.schema, Schema):
-            raise parameter("schema", "a scumble.Schema", type(self.schema).__name__)
         if kernel is not None or columns is not None:
             raise ParameterError("Give `schema` or a kernel and columns, not both: a schema names the columns.")
         if size != Size(n=size.n):

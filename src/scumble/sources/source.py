@@ -103,7 +103,17 @@ def changed(name: str) -> DataError:
 
 
 def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) -> str:
-    """' Did you mean ...? It has ...', on one line; what is `wanted` too, and there, was not meant."""
+    """' Did you mean ...? It has ...', on one line; what is `wanted` too, and there, was not meant.
+
+    >>> did_you_mean("age", ["age;income"])
+    " It has one column, with ';' in its name. Hint: --delimiter ';' (delimiter=';')."
+    """
+    if len(known) == 1 and (marks := [mark for mark in ",;|\t" if mark in known[0]]):
+        delimiter = "tab" if marks[0] == "\t" else marks[0]
+        return (
+            f" It has one column, with {delimiter!r} in its name. Hint: --delimiter {delimiter!r} "
+            f"(delimiter={delimiter!r})."
+        )
     guess = errors.did_you_mean(name, [one for one in known if one not in wanted])
     listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return f"{guess} It has: {listed or 'no columns at all'}."

@@ -35,8 +35,8 @@ SURELY_WRONG = 100
 """Cells of a column that hold something. If not one of so many can be read, has one of the column's words, or lies
 between its bounds, the declaration is wrong."""
 _MISSED = (
-    ": capitals and blanks at the ends count, so the schema's values are probably not written as the cells are, and "
-    "the release will say little of this column"
+    ": capitals and blanks at the ends count, so perhaps the schema's values are not written as the cells are; the "
+    "release will say little of this column"
 )
 _AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is."
 

@@ -5,18 +5,17 @@ Everything here is said of arguments, never of records, so it may be said to any
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from scumble.schema import Schema
+from scumble.schema import Schema, clock
 from scumble.schema.date import Date
 from scumble.schema.edges import DECADES
 from scumble.schema.number import Number
 from scumble.sources.advice import listed
 
 PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
-SHOWN = 100
-"""Edges of a hint, which is there to be copied: a century of years."""
+CELLS = 200
+"""Cells of a date that are advised, at most."""
 
 
 def no_pairs(pure: bool) -> str:
@@ -57,19 +56,17 @@ def between_years(schema: Schema) -> list[str]:
     for name, column in schema.items():
         if not isinstance(column, Date) or column.edges is not None:
             continue
-        edges = [_day(column, place) for place in column.cuts.edges]
-        unit, starts = "years", list(_starts(edges[0], edges[-1], months=12))
-        if not starts:
-            unit, starts = "months", list(_starts(edges[0], edges[-1], months=1))
-        if {*starts} <= {*edges}:
+        first, *edges, end = (place * column.step for place in column.cuts.edges)
+        unit = next((unit for unit in ("year", "month") if clock.starts(unit, first, end)), None)
+        if unit is None or {*clock.starts(unit, first, end)} <= {*edges}:
             continue
-        days = (edges[-1] - edges[0]) / datetime.timedelta(days=1) / column.cuts.size
-        first = [str(column.low), *(str(start.date()) for start in starts)]
-        shown = first if len(first) <= SHOWN else [*first[:2], "…", first[-1]]
-        hint = ", ".join(f'"{one}"' if one != "…" else one for one in [*shown, str(column.high)])
+        days = (end - first) / clock.SECONDS["day"] / column.cuts.size
+        units = ["month", *(["quarter", "year"] if unit == "year" else [])]
+        finest = next((one for one in units if len(clock.starts(one, first, end)) < CELLS), unit)
+        coarser = f' (or "{unit}", for less noise in each)' if finest != unit else ""
         told.append(
-            f"{name!r} is counted in {column.cuts.size} cells of about {days:,.3g} days, which {unit} cut through: it "
-            f"cannot be grouped by them. Hint: in the schema, edges = [{hint}] instead of cells."
+            f"{name!r} is counted in {column.cuts.size} cells of about {days:,.3g} days, which {unit}s cut through: it "
+            f'cannot be grouped by them. Hint: in the schema, cells = "{finest}"{coarser}.'
         )
     return told
 
@@ -87,17 +84,3 @@ def from_zero(schema: Schema) -> list[str]:
         and not column.whole
         and column.edges is None
     ]
-
-
-def _day(column: Date, place: int) -> datetime.datetime:
-    return datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=place * column.step)
-
-
-def _starts(first: datetime.datetime, end: datetime.datetime, *, months: int) -> Iterator[datetime.datetime]:
-    """Where years (of twelve months) or months begin after the first moment and before the end."""
-    number = first.year * 12 + (first.month - 1 if months == 1 else 0)
-    while (number := number + months) < 9999 * 12 + 12:
-        start = datetime.datetime(number // 12, number % 12 + 1, 1)
-        if start >= end:
-            return
-        yield start

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scumble.bundle import Label
-from scumble.errors import DataError, parameter
+from scumble.errors import UNPUBLISHED, DataError, parameter
 from scumble.loading import AnySketch, sketch_of
 from scumble.machine.cores import available_threads
 from scumble.machine.later import pa
@@ -35,8 +35,6 @@ HASHES_AT_ONCE = 1 << 27
 
 SHARE_TOLD = 0.01
 """Of rows of no class, so many are told apart from the other rows that are left out."""
-UNPUBLISHED = "(do not publish this)"
-"""What follows exact facts that a curator is told."""
 
 
 class Tally:

@@ -72,7 +72,8 @@ class Stream:
     folder : str, path-like or None
         Where the releases go, one file each. Without it they are kept in memory, all of them.
     person_column : str or None
-        The column that says whose record it is: of each person only `records_per_person` are counted, over all periods.
+        The column that says whose record it is: of each person only `records_per_person` (1 unless you
+        say) are counted, over all periods.
     person_memory : int
         Bytes for the table of persons; see :class:`scumble.PersonLimit`.
     size : object

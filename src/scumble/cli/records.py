@@ -1,0 +1,155 @@
+"""The records that a model learns from or answers for; and, for the curator, which of them were left out.
+
+A record is left out for its own cells alone: where they cannot be read and ``--invalid drop`` says so, or where they
+are outside the bounds of a column that its schema declares with ``outside = "drop"``. So two tables that differ in one
+record still differ in one record at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scumble.errors import UNPUBLISHED, DataError
+from scumble.machine.later import pa, pc
+from scumble.schema import Schema
+from scumble.sources import Source, open_source
+from scumble.sources.causes import BAD_CELL, BEYOND, Causes, Found, without_level
+from scumble.tables.roles import converted
+
+
+class Records(NamedTuple):
+    """What was read."""
+
+    X: pa.Table
+    """The columns, by name: as numbers; or, where a schema reads them, as they are."""
+    y: Any
+    """The target as numbers, or the labels as they are; None if there is no target."""
+    causes: Causes
+    """Why rows were left out: for the curator only."""
+    skipped: int
+    """Lines that are no rows and were left out: for the curator only."""
+
+    def __repr__(self) -> str:
+        return "Records(secret)"
+
+
+def opened(args: argparse.Namespace) -> Source:
+    """The table that a verb's options name."""
+    reading = {name: getattr(args, name) for name in ("format", "delimiter", "encoding")}
+    return open_source(args.table, table=args.sheet, **reading)
+
+
+def read(
+    source: Source,
+    *,
+    columns: list[str] | None = None,
+    schema: Schema | None = None,
+    target: str | None = None,
+    number: bool = False,
+    bounded: Schema | None = None,
+    invalid: str = "error",
+) -> Records:
+    """Read a table as a verb's options say.
+
+    Parameters
+    ----------
+    source : Source
+        The table.
+    columns : list of str or None
+        The columns of numbers; None takes all but the target.
+    schema : Schema or None
+        Instead, what the columns can hold.
+    target : str or None
+        What to learn.
+    number : bool
+        Whether that is a number: then it must be there. Labels may be missing, and are of no class.
+    bounded : Schema or None
+        What a target that is a number can hold, if a schema says so.
+    invalid : {"error", "drop"}
+        What to do with records whose cells cannot be read.
+    """
+    named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
+    wanted = [*named, *([target] if target else [])]
+    source.require(wanted[len(named) :])  # by itself: a column to learn from may be what was meant
+    source.require(wanted)
+    roles = dict.fromkeys(named, "number") if schema is None else dict(schema.roles)
+    if target:
+        roles[target] = "number" if number else "any"
+    numbers = [*(named if schema is None else []), *([target] if target and number else [])]
+    schemas = [one for one in (schema, bounded) if one is not None]
+    batches, causes, stopped = [], Causes(), _Stopped(source)
+    for piece in source.pieces(roles, invalid=invalid):
+        batch = converted(piece.batch.select(wanted), roles)
+        found: Found = {}
+        for one in schemas:
+            found |= without_level(batch.select(list(one)), one)
+        for name in numbers:
+            bad = _no_number(batch[name])
+            if bad.any():
+                found[BAD_CELL, name] = bad
+        if invalid == "error":
+            stopped.look_at(found, piece.position, batch.num_rows)
+        if found:
+            batch = batch.filter(pa.array(~causes.take(found, batch.num_rows)))
+        batches.append(batch)
+    source.require_unchanged()
+    stopped.refuse(schema, target)
+    if not sum(batch.num_rows for batch in batches):
+        skipped = sum(source.skipped.values())
+        left = "; ".join(causes.words(0, skipped))
+        raise DataError(f"No row of {source} is left: {left} {UNPUBLISHED}." if left else f"{source} has no rows.")
+    table = pa.Table.from_batches(batches)
+    try:
+        X = table.select(named)
+        if schema is None:
+            X = X.cast(pa.schema([(name, pa.float64()) for name in named]), safe=False)  # beyond 2⁵³: rounded
+        y = None if target is None else _floats(table[target]) if number else table[target]
+    except pa.ArrowException:  # whose words may quote cells
+        raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
+    return Records(X, y, causes, sum(source.skipped.values()))
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy())
+
+
+def _no_number(column: pa.Array) -> np.ndarray:
+    """Which cells are missing or not finite."""
+    if pa.types.is_floating(column.type):
+        return np.asarray(~np.isfinite(column.to_numpy(zero_copy_only=False)))
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+
+
+class _Stopped:
+    """Cells for which a table is refused: how many, in which columns, and where the first is."""
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._cells, self._place = source, dict[str, int](), ""
+
+    def look_at(self, found: Found, position: Any, rows: int) -> None:
+        bad = {key: mask for key, mask in found.items() if key[0] != BEYOND}  # what a schema leaves out is no error
+        if bad and not self._place:
+            self._place = self._source.place(position, rows, min(int(np.argmax(mask)) for mask in bad.values()))
+        for (_, name), mask in bad.items():
+            self._cells[name] = self._cells.get(name, 0) + int(np.count_nonzero(mask))
+
+    def refuse(self, schema: Schema | None, target: str | None) -> None:
+        """The error with the place, and what to do: a fit can leave records out."""
+        total = sum(self._cells.values())
+        if not total:
+            return
+        told = ", ".join(f"{cells:,} in column {name!r}" for name, cells in self._cells.items())
+        what = "missing or unreadable" if schema is None else "missing, unreadable or no words of the schema"
+        hint = "correct them, or leave such rows out with --invalid drop"
+        if target is None:
+            hint = "leave those rows out of the table beforehand, each for its own cells"
+        elif schema is None:
+            hint += "; or say what columns hold by --schema, where missing = true counts them"
+        elif self._cells.keys() - {target}:
+            hint += "; or declare the column with missing = true in the schema, a category also with other = true"
+        raise DataError(
+            f"{self._place}: {'a cell is' if total == 1 else 'cells are'} {what}: {told} {UNPUBLISHED}. Hint: {hint}."
+        )
