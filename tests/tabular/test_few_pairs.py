@@ -19,7 +19,7 @@ from scumble.show import tablecards
 from scumble.show.cards import card, facts
 from scumble.show.usefulness import group, noises
 from scumble.sources.rehearsal import Rehearsal
-from scumble.sources.tableadvice import between_years, from_zero
+from scumble.sources.tableadvice import between_wholes, between_years, few_cells, from_zero
 from scumble.tabular.planner import Planner
 from scumble.tabular.publishing import COUNT_SHARE
 from scumble.views.budgeting import CHOOSING
@@ -174,3 +174,27 @@ def test_cells_below_all_that_matters_are_foretold() -> None:
     assert price.encode([9.999, 10.001]).codes.tolist() == [32, 33] and price.size == 64
     for better in (scumble.Number(5, 10_000, scale="log"), scumble.Number(0, 10_000, scale="log", whole=True)):
         assert not from_zero(scumble.Schema(price=better))
+
+
+def test_single_years_need_cells_of_their_own() -> None:
+    """146 years in 64 cells: a question about one of them is a guess, and whoever declares them is told beforehand."""
+    (told,) = between_wholes(scumble.Schema(born=scumble.Number(1879, 2024, whole=True), age=scumble.Number(0, 90)))
+    assert told.startswith("'born' is counted in 64 cells of 2 or 3 whole numbers")
+    assert "cells = 146 gives each its own" in told
+    enough = [
+        scumble.Number(1900, 2020, whole=True),
+        scumble.Number(1879, 2024, whole=True, cells=146),
+        scumble.Number(1879, 2024, whole=True, cells=64),  # somebody's choice
+        scumble.Number(0, 100_000, whole=True),  # nobody asks about each
+        scumble.Number(0, 300, whole=True, scale="log"),
+        scumble.Number(1879, 2024),
+    ]
+    for better in enough:
+        assert not between_wholes(scumble.Schema(born=better))
+    job = {"schema": scumble.Schema(born=scumble.Number(1879, 2024, whole=True)), "epsilon": 1.0, "rehearse": True}
+    assert told in scumble.build(pa.table({"born": [1900]}), **job).advice
+
+
+def test_advice_about_one_column_and_about_two() -> None:
+    assert "and 'born' has more" in few_cells({"born": 900, "sex": 2}, 4)[0]
+    assert "and 'born' and 'died' have more" in few_cells({"born": 900, "died": 800}, 4)[0]

@@ -26,7 +26,15 @@ from scumble.privacy.budget import unenforced
 from scumble.show.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes
 from scumble.sources import madeup
 from scumble.sources.advice import advice, deciding
-from scumble.sources.tableadvice import PAIRS_LATER, between_years, few_cells, few_pairs, from_zero, no_pairs
+from scumble.sources.tableadvice import (
+    PAIRS_LATER,
+    between_wholes,
+    between_years,
+    few_cells,
+    few_pairs,
+    from_zero,
+    no_pairs,
+)
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
 from scumble.tabular.spec import TableSpec
@@ -283,6 +291,6 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         records=n,
         places=tuple(places),
         decides=decides,
-        advice=(*told, *between_years(spec.schema), *from_zero(spec.schema)),
+        advice=(*told, *between_years(spec.schema), *between_wholes(spec.schema), *from_zero(spec.schema)),
         later=PAIRS_LATER if pairs else "",
     )

@@ -16,6 +16,8 @@ from scumble.sources.advice import listed
 PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
 CELLS = 200
 """Cells of a date that are advised, at most."""
+WHOLES = 400
+"""Whole numbers of a column, at most, that are advised to have a cell each."""
 
 
 def no_pairs(pure: bool) -> str:
@@ -44,8 +46,9 @@ def few_cells(sizes: Mapping[str, int], levels: int) -> list[str]:
     steps = [name for name, size in ranked if size > 4 * levels]
     if not steps:
         return []
+    have = "has" if len(steps) == 1 else "have"
     return [
-        f"Pairs tell {levels} levels of a column apart, and {listed(steps)} has more: neighbours are taken together. "
+        f"Pairs tell {levels} levels of a column apart, and {listed(steps)} {have} more: neighbours are taken together. "
         "Hint: fewer cells=, words or columns in the schema make it sharper."
     ]
 
@@ -68,6 +71,25 @@ def between_years(schema: Schema) -> list[str]:
             f"{name!r} is counted in {column.cuts.size} cells of about {days:,.3g} days, which {unit}s cut through: it "
             f'cannot be grouped by them. Hint: in the schema, cells = "{finest}"{coarser}.'
         )
+    return told
+
+
+def between_wholes(schema: Schema) -> list[str]:
+    """Columns of whole numbers, such as years, of which a cell holds several, although each could have its own."""
+    told = []
+    for name, column in schema.items():
+        if not isinstance(column, Number) or not column.whole or column.scale == "log" or column.edges is not None:
+            continue
+        first, end = column.line
+        numbers = int(end - first)
+        if column.cells is None and column.cuts.size < numbers <= WHOLES:
+            few, rest = divmod(numbers, column.cuts.size)
+            each = f"{few} or {few + 1}" if rest else f"{few}"
+            told.append(
+                f"{name!r} is counted in {column.cuts.size} cells of {each} whole numbers: "
+                f"what it tells of a single one is a guess. Hint: in the schema, cells = {numbers} gives each its own, "
+                f"with more noise in sums of many; cells = {column.cuts.size} leaves it so."
+            )
     return told
 
 
