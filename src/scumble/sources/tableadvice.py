@@ -48,8 +48,8 @@ def few_cells(sizes: Mapping[str, int], levels: int) -> list[str]:
         return []
     have = "has" if len(steps) == 1 else "have"
     return [
-        f"Pairs tell {levels} levels of a column apart, and {listed(steps)} {have} more: neighbours are taken together. "
-        "Hint: fewer cells=, words or columns in the schema make it sharper."
+        f"Pairs tell {levels} levels of a column apart, and {listed(steps)} {have} more: neighbours are taken "
+        "together. Hint: fewer cells=, words or columns in the schema make it sharper."
     ]
 
 

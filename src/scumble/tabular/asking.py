@@ -68,7 +68,7 @@ class Asking:
             Which: "age >= 65 and sex == 'Female'", or {"age": (65, None), "sex": "Female"}; None for all.
         by : str or list of str, optional
             A column, or several: one number for each of their levels. Of a number or a date these are its cells; if
-            they are more than 128, or all combinations more than 2,000, runs of equally many cells.
+            they are more than 400, or all combinations more than 2,000, runs of equally many cells.
         confidence : float
             Of the interval.
 
@@ -194,7 +194,7 @@ class Asking:
             The column.
         bins : int or list of float, optional
             Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
-            fewer); or the edges of the bins. By default each cell is one, up to 128.
+            fewer); or the edges of the bins. By default each cell is one, up to 400.
         where, confidence : str, dict, float or None
             As those of `count`.
 

@@ -26,8 +26,8 @@ from scumble.views import mixture
 Floats = npt.NDArray[np.float64]
 Where = str | Mapping[str, Any] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.schema.condition`."""
-LEVELS = 128
-"""Parts of a line, where nobody says how many: each cell, up to so many."""
+LEVELS = 400
+"""Parts of a line, where nobody says how many: each cell, up to so many. A year has fewer days."""
 
 
 @dataclass(frozen=True)
