@@ -415,6 +415,31 @@ def test_excel(table: pa.Table, tmp_path: Path) -> None:
     assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, columns), counted(table, kernel, columns))
 
 
+def _workbook(path: Path, rows: list[list[object]]) -> Path:
+    book = openpyxl.Workbook()
+    for at, row in enumerate(rows, start=1):
+        for place, cell in enumerate(row, start=1):
+            book.active.cell(at, place, cell)
+    book.save(path)
+    return path
+
+
+def test_blank_rows_above_the_names_of_a_sheet_do_not_count(tmp_path: Path) -> None:
+    rows = [["x", "y"], [1, 2], [], [3, 4]]
+    source = open_source(_workbook(tmp_path / "t.xlsx", [[], [None, None], *rows]))
+    assert source.names == ("x", "y")
+    kernel = EuclideanKernel(1.0)
+    plain = counted(_workbook(tmp_path / "plain.xlsx", rows), kernel, ["x", "y"])
+    assert np.array_equal(counted(tmp_path / "t.xlsx", kernel, ["x", "y"]), plain)
+
+
+def test_a_title_above_the_names_of_a_sheet_is_told(tmp_path: Path) -> None:
+    path = _workbook(tmp_path / "t.xlsx", [["Players, 2024"], [], ["x", "y"], [1, 2]])
+    with pytest.raises(scumble.DataError, match=r"t\.xlsx: the first row has one cell, and the next has more"):
+        open_source(path)
+    assert open_source(_workbook(path, [["x"], [], [1], [None]])).names == ("x",)
+
+
 def test_an_excel_sheet_has_cells_of_any_type(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for row in (

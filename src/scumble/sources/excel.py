@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): one sheet, its first row the names. ``pip install 'scumble[excel]'``.
+"""Excel workbooks (.xlsx): one sheet, its first row that is not blank the names. ``pip install 'scumble[excel]'``.
 
 A sheet's cells have types of their own, so each is read by itself, as the column's role asks; formulas count as the
 values they had when the workbook was saved.
@@ -32,7 +32,7 @@ class Excel(Format):
         if is_empty(file):
             raise empty(file)
         with _Sheet(self, file) as sheet:
-            names = next(sheet.rows, ())
+            names, below = next(sheet.rows, ()), next(sheet.rows, ())
         if self.options.sheet is None and len(sheet.titles) > 1 and not self._told:
             self._told = True
             warnings.warn(
@@ -41,10 +41,15 @@ class Excel(Format):
                 UserWarning,
                 stacklevel=2,
             )
-        while names and names[-1] is None:
-            names = names[:-1]
         if not names:
             raise empty(file)
+        if _filled(names) == 1 < _filled(below):
+            raise DataError(
+                f"{file.name}: the first row has one cell, and the next has more, as below a title. "
+                "Hint: remove what stands above the names of the columns."
+            )
+        while names[-1] is None:
+            names = names[:-1]
         if any(name is None for name in names):
             raise DataError(f"{file.name}: a column has no name. Hint: the first row of a sheet holds names.")
         return tuple(str(name) for name in names)
@@ -55,8 +60,7 @@ class Excel(Format):
         with _Sheet(self, file) as sheet:
             next(sheet.rows, None)
             rows: list[list[Any]] = []
-            records = (cells for cells in sheet.rows if any(cell is not None for cell in cells))  # blank lines are none
-            for cells in itertools.islice(records, skip, None):
+            for cells in itertools.islice(sheet.rows, skip, None):
                 rows.append([cells[place] if place < len(cells) else None for place in places])
                 if len(rows) == BATCH_ROWS:
                     yield Read(_batch(rows, roles), None)
@@ -70,7 +74,7 @@ class Excel(Format):
 
 
 class _Sheet:
-    """The sheet of a workbook, open; what openpyxl has to say may quote cells, and is not shown."""
+    """The sheet of a workbook, open, without blank rows; what openpyxl has to say may quote cells, and is not shown."""
 
     def __init__(self, format: Excel, file: File) -> None:
         self._format, self._file = format, file
@@ -105,13 +109,17 @@ class _Sheet:
 
     def _guarded(self, rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         try:
-            yield from rows
+            yield from (cells for cells in rows if _filled(cells))
         except Exception:
             raise self._format.damaged(self._file) from None
 
     def __exit__(self, *_: object) -> None:
         self._book.close()
         self._bytes.close()
+
+
+def _filled(cells: tuple[Any, ...]) -> int:
+    return sum(cell is not None for cell in cells)
 
 
 def _batch(rows: list[list[Any]], roles: Roles) -> pa.RecordBatch:
