@@ -273,7 +273,7 @@ def _shape(spec: Spec) -> str:
 def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     planner = Planner(spec, job.budget, n)
     found = planner.foretold(n)
-    places = [Place("a level of one column", None, float(np.median(found.singles)))]
+    places = [Place("a level of one column", None, float(np.median(found.levels)))]
     if found.pairs:
         places.append(Place("a cell of a pair", None, float(np.median(found.pairs))))
     sizes = {name: column.size for name, column in spec.schema.items()}

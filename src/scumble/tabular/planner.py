@@ -47,6 +47,8 @@ class Foretold(NamedTuple):
     """The standard deviation of the noise on a counter, for each view of one column."""
     pairs: tuple[float, ...]
     """The same for each pair that is published."""
+    levels: tuple[float, ...]
+    """The standard error of the records at a level of each column, by all views that tell of it."""
     cells: int
     """Counters of all pairs together."""
 
@@ -77,19 +79,47 @@ class Planner:
         spec = self.spec
         plan = self._planned(max(n, 1.0) / spec.classes)
         if not spec.pairs:  # nothing to plan: all rows alike
-            return Foretold(plan, (self.noise.deviation_at(1 / spec.rows),) * spec.rows, (), 0)
+            singles = (self.noise.deviation_at(1 / spec.rows),) * spec.rows
+            return Foretold(plan, singles, (), self._of_levels(singles, {}), 0)
         alone = self._shares(self._singles(plan.singles), plan.singles)
-        cells, pairs = list[int](), list[Fraction]()
-        if plan.choice != "singles":
-            axes = [min(plan.levels, int(axis.max()) + 1) for axis in spec.axes]
-            cells = sorted((axes[a] * axes[b] for a, b in spec.pairs), reverse=True)
+        axes = [min(plan.levels, int(axis.max()) + 1) for axis in spec.axes]
+        cells = [axes[a] * axes[b] for a, b in spec.pairs]
+        pairs = list[Fraction]()
         if plan.choice == "all pairs":
             pairs = self._shares(self.noise.shares(cells), plan.pairs)
         elif plan.choice == "adaptive":
-            cells = cells[: plan.rounds]
             pairs = [self._round(plan) * (1 - CHOOSING)] * plan.rounds
-        each = [tuple(self.noise.deviation_at(float(share)) for share in shares) for shares in (alone, pairs)]
-        return Foretold(plan, each[0], each[1], sum(cells) * spec.classes)
+        singles, together = (tuple(self.noise.deviation_at(float(one)) for one in shares) for shares in (alone, pairs))
+        most = sum(sorted(cells, reverse=True)[: len(pairs)])
+        levels = self._of_levels(singles, self._beside(axes, together) if pairs else {})
+        return Foretold(plan, singles, together, levels, most * spec.classes)
+
+    def _beside(self, axes: list[int], pairs: tuple[float, ...]) -> dict[int, tuple[int, float]]:
+        """For each column how many groups pairs see of it, and how surely they tell a group: the inverse variance.
+
+        A pair tells a group by the sum of its cells. Which pairs are chosen nobody knows yet: each is, by its chance.
+        """
+        spec = self.spec
+        chance = len(pairs) / len(spec.pairs)
+        each = pairs if chance == 1.0 else (max(pairs, default=math.inf),) * len(spec.pairs)
+        found = dict.fromkeys({j for pair in spec.pairs for j in pair}, 0.0)
+        for (a, b), deviation in zip(spec.pairs, each, strict=True):
+            found[a] += chance / (axes[b] * deviation**2)
+            found[b] += chance / (axes[a] * deviation**2)
+        return {column: (axes[column], told) for column, told in found.items()}
+
+    def _of_levels(self, singles: tuple[float, ...], beside: Mapping[int, tuple[int, float]]) -> tuple[float, ...]:
+        """The standard error of a level: by its own counter, and by its group's sum in pairs."""
+        found = []
+        counted = self.spec.counted
+        for column, deviation in zip(counted, singles[-len(counted) :], strict=True):
+            size, variance = self.spec.schema.sizes[column], deviation**2
+            groups, told = beside.get(column, (size, 0.0))
+            levels = size / groups
+            group = 1.0 / (1.0 / (levels * variance) + told)
+            one = variance * (1.0 - 1.0 / levels) + group / levels**2
+            found.append(math.sqrt(one * self.spec.classes))
+        return tuple(found)
 
     def columns_of_all_pairs(self, n: float) -> int:
         """How many columns could be told with all their pairs."""
