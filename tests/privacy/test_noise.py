@@ -21,6 +21,7 @@ from scipy import stats
 
 import scumble.privacy as privacy
 from scumble.errors import ParameterError, ScumbleError
+from scumble.machine.room import Room
 from scumble.privacy import noise
 
 FALSE_ALARM = 1e-9
@@ -171,7 +172,7 @@ def test_laplace_kernel_equals_exact_arithmetic(scale: Fraction, width: int) -> 
     words = np.array(bits, f"u{max(4, width // 8)}")
     out = np.zeros(len(words), np.int64)
     shift = float(noise._shift(scale, 40)[0])
-    left = set(noise._laplace_kernel(words, width, float(scale), shift, noise.MARGIN, out).tolist())
+    left = set(noise._laplace_kernel(words, width, float(scale), shift, noise.MARGIN, out, Room()).tolist())
     if scale <= {8: 3, 16: 2000}.get(width, 10**9):
         assert len(left) < 3 * len(words) / 4
     for slot in set(range(len(words))) - left:
@@ -186,7 +187,7 @@ def test_the_highest_bit_is_the_sign(width: int) -> None:
     sizes = np.zeros((2, 1000), np.int64)
     for negative, out in enumerate(sizes):
         words = bits | bits.dtype.type(negative << width - 1)
-        assert len(noise._laplace_kernel(words, width, 2.5, 0.183, noise.MARGIN, out)) < 300
+        assert len(noise._laplace_kernel(words, width, 2.5, 0.183, noise.MARGIN, out, Room())) < 300
     np.testing.assert_array_equal(sizes[0], -sizes[1])
     assert sizes[0].max() >= 5 and sizes[0].min() == 0
     assert noise._laplace_trial(Fraction(5, 2), 2**60) == -noise._laplace_trial(Fraction(5, 2), 2**63 + 2**60) == 5
@@ -210,7 +211,8 @@ def test_gaussian_kernel_equals_exact_arithmetic(sigma: Fraction) -> None:
     for proposal in {0, 1, -2, int(sigma), -int(3 * sigma)}:
         proposals = np.full(len(words), proposal)
         stays = np.zeros(len(words), np.bool_)
-        left = noise._accept_kernel(words, proposals, float(centre), float(sigma), noise.MARGIN, stays)
+        numbers = float(centre), float(sigma), noise.MARGIN
+        left = noise._accept_kernel(words, 16, proposals, *numbers, stays, Room())
         assert len(left) <= 4
         gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
         edge = round(2**16 * math.exp(-min(gamma, 100)))
@@ -235,18 +237,42 @@ def test_gaussian_kernel_leaves_near_ties_open(away: float) -> None:
             words = np.array([word - 1, word], np.uint16)
             stays = np.zeros(2, np.bool_)
             numbers = float(sigma**2 / width), float(sigma), noise.MARGIN
-            left = noise._accept_kernel(words, np.zeros(2, np.int64), *numbers, stays)
+            left = noise._accept_kernel(words, 16, np.zeros(2, np.int64), *numbers, stays, Room())
             gamma = sigma**2 / (2 * width**2)
             for slot in {0, 1} - set(left.tolist()):
                 for end in (int(words[slot]) << 64, (int(words[slot]) + 1 << 64) - 1):
                     assert stays[slot] == (noise._MinusLog(end, places=80).low > gamma)
 
 
+@pytest.mark.parametrize("sigma", [Fraction(1, 1000), Fraction(3, 10), Fraction(5, 2), Fraction(10**5, 3)])
+def test_eighty_bits_decide_as_exact_arithmetic_does(sigma: Fraction) -> None:
+    """Words around the last one that accepts: those that decide are right, and a hair away from it they decide."""
+    centre, context = sigma**2 / (int(sigma) + 1), Context(prec=60)
+    numbers = float(centre), float(sigma), noise.MARGIN
+    for proposal in {0, 1, -int(sigma), int(3 * sigma)}:
+        gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
+        if gamma > 50:  # no word of so few bits lies there
+            continue
+        power = context.divide(Decimal(-gamma.numerator), Decimal(gamma.denominator))
+        edge = int(context.multiply(context.exp(power), Decimal(2**80)))
+        near = [edge + away for away in (-2, -1, 0, 1, 2, -(2**30), 2**30, -(2**36), 2**36)]
+        far = [edge - edge // 2**30, edge + edge // 2**30]
+        words = [word for word in (0, 1, 2, *near, *far, 2**80 - 1) if 0 <= word < 2**80]
+        proposals, stays = np.full(len(words), proposal), np.zeros(len(words), np.bool_)
+        floats = np.array(words, np.float64)
+        left = set(noise._accept_kernel(floats, 80, proposals, *numbers, stays, Room()).tolist())
+        assert words.index(0) in left and not left & {slot for slot, word in enumerate(words) if word in far}
+        for slot in set(range(len(words))) - left:
+            log = noise._MinusLog(words[slot], places=80)
+            assert not log.low <= gamma <= log.high  # type: ignore[operator]
+            assert stays[slot] == (log.low > gamma)
+
+
 def test_logarithm_is_as_accurate_as_the_proof_assumes() -> None:
-    """Lemma 1 allows eight units in the last place; usual libraries keep one."""
+    """The lemmas allow eight units in the last place; usual libraries keep one."""
     rng = np.random.default_rng(9)
     context = Context(prec=40)
-    numbers = np.r_[2.0 ** -rng.uniform(0, 63, 1500), 1 - 2.0 ** -rng.uniform(1, 52, 501)]
+    numbers = np.r_[2.0 ** -rng.uniform(0, 80, 1500), 1 - 2.0 ** -rng.uniform(1, 52, 501)]
     for x, log in zip(numbers.tolist(), np.log(numbers).tolist(), strict=True):  # in vectors, and the last one alone
         exact = context.ln(Decimal(x))
         assert abs(Decimal(log) - exact) <= 8 * Decimal(math.ulp(float(exact)))
@@ -255,7 +281,7 @@ def test_logarithm_is_as_accurate_as_the_proof_assumes() -> None:
 @pytest.mark.parametrize("word", [0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1])
 def test_extreme_words_are_settled(word: int) -> None:
     assert abs(noise._laplace_trial(Fraction(5, 2), word)) < 1000
-    assert isinstance(noise._accepts(Fraction(5, 2), 7, word >> 48), bool)
+    assert isinstance(noise._accepts(Fraction(5, 2), 7, word >> 48, 16), bool)
 
 
 # -- variances, shapes, arguments ------------------------------------------------------------------

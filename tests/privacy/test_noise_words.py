@@ -16,6 +16,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from scumble.machine.room import Room
 from scumble.privacy import noise
 
 Calls = Iterator[tuple[int, list[int]]]
@@ -132,7 +133,7 @@ def test_an_acceptance_is_left_open_within_the_margin(proposal: int) -> None:
     words = np.arange(1, 2**16, dtype=np.uint16)
     stays = np.zeros(len(words), np.bool_)
     proposals = np.full(len(words), proposal)
-    left = noise._accept_kernel(words, proposals, centre, sigma, margin, stays)
+    left = noise._accept_kernel(words, 16, proposals, centre, sigma, margin, stays, Room())
     gamma = (abs(proposal) - centre) ** 2 / (2 * sigma**2)
     lead, slack = -np.log(words / 2**16) - gamma, margin * (1 + gamma)
     surely, surely_not = lead - 1 / words - slack > 0, lead + slack < 0
@@ -215,4 +216,4 @@ def test_the_slow_path_by_definition(calls: Any, scale: Fraction) -> None:
         assert noise._laplace_trial(scale, word) == law.draw(word, 64)
         for proposal in (0, 1, -2, math.ceil(scale), -math.ceil(2 * scale)):
             gamma = exact((abs(proposal) - scale**2 / t) ** 2 / (2 * scale**2))
-            assert noise._accepts(scale, proposal, word >> 48) == (minus_log((word >> 48) + 0.5, 16) > gamma)
+            assert noise._accepts(scale, proposal, word >> 48, 16) == (minus_log((word >> 48) + 0.5, 16) > gamma)

@@ -20,7 +20,8 @@ answers are kept in a table.
 
 **Entropy** is the operating system's, fetched by each call for itself and never kept: a forked or
 copied process cannot repeat another's noise. There is no seed: noise that can be replayed can be
-subtracted. Large arrays are filled by several threads, which live no longer than the call.
+subtracted. Large arrays are filled by several threads, which live no longer than the call, nor do the
+rooms that they work in.
 
 References: Ghosh, Roughgarden & Sundararajan 2009 (discrete Laplace, "geometric mechanism");
 Canonne, Kamath & Steinke 2020, Algorithm 3 (discrete Gaussian by rejection); Haney, Desfontaines,
@@ -38,12 +39,14 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from scumble.errors import ScumbleError, parameter
 from scumble.machine.cores import available_threads
+from scumble.machine.room import Room
 from scumble.privacy import seam
 from scumble.privacy.exact import as_fraction, float_up
 
@@ -59,8 +62,8 @@ LARGEST_SCALE = 2**48
 SMALLEST_SCALE = Fraction(1, 2**32)
 """Below this the noise is zero for all practical purposes, and so is the privacy."""
 
-_CHUNK = 1 << 17  # draws at a time: they take longer than starting a thread does
-_MOST_THREADS = 4  # more of them wait for the interpreter's lock, and for each other
+_CHUNK = 1 << 18  # draws at a time: they take longer than starting a thread does, and than all steps' beginnings
+_MOST_THREADS = 8  # more of them wait for the interpreter's lock, and for each other
 _MANY = 1 << 14  # draws that are worth a table
 _BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
 """Up to which scale to begin with words of how many bits: they decide 9 draws in 10, 3 in 4, 6 in 7 there."""
@@ -122,21 +125,22 @@ def gaussian_variance(sigma: Fraction | int | float) -> float:
 
 def _laplace(scale: Fraction, count: int, margin: float = MARGIN) -> Integers:
     """`count` discrete Laplace draws; `margin=inf` leaves every draw undecided (a test's lever)."""
-    return _filled(count, _Laplace(scale, count, margin).fill)
+    return _filled(count, _Laplace(scale, count, margin, Room()).fill)
 
 
 def _gaussian(sigma: Fraction, count: int, margin: float = MARGIN) -> Integers:
     """`count` discrete Gaussian draws by Canonne, Kamath & Steinke 2020, Algorithm 3."""
-    proposals = _Laplace(Fraction(_proposal_scale(sigma)), count, margin)
+    room = Room()
+    proposals = _Laplace(Fraction(_proposal_scale(sigma)), count, margin, room)
 
     def fill(out: Integers) -> None:
         done = 0
         while done < len(out):
             left = len(out) - done
-            tried = np.empty(left + left // 3 + 16, np.int64)  # three in four are accepted
+            tried = room.of(np.int64, left + left // 3 + 16)  # three in four are accepted
             proposals.fill(tried)
-            kept = tried[_accepted(sigma, tried, margin)][:left]
-            out[done : done + len(kept)] = kept
+            kept = np.flatnonzero(_accepted(sigma, tried, margin, room))[:left]
+            tried.take(kept, out=out[done : done + len(kept)], mode="clip")
             done += len(kept)
 
     return _filled(count, fill)
@@ -160,8 +164,8 @@ def _filled(count: int, fill: Callable[[Integers], None]) -> Integers:
 class _Laplace:
     """The discrete Laplace law of one scale, ready to fill arrays."""
 
-    def __init__(self, scale: Fraction, count: int, margin: float) -> None:
-        self._scale = scale
+    def __init__(self, scale: Fraction, count: int, margin: float, room: Room) -> None:
+        self._scale, self._room = scale, room
         self._numbers = float(scale), float(_shift(scale, 40)[0]), margin
         few = count < _MANY
         self._width = next((width for most, width in _BEGIN if scale <= most and not (few and width < 32)), 64)
@@ -186,26 +190,31 @@ class _Laplace:
     def _decide(self, words: Words, width: int, out: Integers) -> Integers:
         """Fill the slots of the words that decide; the places of the others."""
         if width == self._width and self._table is not None:
-            found = self._table[words]
-            out[:] = found
-            return np.flatnonzero(found == _OPEN)
-        return _laplace_kernel(words, width, *self._numbers, out)
+            places, found = self._room.of(np.int64, len(words), 1), self._room.of(np.int16, len(words))
+            np.copyto(places, words)
+            np.copyto(out, self._table.take(places, out=found, mode="clip"))  # none is cut: there is a place for each
+            return np.flatnonzero(np.equal(found, _OPEN, out=self._room.of(np.bool_, len(words))))
+        return _laplace_kernel(words, width, *self._numbers, out, self._room)
 
     def _answers(self) -> npt.NDArray[np.int16]:
         """What each word of the first width decides. A size is at most 16 ln 2 times the scale, and that is 2¹¹."""
         words = np.arange(1 << self._width, dtype=np.uint32)
         out = np.empty(len(words), np.int64)
-        out[_laplace_kernel(words, self._width, *self._numbers, out)] = _OPEN
+        out[_laplace_kernel(words, self._width, *self._numbers, out, self._room)] = _OPEN
         return out.astype(np.int16)
 
 
-def _accepted(sigma: Fraction, proposals: Integers, margin: float) -> npt.NDArray[np.bool_]:
-    """Which proposals stay, each with probability exp(−γ): on 16 bits of U, or on as many as it takes."""
+def _accepted(sigma: Fraction, proposals: Integers, margin: float, room: Room) -> npt.NDArray[np.bool_]:
+    """Which proposals stay, each with probability exp(−γ): on 16 bits of U, on 80, or on as many as it takes."""
     words = _words(len(proposals), 16)
-    stays = np.empty(len(proposals), np.bool_)
-    centre = float(sigma * sigma / _proposal_scale(sigma))
-    for slot in _accept_kernel(words, proposals, centre, float(sigma), margin, stays).tolist():
-        stays[slot] = _accepts(sigma, int(proposals[slot]), int(words[slot]))
+    numbers = float(sigma * sigma / _proposal_scale(sigma)), float(sigma), margin
+    stays = room.of(np.bool_, len(proposals), 1)
+    slots = _accept_kernel(words, 16, proposals, *numbers, stays, room)
+    longer = [word << 64 | _fresh_word() for word in words[slots].tolist()]
+    later = np.empty(len(slots), np.bool_)
+    for k in _accept_kernel(np.array(longer, np.float64), 80, proposals[slots], *numbers, later, room).tolist():
+        later[k] = _accepts(sigma, int(proposals[slots[k]]), longer[k], 80)
+    stays[slots] = later
     return stays
 
 
@@ -214,38 +223,64 @@ def _proposal_scale(sigma: Fraction) -> int:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # at U = 0, which decides nothing
-def _laplace_kernel(words: Words, width: int, scale: float, shift: float, margin: float, out: Integers) -> Integers:
+def _laplace_kernel(
+    words: Words, width: int, scale: float, shift: float, margin: float, out: Integers, room: Room
+) -> Integers:
     """Fill slots of `out` from words of `width` bits; return the places of those that do not decide.
 
     A word's highest bit is the sign. Its others are the first ones of U and say that U lies in [n, n + 1]·unit: at the
     interval's upper end −ln U is smaller than at its lower end, by less than 1/n.
     """
-    sign = words.dtype.type(1 << (width - 1))
-    bits = (words & words.dtype.type((1 << (width - 1)) - 1)).astype(np.float64)
-    value = scale * (shift - np.log(bits * 2.0 ** (1 - width)))
-    low = np.floor(value - scale * (1.0 / bits + margin))
-    high = np.floor(value + scale * margin)
-    decided = (low == high) & (bits > 0.0)
-    size = np.where(decided, low, 0.0).astype(np.int64)
-    out[:] = np.where(words & sign, -size, size)
-    return np.flatnonzero(~decided)
+    bits, value = room.floats(len(words), 2)
+    np.bitwise_and(words, words.dtype.type((1 << (width - 1)) - 1), out=bits)
+    np.log(np.multiply(bits, 2.0 ** (1 - width), out=value), out=value)
+    np.subtract(shift, value, out=value)
+    value *= scale
+    low = np.divide(1.0, bits, out=bits)
+    low += margin
+    low *= scale
+    np.floor(np.subtract(value, low, out=low), out=low)
+    high = value
+    high += scale * margin
+    np.floor(high, out=high)
+    undecided = np.flatnonzero(np.not_equal(low, high, out=room.of(np.bool_, len(words))))  # at U = 0, low is no number
+    low[undecided] = 0.0
+    positive = np.subtract(0.5, np.right_shift(words, words.dtype.type(width - 1), out=value), out=value)
+    np.copyto(out, np.copysign(low, positive, out=low), casting="unsafe")
+    return undecided
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _accept_kernel(
-    words: Words, proposals: Integers, centre: float, sigma: float, margin: float, stays: npt.NDArray[np.bool_]
-) -> Integers:
+    words: npt.NDArray[Any], places: int, proposals: Integers,
+    centre: float, sigma: float, margin: float, stays: npt.NDArray[np.bool_], room: Room,
+) -> Integers:  # fmt: skip
     """Accept a proposal Y with probability exp(−γ), γ = (|Y| − σ²/t)²/(2σ²): that is, if −ln U > γ.
 
-    Returns the places of the words that do not decide.
+    The words are the first `places` bits of U. Returns the places of those that do not decide.
     """
-    bits = words.astype(np.float64)
-    away = (np.abs(proposals.astype(np.float64)) - centre) / sigma
-    gamma = 0.5 * away * away
-    lead = -np.log(bits * 2.0**-16) - gamma
-    slack = margin * (1.0 + gamma)
-    stays[:] = (lead - 1.0 / bits - slack > 0.0) & (bits > 0.0)
-    return np.flatnonzero(~stays & ~((lead + slack < 0.0) & (bits > 0.0)))
+    bits, gamma, lead = room.floats(len(words), 3)
+    away = lead
+    np.copyto(away, proposals)
+    np.abs(away, out=away)
+    away -= centre
+    away /= sigma
+    np.multiply(0.5, away, out=gamma)
+    gamma *= away
+    np.copyto(bits, words)
+    np.log(np.multiply(bits, 2.0**-places, out=lead), out=lead)
+    np.negative(lead, out=lead)
+    lead -= gamma
+    slack = gamma
+    slack += 1.0
+    slack *= margin
+    least = np.subtract(lead, np.divide(1.0, bits, out=bits), out=bits)
+    least -= slack
+    np.greater(least, 0.0, out=stays)  # at U = 0 it is no number
+    lead += slack
+    decided = np.less(lead, 0.0, out=room.of(np.bool_, len(words)))
+    decided |= stays
+    return np.flatnonzero(np.logical_not(decided, out=decided))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -322,10 +357,10 @@ def _laplace_trial(scale: Fraction, word: int) -> int:
         log.refine()
 
 
-def _accepts(sigma: Fraction, proposal: int, word: int) -> bool:
-    """Whether −ln U > γ for the U that begins with these 16 bits, exactly."""
+def _accepts(sigma: Fraction, proposal: int, bits: int, places: int) -> bool:
+    """Whether −ln U > γ for the U that begins with so many bits, exactly."""
     gamma = (abs(proposal) - sigma * sigma / _proposal_scale(sigma)) ** 2 / (2 * sigma * sigma)
-    log = _MinusLog(word, places=16)
+    log = _MinusLog(bits, places=places)
     while log.low <= gamma and (log.high is None or log.high >= gamma):
         log.refine()
     return log.low > gamma
