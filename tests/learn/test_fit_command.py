@@ -245,7 +245,11 @@ def test_a_fit_takes_the_target_from_the_schema(
     assert learn.load("m.scumble").target_bounds == (0, 9)
     assert main([*line, "--task", "classify", "--target", "smoker"]) == 0
     assert learn.load("m.scumble").classes_.tolist() == [False, True]
-    capsys.readouterr()
+    assert main([*line, "--task", "classify", "--target", "smoker", "--classes", "yes,no"]) == 0
+    assert learn.load("m.scumble").classes_.tolist() == ["no", "yes"], "what the classes are called; cells are 0 and 1"
+    for classes in ("yes,true", "bus,car", "yes"):
+        assert main([*line, "--task", "classify", "--target", "smoker", "--classes", classes]) == 2
+        assert "--classes must be a word for yes and one for no" in capsys.readouterr().err
     assert main(["predict", "m.scumble", "people.csv"]) == 0
     assert capsys.readouterr().out.splitlines()[2].startswith("1,1.5,")
     assert main([*line, "--task", "classify", "--target", "smoke"]) == 4
