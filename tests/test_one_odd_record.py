@@ -18,7 +18,7 @@ import pytest
 
 import scumble
 from scumble.sources import Build, build_by, open_source
-from scumble.sources.tally import Tally
+from scumble.sources.labels import Labels
 from scumble.tables import Table
 
 ROLES = ("number", "category", "tokens")
@@ -89,7 +89,7 @@ def test_no_record_is_counted_in_two_classes(classes: list[Any]) -> None:
     with pytest.raises(scumble.ParameterError, match="labels that differ"):
         build_by(table, KERNEL, ["x"], label="c", classes=classes, rows=4, buckets=8, invalid="drop")
     with pytest.raises(scumble.ParameterError, match="labels that differ"):
-        Tally(Build(table, KERNEL, ["x"], rows=4, buckets=8).tally.sketches[0].spec, label="c", classes=classes)
+        Labels("c", classes)
 
 
 LINES = [

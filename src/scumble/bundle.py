@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scumble import files
-from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter, told_by_others
 from scumble.privacy.claim import PrivacyClaim
+from scumble.reading.answers import OF_TABLES
 from scumble.release import Release
 from scumble.spec import Spec
 
 Label: TypeAlias = str | int | float | bool
 """What a class may be called: whatever JSON can hold and Python can tell apart."""
+
+
+OF_ONE = ("density", "kernel_sum", "interval", "count", *OF_TABLES)
+ONE_OF_THEM = (
+    "a bundle holds one release for each of its `classes`: ask one of them, such as bundle[bundle.classes[0]], for "
+    "`density`, `kernel_sum` and `interval`; counts by conditions are asked of a table's release, which a build with a "
+    "schema makes"
+)
 
 
 class Bundle(Mapping[Label, Release]):
@@ -73,6 +82,11 @@ class Bundle(Mapping[Label, Release]):
         self._releases = found
         self.label = label
         self.extra = dict(extra or {})
+
+    if not TYPE_CHECKING:  # to whom it would say that there is any name
+
+        def __getattr__(self, name: str) -> Any:
+            return told_by_others(self, name, OF_ONE, ONE_OF_THEM)
 
     # ---- a mapping ----
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 from scumble import Boolean, Category, Date, Number, Schema, learn
 from scumble.cli import main
@@ -146,12 +147,12 @@ def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(
             assert model.classes_.tolist() == [False, True] and model.schema_["age"] == Number(0, 9, whole=True)
     model = learn.load("m.scumble")
     assert tuple(model.target_bounds) == (0, 6)
-    Path("few.csv").write_text("age,town,smoker\n4,Ulm,yes\n,Bonn,no\n")
-    assert main(["predict", "m.scumble", "few.csv"]) == 4
-    capsys.readouterr()
-    Path("few.csv").write_text("age,town,smoker\n4,Ulm,yes\n")
+    Path("few.csv").write_text("age,town,smoker\n4,Ulm,yes\n,Bonn,no\n4,Rom,no\n")
     assert main(["predict", "m.scumble", "few.csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("4,Ulm,yes,")  # not 4.0
+    told, said = capsys.readouterr()
+    assert re.fullmatch("4,Ulm,yes,[-.0-9]+\n,Bonn,no,\n4,Rom,no,", "\n".join(told.splitlines()[1:]))  # not 4.0
+    assert said.startswith("2 rows have no answer: 1 with a cell missing")
+    assert "; 1 with a word that the schema does not have in 'town'." in said
     Path("few.csv").write_text("age,town,smoker,km\n,Ulm,,1\n")
     assert main(["fit", "few.csv", *line[2:], *regress, *drop]) == 4
     assert "No row of few.csv is left: 1 with a cell missing" in capsys.readouterr().err
@@ -181,9 +182,45 @@ def test_options_that_a_task_does_not_heed_are_refused(
     assert main([*line, *regress, *bounds]) == 0
     Path("holes.csv").write_text('age\n4\n""\n')
     capsys.readouterr()
-    assert main(["predict", "m.scumble", "holes.csv", "--columns", "age"]) == 4
-    told = capsys.readouterr().err  # a model has its schema already, or none
-    assert "holes.csv, line 3: a cell is missing" in told and "--schema" not in told
+    assert main(["predict", "m.scumble", "holes.csv", "--columns", "age"]) == 0
+    assert "1 row has no answer: 1 with a cell missing, unreadable or not finite in 'age'." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_rows_that_cannot_be_read_keep_their_places_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, ending: str, classes: bool
+) -> None:
+    """In the first batch of a file as in a later one, whatever type the answers have; none at all is an error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scumble.sources.source.BATCH_ROWS", 2)
+    kind, target = (
+        (learn.PrivateKDEClassifier, {"classes": ["bus", "car"]})
+        if classes
+        else (learn.PrivateLinearRegression, {"target_bounds": (0, 1)})
+    )
+    table = pa.table({"age": [0.0, 1.0] * 20, "km": [1.0] * 40})
+    model = kind(bounds=(0, 1), epsilon=9, **target).fit(table, ["bus", "car"] * 20 if classes else table["age"])
+    model.save("m.scumble")
+    Path("holes.csv").write_text("km,age\n1,\n1,old\n1,0.5\ninf,\n0,1\n")
+    assert main(["predict", "m.scumble", "holes.csv", "--out", f"a.{ending}"]) == 0
+    told = capsys.readouterr().err
+    assert "3 rows have no answer: 3 with a cell missing" in told and "old" not in told
+    found = {"csv": csv.read_csv, "json": _rows, "parquet": parquet.read_table}[ending](f"a.{ending}")
+    expected = model.predict(pa.table({"age": [0.5, 1.0], "km": [1.0, 0.0]})).tolist()
+    answers = [one or None for one in found["prediction"].to_pylist()]
+    assert answers == [None, None, expected[0], None, expected[1]]
+    if classes:
+        assert found["probability_bus"].is_null().to_pylist() == [True, True, False, True, False]
+    Path("holes.csv").write_text("km,age\n1,\n1,old\n")
+    assert main(["predict", "m.scumble", "holes.csv", "--out", f"b.{ending}"]) == 4
+    told = capsys.readouterr().err
+    assert "No row of holes.csv can be answered: 2 with a cell missing" in told
+    assert not Path(f"b.{ending}").exists()
+
+
+def _rows(path: str) -> pa.Table:
+    return pa.Table.from_pylist(json.loads(Path(path).read_text()))
 
 
 def test_a_fit_has_no_column_of_persons(capsys: pytest.CaptureFixture) -> None:
@@ -208,7 +245,11 @@ def test_a_fit_takes_the_target_from_the_schema(
     assert learn.load("m.scumble").target_bounds == (0, 9)
     assert main([*line, "--task", "classify", "--target", "smoker"]) == 0
     assert learn.load("m.scumble").classes_.tolist() == [False, True]
-    capsys.readouterr()
+    assert main([*line, "--task", "classify", "--target", "smoker", "--classes", "yes,no"]) == 0
+    assert learn.load("m.scumble").classes_.tolist() == ["no", "yes"], "what the classes are called; cells are 0 and 1"
+    for classes in ("yes,true", "bus,car", "yes"):
+        assert main([*line, "--task", "classify", "--target", "smoker", "--classes", classes]) == 2
+        assert "--classes must be a word for yes and one for no" in capsys.readouterr().err
     assert main(["predict", "m.scumble", "people.csv"]) == 0
     assert capsys.readouterr().out.splitlines()[2].startswith("1,1.5,")
     assert main([*line, "--task", "classify", "--target", "smoke"]) == 4

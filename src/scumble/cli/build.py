@@ -24,7 +24,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     shared.source(parser)
     parser.add_argument("--label", metavar="COLUMN", help="one release per class: the column that holds the class")
-    parser.add_argument("--classes", type=shared.names, metavar="X,Y", help="all classes; public")
+    parser.add_argument(
+        "--classes", type=shared.names, metavar="X,Y", help="all classes, public (not of a label among --booleans)"
+    )
     shared.kernel(parser)
     shared.kinds(parser)
     shared.table(parser)

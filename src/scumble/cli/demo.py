@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow.parquet as pq
 
     import scumble
+    from scumble.cli.output import write_release
     from scumble.show.wording import human_bytes
 
     began = time.monotonic()
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
     _say(f"           --bounds home_east=0:60,home_north=0:40 --epsilon 1 --out {release_file}")
     before = time.monotonic()
     release = scumble.build(table_file, kernel, columns=COLUMNS, epsilon=1.0, bounds=BOUNDS, n=200_000)
-    release.save(release_file)
+    write_release(release, release_file)  # made up: nothing is lost with the last one
     took = time.monotonic() - before
     _say(f"   {took:.1f} s, {human_bytes(os.path.getsize(release_file))}. This file may go to anyone.")
 
@@ -107,7 +108,7 @@ def run(args: argparse.Namespace) -> None:
     _say("   released, and any question about several columns can be asked, each answer with its 95 % interval.\n")
     people_file, page_file = (os.path.join(args.out, name) for name in ("people.scumble", "people.html"))
     people = whole_table(table)
-    people.save(people_file)
+    write_release(people, people_file)
     _three_questions(people, table)
     scumble.explore(people, page_file, title="The commuters", units={"income": "€ a year", "distance": "km"})
     _say(f"\n   {people_file}, {human_bytes(os.path.getsize(people_file))}: groups, quantiles and synthetic rows too.")

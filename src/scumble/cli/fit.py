@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.output import check_out, say, tell_weak
     from scumble.cli.records import opened, read
-    from scumble.cli.replacing import tell_replaced
+    from scumble.cli.replacing import keep_replaced, tell_replaced
     from scumble.errors import ParameterError
     from scumble.learn import saving
     from scumble.learn.estimators import TASKS
@@ -140,9 +140,8 @@ def run(args: argparse.Namespace) -> None:
     if regresses:
         options["target_bounds"] = args.target_bounds or fitting.bounds_of(target)
     else:
-        if args.classes is None:
-            args.classes, labels = fitting.classes_of(target, found.y)
-            found = found._replace(y=labels)
+        args.classes, labels = fitting.classes_of(target, found.y, args.classes)
+        found = found._replace(y=labels)
         options |= {"classes": args.classes, "unknown": args.unknown or "error"}
     model = kind(**options)
     fitting.tell_left_out(args, found, args.classes)
@@ -153,7 +152,9 @@ def run(args: argparse.Namespace) -> None:
         model.before_charge = place.reserve
         model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
         with Unbroken():
-            place.fill(saving.to_bytes(model))
+            data = saving.to_bytes(model)
+            place.fill(data)
+            keep_replaced(args.out, data)
             place.take_name()
     finally:
         place.close()

@@ -46,14 +46,25 @@ def bounds_of(target: Column | None) -> tuple[float, float] | None:
     return None if target is None else target.limits
 
 
-def classes_of(target: Column | None, labels: Any) -> tuple[list[Any] | None, Any]:
+def classes_of(target: Column | None, labels: Any, given: list[str] | None = None) -> tuple[list[Any] | None, Any]:
     """The classes that a schema lists, which is public, and the labels in its words.
 
-    They are its words for the target; other ones, and missing cells, are of no class.
+    They are its words for the target; other ones, and missing cells, are of no class. Of a boolean they are false and
+    true, or what `given` calls these, however the cells write them.
     """
     if isinstance(target, Boolean):
         codes = target.encode(labels).codes
-        return [False, True], pa.array(codes == 1, mask=(codes != 0) & (codes != 1))
+        classes = [False, True] if given is None else given
+        sides = [int(code) for code in Boolean().encode(classes).codes]
+        if sorted(sides) != [0, 1]:
+            raise ParameterError(
+                "--classes must be a word for yes and one for no: the schema says that the target is a boolean. "
+                "Hint: leave it out."
+            )
+        words = pa.array([classes[sides.index(code)] for code in (0, 1)])
+        return words.to_pylist(), words.take(pa.array(codes, mask=(codes != 0) & (codes != 1)))
+    if given is not None:
+        return given, labels
     if not isinstance(target, Category):
         return None, labels
     alike = len({type(word) for word in target.values}) == 1

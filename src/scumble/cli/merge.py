@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
             {name: merge_releases([bundle[name] for bundle in bundles], disjoint=disjoint) for name in bundles[0]},
             label=bundles[0].label,
         )
-    keep_replaced(args.out, result)
+    keep_replaced(args.out, result.to_bytes())
     size = write_release(result, args.out)
     if args.out != "-":
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.{misnamed(args.out)}")

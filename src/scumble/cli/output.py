@@ -219,6 +219,8 @@ class TableWriter:
         finally:
             if self._out != "-":
                 with contextlib.suppress(OSError):
+                    if kind is not None and self._writer is not None and self.kind != "csv":
+                        self._writer.close()  # which would want to write its end later
                     self._sink.close()
                 self._place.close()
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scumble.sources import Source
+    from scumble.sources.causes import Causes
 
 EXAMPLE = """
 scumble fit people.csv --task regress --columns age --target income --bounds age=0:100 --target-bounds 0:200000 --epsilon 1 --delta 1e-6 --rows 500 --out income.scumble
@@ -21,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from scumble.cli.arguments import json_flag, names, reading, replace_flag
 
     parser.add_argument("model", help="a model made by scumble fit")
-    parser.add_argument("table", help="a table with the columns that the model was fitted to; '-' for standard input")
+    parser.add_argument("table", help="rows with the columns that the model was fitted to; '-' for standard input")
     parser.add_argument("--columns", type=names, metavar="A,B", help="of a model without names: its columns, in order")
     parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
     replace_flag(parser)
@@ -30,15 +31,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Do what the verb says."""
-    import numpy as np
-
+    """Do what the verb says, batch by batch. A row that cannot be read keeps its place, without an answer."""
     from scumble import learn
     from scumble.cli.modes import free
     from scumble.cli.output import TABLES, TableWriter, check_out, say
-    from scumble.cli.records import opened, read
+    from scumble.cli.records import opened
     from scumble.errors import DataError
     from scumble.machine.later import pa
+    from scumble.sources.causes import Causes
+    from scumble.tables.roles import converted
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     model = learn.load(args.model)
@@ -50,14 +51,27 @@ def run(args: argparse.Namespace) -> None:
     columns = _columns(args, model, source)
     levels = model._levels()
     schema = model.schema_ if levels is None else levels.schema
-    if schema is not None:
-        _of_table(args, model, schema, source)
-        return
-    X = read(source, columns=columns).X
-    names, answers = _answers(model, X if hasattr(model, "feature_names_in_") else np.column_stack(X.columns))
-    given = [_as_written(column) for column in X.combine_chunks().to_batches()[0].columns]
+    roles = dict.fromkeys(columns, "number") if schema is None else dict(schema.roles)
+    source.require(list(roles))
+    rows, unread = 0, Causes()
     with TableWriter(args.out, args.json) as writer:
-        writer.write(pa.RecordBatch.from_arrays([*given, *answers], names=[*columns, *free(names, columns)]))
+        for piece in source.pieces(dict.fromkeys(roles, "any")):
+            batch = piece.batch.select(list(roles))
+            if not batch.num_rows:
+                continue
+            read = converted(batch, roles)
+            names, answers = _answered(model, schema, read, unread)
+            given = _given(batch if writer.kind == "csv" else read, schema, text=writer.kind in ("csv", "json"))
+            names = [*roles, *free(names, list(roles))]
+            writer.write(pa.RecordBatch.from_arrays([*given, *answers], names=names))
+            rows += batch.num_rows
+        if not rows:
+            raise DataError(f"{source} has no rows.")
+        if unread.total == rows:
+            raise DataError(f"No row of {source} can be answered: {'; '.join(unread.words(0, 0))}.")
+    if unread.total:
+        left = "1 row has no answer" if unread.total == 1 else f"{unread.total:,} rows have no answer"
+        say(args, f"{left}: {'; '.join(unread.words(0, 0))}.")
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
 
@@ -90,6 +104,30 @@ def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
     return names
 
 
+def _answered(model: Any, schema: Any, read: Any, unread: Causes) -> tuple[list[str], list[Any]]:
+    """Names of the answers, and their columns, missing where a row cannot be read; `unread` is told why."""
+    import numpy as np
+
+    from scumble.machine.later import pa
+    from scumble.sources.causes import BAD_CELL, without_level
+    from scumble.tables import Table
+
+    numbers = Table.of(read).numeric(range(read.num_columns)) if schema is None else None
+    if numbers is None:
+        found = without_level(read, schema)
+    else:
+        found = {(BAD_CELL, name): bad for name, bad in zip(read.schema.names, ~np.isfinite(numbers).T, strict=True)}
+    good = ~unread.take(found, read.num_rows)
+    table: Any = model._example(1)  # where no row can be read it tells what an answer is
+    if good.any():
+        table = read.filter(pa.array(good)) if numbers is None else numbers[good]
+    if numbers is not None and hasattr(model, "feature_names_in_"):
+        table = pa.table([*map(pa.array, table.T)], names=read.schema.names)
+    names, answers = _answers(model, table)
+    places = pa.array(np.cumsum(good) - 1, mask=~good)
+    return names, [column.take(places) for column in answers]
+
+
 def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
     """Names of the answers, and their columns."""
     from scumble.machine.later import pa
@@ -99,6 +137,15 @@ def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
         answers += list(model.predict_proba(X).T)
         names += [f"probability_{label}" for label in model.classes_]
     return names, [pa.array(column) for column in answers]
+
+
+def _given(batch: Any, schema: Any, *, text: bool) -> list[Any]:
+    """The rows as they came: CSV gets their own text back, and `text` its whole numbers without a point.
+
+    In other files a column has one type throughout, whatever the rows of a batch are.
+    """
+    whole = [schema is None or getattr(schema[name], "whole", False) for name in batch.schema.names]
+    return [_as_written(cells) if text and one else cells for cells, one in zip(batch.columns, whole, strict=True)]
 
 
 def _as_written(column: Any) -> Any:
@@ -111,35 +158,3 @@ def _as_written(column: Any) -> Any:
         return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.int64())
     except pa.ArrowInvalid:  # it has fractions
         return column
-
-
-def _of_table(args: argparse.Namespace, model: Any, schema: Any, source: Source) -> None:
-    """Batch by batch, with the columns as they are: the model's schema reads them."""
-    from scumble.cli.modes import free
-    from scumble.cli.output import TableWriter, say
-    from scumble.errors import DataError
-    from scumble.machine.later import pa
-    from scumble.tables.roles import converted
-
-    roles = schema.roles
-    source.require(list(roles))
-    empty = True
-    with TableWriter(args.out, args.json) as writer:
-        for piece in source.pieces(dict.fromkeys(roles, "any")):
-            batch = piece.batch.select(list(roles))
-            if batch.num_rows:
-                read = converted(batch, roles)
-                names, answers = _answers(model, read)
-                batch = batch if writer.kind == "csv" else read  # CSV gets the rows' own text back
-                names = [*roles, *free(names, list(roles))]
-                text = writer.kind in ("csv", "json")  # in other files a column has one type throughout
-                given = [
-                    _as_written(cells) if text and getattr(column, "whole", False) else cells
-                    for cells, column in zip(batch.columns, schema.values(), strict=True)
-                ]
-                writer.write(pa.RecordBatch.from_arrays([*given, *answers], names=names))
-                empty = False
-        if empty:
-            raise DataError(f"{source} has no rows.")
-    if args.out != "-":
-        say(args, f"Wrote {args.out}.")

@@ -1,4 +1,4 @@
-"""The records that a model learns from or answers for; and, for the curator, which of them were left out.
+"""The records that a model learns from; and, for the curator, which of them were left out.
 
 A record is left out for its own cells alone: where they cannot be read and ``--invalid drop`` says so, or where they
 are outside the bounds of a column that its schema declares with ``outside = "drop"``. So two tables that differ in one
@@ -26,7 +26,7 @@ class Records(NamedTuple):
     X: pa.Table
     """The columns, by name: as numbers; or, where a schema reads them, as they are."""
     y: Any
-    """The target as numbers, or the labels as they are; None if there is no target."""
+    """The target as numbers, or the labels as they are."""
     causes: Causes
     """Why rows were left out: for the curator only."""
     skipped: int
@@ -45,9 +45,9 @@ def opened(args: argparse.Namespace) -> Source:
 def read(
     source: Source,
     *,
+    target: str,
     columns: list[str] | None = None,
     schema: Schema | None = None,
-    target: str | None = None,
     number: bool = False,
     bounded: Schema | None = None,
     invalid: str = "error",
@@ -58,12 +58,12 @@ def read(
     ----------
     source : Source
         The table.
+    target : str
+        What to learn.
     columns : list of str or None
         The columns of numbers; None takes all but the target.
     schema : Schema or None
         Instead, what the columns can hold.
-    target : str or None
-        What to learn.
     number : bool
         Whether that is a number: then it must be there. Labels may be missing, and are of no class.
     bounded : Schema or None
@@ -72,13 +72,12 @@ def read(
         What to do with records whose cells cannot be read.
     """
     named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
-    wanted = [*named, *([target] if target else [])]
-    source.require(wanted[len(named) :])  # by itself: a column to learn from may be what was meant
+    wanted = [*named, target]
+    source.require([target])  # by itself: a column to learn from may be what was meant
     source.require(wanted)
     roles = dict.fromkeys(named, "number") if schema is None else dict(schema.roles)
-    if target:
-        roles[target] = "number" if number else "any"
-    numbers = [*(named if schema is None else []), *([target] if target and number else [])]
+    roles[target] = "number" if number else "any"
+    numbers = [*(named if schema is None else []), *([target] if number else [])]
     schemas = [one for one in (schema, bounded) if one is not None]
     batches, causes, stopped = [], Causes(), _Stopped(source)
     for piece in source.pieces(roles, invalid=invalid):
@@ -106,7 +105,7 @@ def read(
         X = table.select(named)
         if schema is None:
             X = X.cast(pa.schema([(name, pa.float64()) for name in named]), safe=False)  # beyond 2⁵³: rounded
-        y = None if target is None else _floats(table[target]) if number else table[target]
+        y = _floats(table[target]) if number else table[target]
     except pa.ArrowException:  # whose words may quote cells
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
     return Records(X, y, causes, sum(source.skipped.values()))
@@ -136,7 +135,7 @@ class _Stopped:
         for (_, name), mask in bad.items():
             self._cells[name] = self._cells.get(name, 0) + int(np.count_nonzero(mask))
 
-    def refuse(self, schema: Schema | None, target: str | None) -> None:
+    def refuse(self, schema: Schema | None, target: str) -> None:
         """The error with the place, and what to do: a fit can leave records out."""
         total = sum(self._cells.values())
         if not total:
@@ -144,9 +143,7 @@ class _Stopped:
         told = ", ".join(f"{cells:,} in column {name!r}" for name, cells in self._cells.items())
         what = "missing or unreadable" if schema is None else "missing, unreadable or no words of the schema"
         hint = "correct them, or leave such rows out with --invalid drop"
-        if target is None:
-            hint = "leave those rows out of the table beforehand, each for its own cells"
-        elif schema is None:
+        if schema is None:
             hint += "; or say what columns hold by --schema, where missing = true counts them"
         elif self._cells.keys() - {target}:
             hint += "; or declare the column with missing = true in the schema, a category also with other = true"

@@ -9,53 +9,33 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import itertools
 import os
-from typing import Any
 
 
 def tell_replaced(args: argparse.Namespace, verb: str) -> None:
     """Keep the file at --out under another name, if there is one, and say so."""
+    from scumble import files
     from scumble.cli.output import say
 
     if args.out != "-" and os.path.isfile(args.out):
         what, identity = _held(args.out)
         written = datetime.date.fromtimestamp(os.path.getmtime(args.out))
-        kept = _kept(args.out)
+        kept = files.keep(args.out)
         say(args, f"{args.out} is {what}, written {written}: it stays as {kept}, and {_cost(args, verb, identity)}.")
 
 
-def keep_replaced(out: str, release: Any) -> None:
-    """Keep the file at a name that a release, made of others at no cost, will take; unless it is the very same."""
+def keep_replaced(out: str, data: bytes) -> None:
+    """Keep the file at a name that these bytes are about to take, if it was paid for and is not the very same.
+
+    `tell_replaced` has done so before anything was spent; but hours may have passed, and what a killed run left to be
+    taken, or what is made of other releases, costs nothing and was not announced.
+    """
+    from scumble import files
     from scumble.cli.streams import tell
 
-    if out != "-" and os.path.isfile(out) and os.path.getsize(out) > 0:
-        with open(out, "rb") as old:
-            same = old.read() == release.to_bytes()
-        if not same:
-            tell(f"{out} is there already: it stays as {_kept(out)}.")
-
-
-def _kept(path: str) -> str:
-    """A second name for a file, the first that is free; or the one it has, of a run that did not come to an end."""
-    from scumble.machine.places import write_whole
-
-    root, ending = os.path.splitext(path)
-    for number in itertools.count(1):
-        name = f"{root}.{number}{ending}"
-        if os.path.exists(name) and os.path.samefile(path, name):
-            return name
-        if os.path.lexists(name):
-            continue
-        try:
-            os.link(path, name)
-        except FileExistsError:
-            continue
-        except OSError:  # not every disk has second names
-            with open(path, "rb") as old:
-                write_whole(name, old.read())
-        return name
-    raise AssertionError
+    kept = None if out == "-" else files.keep_paid(out, lambda: data)
+    if kept is not None:
+        tell(f"{out} is there already: it stays as {kept}.")
 
 
 def _held(path: str) -> tuple[str, str | None]:

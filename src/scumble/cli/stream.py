@@ -226,7 +226,7 @@ def _window(args: argparse.Namespace) -> None:
         release = found.total(args.last)
     else:
         release = found.window(args.width, first=args.first, last=args.last)
-    keep_replaced(args.out, release)
+    keep_replaced(args.out, release.to_bytes())
     write_release(release, args.out)
     if args.json:
         print_json({"out": args.out, **facts(release)})

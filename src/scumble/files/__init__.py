@@ -36,10 +36,14 @@ The files::
     rules.py    what a file may hold: kinds, types, limits
     writing.py  content to bytes
     reading.py  bytes to content, or why not
-    disk.py     both, for files that have a place
+    headers.py  what a file at a place is, by its first bytes
+    paid.py     a release or a model whose name another file takes: it stays, under a second one
+    disk.py     reading and writing, for files that have a place
 """
 
-from scumble.files.disk import BOUND, bytes_of, is_foreign, is_ours, kind_at, read, write
+from scumble.files.disk import BOUND, bytes_of, read, write
+from scumble.files.headers import is_foreign, is_ours, kind_at
+from scumble.files.paid import keep, keep_paid
 from scumble.files.reading import from_bytes
 from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
@@ -56,6 +60,8 @@ __all__ = [
     "from_bytes",
     "is_foreign",
     "is_ours",
+    "keep",
+    "keep_paid",
     "kind_at",
     "read",
     "to_bytes",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import warnings
@@ -12,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
+from scumble.files.headers import is_foreign
+from scumble.files.paid import keep_paid
 from scumble.files.reading import from_bytes, preamble
-from scumble.files.rules import KINDS, MAGIC, MAX_HEADER, SECRET_KINDS, Container
+from scumble.files.rules import SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
 from scumble.machine import places
 from scumble.machine.mark import mark_of
@@ -38,7 +39,8 @@ def write(
     kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
     replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
-    A file that scumble did not write is never replaced: it may be somebody's table.
+    A file that scumble did not write is never replaced: it may be somebody's table. Another release or model, which
+    was paid for, stays beside the new file under a second name, and a warning says which.
 
     A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
     is refused when it is read.
@@ -49,7 +51,15 @@ def write(
             f"Cannot write {target!r}: it is there already, and scumble did not write it: it would be lost. Hint: name "
             "another file, or remove that one first."
         )
+    kept = keep_paid(target, lambda: b"" if bound else data(""))
     places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)
+    if kept is not None:
+        warnings.warn(
+            f"{target!r} held another release or model, which was paid for and cannot be made again: it stays as "
+            f"{kept!r}. Hint: remove that one if nobody needs it, or save under names of their own.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def bytes_of(
@@ -108,35 +118,6 @@ def read(path: str | os.PathLike[str], *, expect: str | tuple[str, ...]) -> Cont
             stacklevel=3,
         )
     return container
-
-
-def is_foreign(path: str | os.PathLike[str]) -> bool:
-    """Whether a file that is not scumble's would be lost under this name.
-
-    A link is replaced itself, and what it leads to stays; an empty file is a name that somebody reserved.
-    """
-    there = os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > 0
-    return there and not is_ours(path)
-
-
-def is_ours(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as scumble's do, be it damaged, secret or of a later version."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(8 + len(MAGIC))[8:] == MAGIC
-    except OSError:
-        return False
-
-
-def kind_at(path: str | os.PathLike[str]) -> str | None:
-    """Of which kind a file of scumble's calls itself; None if it is none, or too damaged to say."""
-    try:
-        with open(path, "rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            kind = json.loads(file.read(min(size, MAX_HEADER)))["__metadata__"]["kind"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return kind if isinstance(kind, str) and kind in KINDS else None
 
 
 def _path(path: str | os.PathLike[str]) -> str:

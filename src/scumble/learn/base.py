@@ -224,6 +224,14 @@ class PrivateEstimator(MakesSketches, LooksLike):
             return levels.read(X)
         return self._matrix(X, clip=clip)
 
+    def _example(self, rows: int) -> Any:
+        """Some records that can be read: of a table, rows; else the middle of the bounds."""
+        table = self._levels() or self._coding()
+        if table is not None:
+            return table.example(rows)
+        middle = np.zeros(self.n_features_in_) if self.bounds_ is None else np.mean(self.bounds_, axis=0)
+        return np.tile(middle, (rows, 1))
+
     # ---- from a release, to and from files ----
 
     @classmethod

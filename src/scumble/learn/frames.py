@@ -39,7 +39,10 @@ Floats = npt.NDArray[np.float64]
 
 BELOW = 0.25
 """How far below its bounds a missing number stands among codes, in their widths."""
-_HINT = "Hint: correct them, or declare the column with missing=True (a category also with other=True)."
+_HINT = (
+    "Hint: correct them, leave such records out, or declare the column with missing=True (a category also with "
+    "other=True) before the fit."
+)
 
 
 class Coding:

@@ -131,15 +131,12 @@ def _require_table(model: Estimator) -> None:
 def _require_answers(model: Estimator) -> None:
     """One answer of each kind. Whoever can write a file can put anything into it: better refused now than later."""
     try:
-        middle = np.zeros(model.n_features_in_) if model.bounds_ is None else np.mean(model.bounds_, axis=0)
-        table = model._levels() or model._coding()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of columns without names
             for rows in (2, 3):  # what fits one number of records only is no answer
                 for name in _ANSWERS:
                     if hasattr(model, name):
-                        asked = np.tile(middle, (rows, 1)) if table is None else table.example(rows)
-                        getattr(model, name)(asked)
+                        getattr(model, name)(model._example(rows))
             model.privacy_.to_dict()
             contents(model)
     except Exception as problem:

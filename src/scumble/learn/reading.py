@@ -24,7 +24,8 @@ class BadCells(DataError, TypeError):
 
     def __init__(self, bad: np.ndarray, names: Any) -> None:
         hint = (  # "argument must be … string … number": scikit-learn looks for these words
-            "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: correct them."
+            "The cells of this argument must be no NaN, no infinity and no string: finite numbers. Hint: correct them, "
+            "or leave such records out; columns of a `schema` may have missing cells, and words."
         )
         super().__init__(invalid_message(bad, names, hint=hint))
 

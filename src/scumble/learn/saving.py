@@ -36,6 +36,9 @@ class Estimator(Protocol):
     def _coding(self) -> Any:
         """How the records of a table become numbers, where there is a schema."""
 
+    def _example(self, rows: int) -> Any:
+        """Some records that can be read."""
+
     @property
     def privacy_(self) -> Any:
         """What one fit promises."""

@@ -47,6 +47,10 @@ class Declarations:
         """Those among the keywords, which are then gone from the others."""
         return Declarations(**{name: options.pop(name) for name in KINDS if name in options})
 
+    def drop(self, name: str | None) -> str | None:
+        """The kind of a column that the kernel does not read, which is then gone from the others."""
+        return None if name is None else self.kinds.pop(name, None)
+
     def bounds(self, bounds: Any) -> Any:
         """Bounds with their dates as numbers."""
         return bounds_by(self.kinds, bounds) if self.kinds else bounds

@@ -28,6 +28,7 @@ The files, in the order in which a build meets them::
     onepass.py      one pass: read, count, keep checkpoints, report progress
     readahead.py    a thread that reads while another counts
     tally.py        what a pass fills: one sketch, or one per class
+    labels.py       which class a record is of
     rehearsal.py    what a build will publish, from public arguments alone
     advice.py       which column decides, and what is probably not meant
     tableadvice.py  pairs, levels and years that a table's release will not tell apart

@@ -58,6 +58,7 @@ class Build:
         self.size = sorted_out(Size, options)
         self.size = replace(self.size, bounds=self.declared.bounds(self.size.bounds))
         self.groups = sorted_out(Groups, options)
+        labels = self.groups.labels(boolean=self.declared.drop(self.groups.label) == "boolean")
         self.views = sorted_out(Views, options)
         self.views.require_alone(kernel, columns, self.size, self.groups)
         schema = self.views.schema
@@ -108,8 +109,7 @@ class Build:
                 self.account.check(self.price_of(spec, planned))
             self.tally = Tally(
                 spec,
-                label=self.groups.label,
-                classes=self.groups.labels,
+                labels=labels,
                 person=self.groups.person_column,
                 people=people,
                 noise=(self.budget, self.account) if self.running.noise_first else None,
@@ -145,7 +145,7 @@ class Build:
             **spec.to_dict(),
             "invalid": self.running.invalid,
             "label": self.groups.label,
-            "classes": self.groups.labels,
+            "classes": self.tally.classes,
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "neighbors": self.budget.neighbors,
@@ -153,6 +153,8 @@ class Build:
             "person_column": self.groups.person_column,
             "noise_first": self.running.noise_first,
         }
+        if self.tally.labels is not None and self.tally.labels.boolean:
+            about["label_kind"] = "boolean"
         if self.budget.rho is not None:
             about["rho"] = str(self.budget.rho)
         return Checkpoint(self.running.checkpoint, self.source.fingerprint(), about, self.running.checkpoint_seconds)
@@ -338,7 +340,7 @@ def build_by(
     columns: Sequence[str] | None = None,
     *,
     label: str,
-    classes: Sequence[Any],
+    classes: Sequence[Any] | None = None,
     rehearse: Literal[True],
     **options: Any,
 ) -> Rehearsal: ...
@@ -349,7 +351,7 @@ def build_by(
     columns: Sequence[str] | None = None,
     *,
     label: str,
-    classes: Sequence[Any],
+    classes: Sequence[Any] | None = None,
     **options: Any,
 ) -> Bundle: ...
 def build_by(
@@ -358,7 +360,7 @@ def build_by(
     columns: Sequence[str] | None = None,
     *,
     label: str,
-    classes: Sequence[Any],
+    classes: Sequence[Any] | None = None,
     progress: Report | None = None,
     rehearse: bool = False,
     **options: Any,
@@ -366,7 +368,9 @@ def build_by(
     """One release per class, in one pass: like `build`, with the column `label` telling each record's class.
 
     `classes` is public: all of them get a release, even empty ones. Each record is in one class, so the whole
-    bundle costs one budget. A record in none of them is refused or dropped, as `invalid` says.
+    bundle costs one budget. A record in none of them is refused or dropped, as `invalid` says. A label that is
+    yes or no needs no classes, but its declaration, ``booleans=["smoker"]``: they are False and True, however its cells
+    write them.
     """
     if rehearse:
         job = _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options})

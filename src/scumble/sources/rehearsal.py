@@ -191,7 +191,7 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
 
 
 def _advice(job: Build, spec: Spec) -> list[str]:
-    about: dict[str, Any] = {"classes": job.groups.labels, "label": job.groups.label}
+    about: dict[str, Any] = {"classes": job.tally.classes, "label": job.groups.label}
     return advice(spec.kernel, list(spec.columns or ()), job.size.bounds, **about, drops=job.running.invalid == "drop")
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from scumble import checks
-from scumble.bundle import Label, plain
 from scumble.errors import ParameterError, PrivacyError, did_you_mean, parameter
 from scumble.kernels import Kernel
 from scumble.planning import Bounds, rows_to_plan
@@ -20,8 +19,8 @@ from scumble.privacy.budget import Budget
 from scumble.schema import Schema
 from scumble.schema.declarations import KINDS
 from scumble.sources.checkpoint import EVERY
+from scumble.sources.labels import Labels
 from scumble.sources.people import DEFAULT_MEMORY, PersonLimit
-from scumble.sources.tally import class_numbers
 from scumble.spec import Spec
 from scumble.tables.roles import in_order
 from scumble.tabular.spec import TableSpec
@@ -114,22 +113,18 @@ class Groups:
     classes: Sequence[Any] | None = None
     person_column: str | None = None
     person_memory: int = DEFAULT_MEMORY
-    labels: list[Label] | None = field(init=False, default=None)
-    """The classes as plain values, or None."""
 
     def __post_init__(self) -> None:
         if self.label is None and self.classes is None:
             return
         if self.label is None:
             raise ParameterError("`classes` needs `label`, the column that holds them (--label).")
-        if self.classes is None or isinstance(self.classes, str) or not list(self.classes):
-            raise PrivacyError(
-                "`classes` must list all classes: reading them off the data would tell who is in it. "
-                "Hint: pass classes=['bus', 'car'] (--classes bus,car)."
-            )
-        labels = [plain(one) for one in self.classes]
-        class_numbers(labels)  # refused before the source is opened
-        object.__setattr__(self, "labels", labels)
+        if self.classes is not None:
+            Labels(self.label, self.classes)  # refused before the source is opened
+
+    def labels(self, boolean: bool) -> Labels | None:
+        """How the classes are told apart, if there are any; `boolean` if the label was declared as one."""
+        return None if self.label is None else Labels(self.label, self.classes, boolean=boolean)
 
     @property
     def columns(self) -> list[str]:
@@ -140,7 +135,7 @@ class Groups:
         """Where the number of records is public, refuse what makes it depend on whose they are."""
         if budget.neighbors != "replace":
             return
-        if self.labels is not None:
+        if self.label is not None:
             raise PrivacyError(
                 "Classes do not go with neighbors='replace': the number of records of each class would be public. "
                 "Hint: use neighbors='add-remove'."

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scumble.bundle import Label
-from scumble.errors import UNPUBLISHED, DataError, parameter
+from scumble.errors import UNPUBLISHED, DataError
 from scumble.loading import AnySketch, sketch_of
 from scumble.machine.cores import available_threads
 from scumble.machine.later import pa
@@ -18,11 +17,12 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.kinds import NUMBERS_READ, READ_AS
 from scumble.sketch import Readings
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
+from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
 from scumble.sources.source import Position, Source
 from scumble.sources.strays import Strays, beyond_grid
 from scumble.spec import Spec
-from scumble.tables import Table, stable_hash
+from scumble.tables import Table
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
@@ -40,7 +40,7 @@ SHARE_TOLD = 0.01
 class Tally:
     """Sketches with equal specs, and what the curator is told about the pass.
 
-    With `label` and `classes`, each record is counted in the sketch of its class. The classes are public; a record of
+    With `labels`, each record is counted in the sketch of its class. The classes are public; a record of
     another class is a bad one, treated as the caller chose for bad cells. With `person`, the column of persons, and
     `people`, only so many records of each person are counted. `noise` is the budget of noise
     that is drawn first, and who pays for it.
@@ -50,8 +50,7 @@ class Tally:
         self,
         spec: Spec | TableSpec,
         *,
-        label: str | None = None,
-        classes: Sequence[Label] | None = None,
+        labels: Labels | None = None,
         person: str | None = None,
         people: PersonLimit | None = None,
         noise: tuple[Budget, Account | None] | None = None,
@@ -59,11 +58,11 @@ class Tally:
     ) -> None:
         self.options = options
         self.person, self.people, self._noise = person, people, noise
-        self.label, self.classes = label, None if classes is None else list(classes)
+        self.labels = labels
+        self.label, self.classes = (None, None) if labels is None else (labels.column, labels.classes)
         self.sketches = [sketch_of(spec, **options) for _ in range(len(self.classes or [0]))]
         for sketch in self.sketches:
             sketch.secret.drops |= people is not None
-        self._hashes = None if classes is None else class_numbers(classes)
         self.rows = 0
         """Rows read: for the curator only."""
         self.unknown = 0
@@ -169,7 +168,7 @@ class Tally:
     def _apart(self) -> bool:
         # How many records a person has had depends on the order of batches, so those are taken one after the other;
         # and whose sketch a record is for comes before what the sketch reads.
-        return self.person is None and self._hashes is None
+        return self.person is None and self.labels is None
 
     def ready(self, batch: pa.RecordBatch) -> Found | None:
         """What a batch adds to the sketch: a function of its records alone, so any thread may find it at any time."""
@@ -187,7 +186,7 @@ class Tally:
         rows = batch.num_rows
         if self.person is not None and self.people is not None:
             batch, position = self._limited(batch, self.person, self.people), None
-        if self._hashes is None:
+        if self.labels is None:
             sketch = self.sketches[0]
             before = sketch.dropped
             if found is None:
@@ -199,7 +198,7 @@ class Tally:
                 bad = batch.filter(pa.array(found.dropped)) if isinstance(found, Levels) else batch
                 self.causes.look_at(bad, sketch.spec)
         else:
-            batch = self._update_classes(batch, self._hashes)
+            batch = self._update_classes(batch, self.labels)
         spec = self.sketches[0].spec
         if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
             self.strays.add(beyond_grid(batch, spec), batch.num_rows, position)
@@ -224,33 +223,23 @@ class Tally:
         self.over += int((~kept).sum())
         return batch.remove_column(where).filter(pa.array(kept))
 
-    def _update_classes(self, batch: pa.RecordBatch, hashes: np.ndarray) -> pa.RecordBatch:
+    def _update_classes(self, batch: pa.RecordBatch, labels: Labels) -> pa.RecordBatch:
         """Count each record in the sketch of its class; gives those that have one."""
-        assert self.label is not None
-        where = batch.schema.names.index(self.label)
-        found = Table.of(batch).categories([where])[:, 0]
-        known = np.isin(found, hashes)
+        found = labels.places(batch)
+        known = found >= 0
         if not known.all():
             if self.options.get("invalid", "error") == "error":
-                raise UnknownClass(self.label, int((~known).sum()), int(np.argmin(known)))
+                raise UnknownClass(labels.column, int((~known).sum()), int(np.argmin(known)))
             self.unknown += int((~known).sum())
-            self.causes.add(NO_CLASS, self.label, int((~known).sum()))
-        rest = batch.remove_column(where)
+            self.causes.add(NO_CLASS, labels.column, int((~known).sum()))
+        rest = batch.drop_columns([labels.column])
         before = self.dropped_rows
-        for sketch, number in zip(self.sketches, hashes, strict=True):
-            sketch.update(rest.filter(pa.array(found == number)))
+        for place, sketch in enumerate(self.sketches):
+            sketch.update(rest.filter(pa.array(found == place)))
         rest = rest if known.all() else rest.filter(pa.array(known))
         if self.dropped_rows > before:
             self.causes.look_at(rest, self.sketches[0].spec)
         return rest
-
-
-def class_numbers(classes: Sequence[Label]) -> np.ndarray:
-    """What each class's cells are told by. Two classes that cells cannot tell apart would both count a record."""
-    numbers = np.array([stable_hash(one) for one in classes])
-    if len(set(numbers.tolist())) < len(numbers):
-        raise parameter("classes", "labels that differ (1, 1.0 and '1' are one, and so are True and 'true')", classes)
-    return numbers
 
 
 def written(spec: Spec | TableSpec, name: str) -> str:

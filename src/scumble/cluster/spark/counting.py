@@ -11,7 +11,7 @@ from scumble.cluster.spark import engine, wire
 from scumble.cluster.spark.progress import Report, watched
 from scumble.cluster.spark.task import Order
 from scumble.cluster.spark.tree import Tree
-from scumble.errors import DataError
+from scumble.errors import DataError, ParameterError
 from scumble.sources.tally import Tally
 from scumble.tables import stable_hash
 
@@ -33,6 +33,8 @@ def count(
     `person` names the column that says whose a row is: of each person, `records_per_person` rows are counted. `roles`
     says what columns of text are to be read as.
     """
+    if tally.labels is not None and tally.labels.boolean:
+        raise ParameterError("On a cluster a label is compared as it is. Hint: make booleans of it in Spark.")
     spec = tally.sketches[0].spec
     classes = len(tally.sketches)
     columns = [name for name in (*spec.columns, tally.label, person) if name is not None]

@@ -34,6 +34,7 @@ from scumble.privacy.exact import Number
 from scumble.release import Release
 from scumble.sketch import Sketch, release_disjoint
 from scumble.sources.checkpoint import Checkpoint
+from scumble.sources.labels import Labels
 from scumble.sources.source import Position
 from scumble.sources.tally import Tally
 from scumble.streams.stream import Stream as Published
@@ -166,7 +167,8 @@ class Stream:
         return Bundle(dict(zip(self._classes, releases, strict=True)), label=self._key)
 
     def _empty(self) -> Tally:
-        return Tally(self._spec, label=self._key, classes=self._classes, **self._options)
+        labels = None if self._key is None else Labels(self._key, self._classes)
+        return Tally(self._spec, labels=labels, **self._options)
 
     def _resume(self, query: str) -> tuple[Checkpoint, Tally, Position]:
         """The file, what it has counted, and the next batch; nothing yet where there is none."""

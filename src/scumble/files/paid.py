@@ -1,0 +1,57 @@
+"""What was paid for is not lost: a file whose name another one takes stays beside it, as ``people.1.scumble``.
+
+A release or a model cannot be made again: its noise was drawn once, and its cost stays spent. Scripts write the same
+name again and again all the same, and the newest has it; so the file that was there gets a second name first. Secret
+files are no such thing: what they hold can be counted again.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import itertools
+import os
+from collections.abc import Callable
+
+from scumble.files.headers import is_ours, kind_at
+from scumble.files.rules import SECRET_KINDS
+from scumble.machine.places import write_whole
+
+
+def keep_paid(path: str, data: Callable[[], bytes]) -> str | None:
+    """The new name under which the file at `path` stays when other bytes take its place; None if nothing is lost.
+
+    So it is where nothing paid is there, where it is the very same or has a second name already, and where `path` is a
+    link: what that leads to stays.
+    """
+    if os.path.islink(path) or not is_ours(path) or kind_at(path) in SECRET_KINDS:
+        return None
+    with open(path, "rb") as old:
+        if old.read() == data():
+            return None
+    name, new = _second(path)
+    return name if new else None
+
+
+def keep(path: str) -> str:
+    """A second name for a file; the one it has, if it has one, of a run that did not come to an end."""
+    return _second(path)[0]
+
+
+def _second(path: str) -> tuple[str, bool]:
+    """The name, the first that is free; and whether it is new."""
+    root, ending = os.path.splitext(path)
+    for number in itertools.count(1):
+        name = f"{root}.{number}{ending}"
+        if os.path.isfile(name) and filecmp.cmp(path, name, shallow=False):
+            return name, False
+        if os.path.lexists(name):
+            continue
+        try:
+            os.link(path, name)
+        except FileExistsError:
+            continue
+        except OSError:  # not every disk has second names
+            with open(path, "rb") as old:
+                write_whole(name, old.read())
+        return name, True
+    raise AssertionError

@@ -1,0 +1,71 @@
+"""A label that is yes or no needs no list of classes: it has two, and is declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.sources import Build
+from scumble.sources.labels import Labels
+
+KERNEL = scumble.EuclideanKernel(1.0)
+HOW = {"rows": 2, "buckets": 8, "columns": ["x"], "label": "smoker", "booleans": ["smoker"]}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["yes", "no", "no"], ["TRUE", "false", "False"], ["t", "f", "f"], [1, 0, 0], [True, False, False]],
+    ids=str,
+)
+def test_cells_are_read_as_booleans(cells: list) -> None:
+    table = pa.table({"x": [0.0, 1.0, 2.0], "smoker": pa.array(cells)})
+    job = Build(table, KERNEL, **HOW)
+    assert [sketch.count for sketch in job.count().sketches] == [2, 1]
+    assert job.tally.classes == [False, True]
+    bundle = scumble.build_by(table, KERNEL, **HOW, epsilon=1.0)
+    assert bundle.classes == (False, True) and bundle.label == "smoker" and bundle.spec.kinds == {}
+    named = scumble.build_by(table, KERNEL, classes=["yes", "no"], **HOW, epsilon=1.0)
+    assert named.classes == ("yes", "no")
+
+
+def test_a_cell_that_is_neither_is_of_no_class() -> None:
+    table = pa.table({"x": [0.0, 1.0, 2.0], "smoker": ["yes", "perhaps", None]})
+    with pytest.raises(scumble.DataError, match=r"2 cells are none of the classes: 2 in column 'smoker'"):
+        Build(table, KERNEL, **HOW).count()
+    job = Build(table, KERNEL, **HOW, invalid="drop")
+    assert [sketch.count for sketch in job.count().sketches] == [0, 1] and job.tally.unknown == 2
+
+
+def test_classes_are_words_for_yes_and_no_and_others_are_listed() -> None:
+    with pytest.raises(scumble.ParameterError, match=r"labels that differ \(yes, true and 1 are one\)"):
+        Labels("smoker", ["yes", True], boolean=True)
+    with pytest.raises(scumble.ParameterError, match="words for yes and no, as 'smoker' is declared a boolean, got 'b"):
+        Labels("smoker", ["bus"], boolean=True)
+    with pytest.raises(scumble.PrivacyError, match=r"booleans=\['smoker'\] \(--booleans smoker\)"):
+        Labels("smoker", None)
+
+
+def test_places_are_those_of_the_classes(rng: np.random.Generator) -> None:
+    """In whatever order they were listed, many or few."""
+    classes = [int(k) for k in rng.permutation(1000)]
+    cells = rng.integers(-5, 1005, 3000)
+    found = Labels("c", classes).places(pa.record_batch({"c": cells}))
+    for cell, place in zip(cells.tolist(), found.tolist(), strict=True):
+        assert (classes[place] == cell) if 0 <= cell < 1000 else place == -1
+    assert Labels("c", ["a"]).places(pa.record_batch({"c": pa.array(["a", None, "b"])})).tolist() == [0, -1, -1]
+
+
+def test_at_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.csv").write_text("x,smoker\n1,yes\n2,no\n")
+    line = ["build", "p.csv", "--columns", "x", "--bandwidth", "1", "--rows", "2", "--buckets", "8", "--epsilon", "1"]
+    line += ["--label", "smoker", "--out", "b.scumble"]
+    assert main(line) == 3
+    assert "--booleans smoker" in capsys.readouterr().err
+    assert main([*line, "--booleans", "smoker", "--checkpoint", "c.secret"]) == 0
+    assert scumble.Bundle.load("b.scumble").classes == (False, True)

@@ -1,0 +1,150 @@
+"""Nothing that was paid for is lost: what another file replaces stays beside it, under a second name."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+import scumble
+from scumble import files, learn
+from scumble.cli import main
+from scumble.cli.handover import Handover
+from scumble.machine import places
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+posix = pytest.mark.skipif(os.name != "posix", reason="links and processes as POSIX has them")
+
+
+@pytest.fixture(autouse=True)
+def _desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def sketch() -> scumble.Sketch:
+    return scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], rows=2, buckets=8).update([[1.0], [2.0]])
+
+
+def made(kind: str) -> tuple:
+    """Two of a kind: what they are differs by their noise, or by their identity alone."""
+
+    def one():
+        if kind == "model":
+            return learn.PrivateLinearRegression(bounds=(0, 1), target_bounds=(0, 1)).fit([[0.5]], [0.5])
+        if kind == "table":
+            return scumble.TableSketch(scumble.Schema(smoker=scumble.Boolean())).release(epsilon=1.0)
+        release = sketch().release(epsilon=1.0)
+        return scumble.Bundle({"bus": release}) if kind == "bundle" else release
+
+    return one(), one()
+
+
+@pytest.mark.parametrize("kind", ["release", "bundle", "table", "model"])
+def test_what_is_saved_over_another_leaves_that_beside_it(kind: str) -> None:
+    first, second = made(kind)
+    first.save("a.scumble")
+    paid = Path("a.scumble").read_bytes()
+    first.save("a.scumble")  # the same once more: nothing to say, nothing to keep
+    assert os.listdir() == ["a.scumble"] and Path("a.scumble").read_bytes() == paid
+    with pytest.warns(UserWarning, match=r"'a\.scumble' held another .* paid for .* it stays as 'a\.1\.scumble'"):
+        second.save("a.scumble")
+    newer = Path("a.scumble").read_bytes()
+    assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble"]
+    assert Path("a.1.scumble").read_bytes() == paid != newer
+    with pytest.warns(UserWarning, match=r"a\.2\.scumble"):
+        first.save("a.scumble")
+    assert Path("a.2.scumble").read_bytes() == newer
+    second.save("a.scumble")  # what is replaced is there as a.1.scumble
+    assert sorted(os.listdir()) == ["a.1.scumble", "a.2.scumble", "a.scumble"]
+
+
+def test_counters_do_not_take_the_place_of_what_was_paid_for() -> None:
+    release, secret = sketch().release(epsilon=1.0), sketch()
+    release.save("a.scumble")
+    paid = Path("a.scumble").read_bytes()
+    with pytest.warns(UserWarning, match=r"a\.1\.scumble"):
+        secret.save("a.scumble")
+    assert Path("a.1.scumble").read_bytes() == paid
+    secret.save("b.secret")
+    secret.update([[3.0]]).save("b.secret")  # counters can be counted again
+    assert sorted(os.listdir()) == ["a.1.scumble", "a.scumble", "b.secret"]
+    assert os.stat("b.secret").st_nlink == 1
+
+
+def test_a_warning_that_is_an_error_comes_after_the_file() -> None:
+    first, second = made("release")
+    first.save("a.scumble")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            second.save("a.scumble")
+    assert scumble.load("a.scumble").identity == second.identity
+    assert scumble.load("a.1.scumble").identity == first.identity
+
+
+@posix
+def test_a_link_is_replaced_and_what_it_leads_to_stays() -> None:
+    first, second = made("release")
+    first.save("home.scumble")
+    os.symlink("home.scumble", "a.scumble")
+    second.save("a.scumble")
+    assert sorted(os.listdir()) == ["a.scumble", "home.scumble"]
+    assert scumble.load("home.scumble").identity == first.identity
+
+
+def test_a_disk_without_second_names_gets_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    first, second = made("release")
+    first.save("a.scumble")
+    monkeypatch.setattr(os, "link", refuse)
+    assert files.keep("a.scumble") == "a.1.scumble" == files.keep("a.scumble")
+    assert files.keep_paid("a.scumble", second.to_bytes) is None, "a copy of it is there"
+    assert Path("a.1.scumble").read_bytes() == first.to_bytes()
+
+
+def test_what_came_to_the_name_while_records_were_counted_stays() -> None:
+    """A handover takes hours, and another build may end meanwhile."""
+    first, second = made("release")
+    with Handover("a.scumble", 10_000) as handover:
+        first.save("a.scumble")
+        handover.make(lambda: second)
+    assert scumble.load("a.scumble").identity == second.identity
+    assert scumble.load("a.1.scumble").identity == first.identity
+
+
+@posix
+@pytest.mark.parametrize("verb", ["build", "release"])
+def test_what_a_killed_run_left_replaces_nothing_paid(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """It was to be a.scumble; meanwhile another release has that name."""
+    Path("p.csv").write_text("x\n1\n2\n")
+    sketch().save("p.secret")
+    line = ["release", "p.secret", "--epsilon", "1", "--out", "a.scumble"]
+    if verb == "build":
+        line = ["build", "p.csv", "--columns", "x", "--bandwidth", "1", "--rows", "2", "--buckets", "8"]
+        line += ["--epsilon", "1", "--out", "a.scumble", "--checkpoint", "c.secret"]
+
+    def dies(self: places.Place) -> None:
+        if self.target == "a.scumble":
+            os._exit(9)
+        named(self)
+
+    named = places.Place.take_name
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(places.Place, "take_name", dies)
+        main(line)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    other = sketch().release(epsilon=1.0)
+    other.save("a.scumble")
+    capsys.readouterr()
+    assert main(line) == 0
+    told = capsys.readouterr().err
+    assert "a.scumble is there already: it stays as a.1.scumble." in told and "nothing was" in told
+    assert scumble.load("a.1.scumble").identity == other.identity != scumble.load("a.scumble").identity
