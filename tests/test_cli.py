@@ -388,17 +388,22 @@ def test_what_is_replaced_is_told_before_it_is_charged(capsys: pytest.CaptureFix
         made.append(Path("twice.scumble").read_bytes())
     kept = [Path(f"twice.{number}.scumble").read_bytes() for number in (1, 2, 3)]
     assert [*kept, Path("twice.scumble").read_bytes()] == made, "each was paid for"
-    assert main([*build, "--checkpoint-seconds", "x"]) == 2 and not Path("twice.4.scumble").exists()
+    assert main([*build, "--checkpoint-seconds", "x"]) == 2
+    Path("twice.csv").write_text("age\n41\nforty\n")
+    assert main([*build[:1], "twice.csv", *build[2:]]) == 4, "a cell cannot be read"
+    assert not Path("twice.4.scumble").exists(), "what fails takes no name"
+    capsys.readouterr()
     first, second, third, quiet = lines
     told = "twice.scumble is a release already (ε = 1), written 20"
     assert len(first) == 1 and quiet == []
     assert (
-        second[0].startswith(told) and "it stays as twice.1.scumble, and this build is charged beside it." in second[0]
+        second[0].startswith(told)
+        and "it will stay as twice.1.scumble, and this build will be charged beside it." in second[0]
     )
     assert "The ledger has its charge of 20" in second[0] and second[1].startswith("Wrote")
     assert third[0].startswith(told) and "charged" not in third[0], "there is no ledger to charge"
     assert third[0].endswith(
-        "what it cost stays spent: this build adds to it, and without --ledger nobody keeps count."
+        "what it cost stays spent: this build will add to it, and without --ledger nobody keeps count."
     )
     parts = ["sketch", "north.csv", "--columns", "age", "--bandwidth", "5", "--rows", "4", "--buckets", "8"]
     assert main([*parts, "--out", "twice.secret"]) == 0

@@ -101,7 +101,7 @@ def test_a_disk_without_second_names_gets_a_copy(monkeypatch: pytest.MonkeyPatch
     first, second = made("release")
     first.save("a.scumble")
     monkeypatch.setattr(os, "link", refuse)
-    assert files.keep("a.scumble") == "a.1.scumble" == files.keep("a.scumble")
+    assert files.keep_paid("a.scumble", second.to_bytes) == "a.1.scumble" == files.kept_as("a.scumble")
     assert files.keep_paid("a.scumble", second.to_bytes) is None, "a copy of it is there"
     assert Path("a.1.scumble").read_bytes() == first.to_bytes()
 

@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> None:
         with Unbroken():
             data = saving.to_bytes(model)
             place.fill(data)
-            keep_replaced(args.out, data)
+            keep_replaced(args.out, data, told=True)
             place.take_name()
     finally:
         place.close()

@@ -1,4 +1,4 @@
-"""Before a budget is spent: what an output's name holds already, and under which name that is kept.
+"""What an output's name holds already: told before a budget is spent, and kept when the name is taken.
 
 A file of scumble's own gives up its name (another does not: see `check_out`), since scripts write the same one again
 and again. But a release is paid for and cannot be made again, so it is never lost: it stays beside the new one, as
@@ -13,28 +13,27 @@ import os
 
 
 def tell_replaced(args: argparse.Namespace, verb: str) -> None:
-    """Keep the file at --out under another name, if there is one, and say so."""
+    """Say what is at --out, if anything, and what becomes of it."""
     from scumble import files
     from scumble.cli.output import say
 
     if args.out != "-" and os.path.isfile(args.out):
         what, identity = _held(args.out)
         written = datetime.date.fromtimestamp(os.path.getmtime(args.out))
-        kept = files.keep(args.out)
-        say(args, f"{args.out} is {what}, written {written}: it stays as {kept}, and {_cost(args, verb, identity)}.")
+        kept, cost = files.kept_as(args.out), _cost(args, verb, identity)
+        say(args, f"{args.out} is {what}, written {written}: it will stay as {kept}, and {cost}.")
 
 
-def keep_replaced(out: str, data: bytes) -> None:
+def keep_replaced(out: str, data: bytes, *, told: bool = False) -> None:
     """Keep the file at a name that these bytes are about to take, if it was paid for and is not the very same.
 
-    `tell_replaced` has done so before anything was spent; but hours may have passed, and what a killed run left to be
-    taken, or what is made of other releases, costs nothing and was not announced.
+    Not sooner: until then the work may fail, and its name is what it was. `told`: `tell_replaced` has said so.
     """
     from scumble import files
     from scumble.cli.streams import tell
 
     kept = None if out == "-" else files.keep_paid(out, lambda: data)
-    if kept is not None:
+    if kept is not None and not told:
         tell(f"{out} is there already: it stays as {kept}.")
 
 
@@ -62,8 +61,8 @@ def _cost(args: argparse.Namespace, verb: str, identity: str | None) -> str:
     from scumble.privacy.ledger import Ledger
 
     if args.ledger is None:
-        return f"what it cost stays spent: this {verb} adds to it, and without --ledger nobody keeps count"
+        return f"what it cost stays spent: this {verb} will add to it, and without --ledger nobody keeps count"
     charges = Ledger(args.ledger).account(args.dataset).charges
     days = [one.charged[:10] for one in charges if one.identity == identity is not None]
     kept = f". The ledger has its charge of {days[0]}, which stays" if days else ""
-    return f"this {verb} is charged beside it{kept}"
+    return f"this {verb} will be charged beside it{kept}"

@@ -32,20 +32,26 @@ def keep_paid(path: str, data: Callable[[], bytes]) -> str | None:
     return name if new else None
 
 
-def keep(path: str) -> str:
-    """A second name for a file; the one it has, if it has one, of a run that did not come to an end."""
-    return _second(path)[0]
+def kept_as(path: str) -> str:
+    """The name that the file at `path` would stay under: the first that is free, or the one that it has."""
+    root, ending = os.path.splitext(path)
+    return next(name for number in itertools.count(1) if _is_for(path, name := f"{root}.{number}{ending}"))
+
+
+def _is_for(path: str, name: str) -> bool:
+    return not os.path.lexists(name) or _is_alike(path, name)
+
+
+def _is_alike(path: str, name: str) -> bool:
+    return os.path.isfile(name) and filecmp.cmp(path, name, shallow=False)
 
 
 def _second(path: str) -> tuple[str, bool]:
-    """The name, the first that is free; and whether it is new."""
-    root, ending = os.path.splitext(path)
-    for number in itertools.count(1):
-        name = f"{root}.{number}{ending}"
-        if os.path.isfile(name) and filecmp.cmp(path, name, shallow=False):
+    """A second name for a file, and whether it is new: a run that did not come to an end may have given it one."""
+    while True:
+        name = kept_as(path)
+        if _is_alike(path, name):
             return name, False
-        if os.path.lexists(name):
-            continue
         try:
             os.link(path, name)
         except FileExistsError:
@@ -54,4 +60,3 @@ def _second(path: str) -> tuple[str, bool]:
             with open(path, "rb") as old:
                 write_whole(name, old.read())
         return name, True
-    raise AssertionError
