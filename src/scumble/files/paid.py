@@ -7,6 +7,7 @@ files are no such thing: what they hold can be counted again.
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import itertools
 import os
@@ -35,6 +36,13 @@ def keep_paid(path: str, data: Callable[[], bytes]) -> str | None:
 def keep(path: str) -> str:
     """A second name for a file; the one it has, if it has one, of a run that did not come to an end."""
     return _second(path)[0]
+
+
+def forget(name: str, path: str) -> None:
+    """Take a second name back, if the first still leads to the same: what was to replace it could not be written."""
+    with contextlib.suppress(OSError):
+        if filecmp.cmp(name, path, shallow=False):
+            os.unlink(name)
 
 
 def _second(path: str) -> tuple[str, bool]:

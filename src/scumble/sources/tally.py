@@ -59,7 +59,8 @@ class Tally:
         self.options = options
         self.person, self.people, self._noise = person, people, noise
         self.labels = labels
-        self.label, self.classes = (None, None) if labels is None else (labels.column, labels.classes)
+        self.label = None if labels is None else labels.column
+        self.classes = None if labels is None else labels.classes
         self.sketches = [sketch_of(spec, **options) for _ in range(len(self.classes or [0]))]
         for sketch in self.sketches:
             sketch.secret.drops |= people is not None
