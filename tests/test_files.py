@@ -424,7 +424,8 @@ def test_a_secret_takes_the_place_of_an_open_file_with_its_own_mode(tmp_path, um
     path = tmp_path / "s"
     files.write(path, "release", {}, {})
     path.chmod(0o666)
-    files.write(path, "secret", {}, {})
+    with pytest.warns(UserWarning, match="it stays as"):
+        files.write(path, "secret", {}, {})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -16,6 +16,8 @@ Parser = argparse.ArgumentParser
 ELSEWHERE = {
     ("scumble fit", "--person-column"): "fit has no --person-column, so --records-per-person is your word: who has "
     "more is protected less. Leave further records out of the table beforehand",
+    ("scumble stream", "--n"): "a stream's size is fixed before its records, and heeds no --n: leave it out, or give "
+    "--rows and --buckets",
 }
 """What to do about options that a verb lacks and others have."""
 
@@ -96,6 +98,18 @@ class Whole:
 
 
 SEED = Whole(0, 2**64 - 1)
+
+
+def cells(text: str) -> int | tuple[int, ...]:
+    """256; or 200,100, one number for each axis of a grid"""
+    whole = Whole()
+    try:
+        found = tuple(whole(part) for part in text.split(","))
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from 1 to {whole.most}, or of a grid with --bounds one for each axis, 200,100"
+        ) from None
+    return found[0] if len(found) == 1 else found
 
 
 def name(text: str) -> str:
@@ -265,11 +279,13 @@ def table(parser: Parser) -> None:
     group.add_argument("--levels", type=Whole(2, 2**16), help="levels of a column in pairs (default: as memory allows)")
 
 
-def size(parser: Parser) -> None:
-    """The size of the sketch."""
+def size(parser: Parser, *, n: bool = True) -> None:
+    """The size of the sketch; `n`: whether the plan can heed how many records there will be."""
     group = parser.add_argument_group("size (left out: the plan chooses)")
     group.add_argument("--rows", type=Whole(), help="rows of counters")
-    group.add_argument("--buckets", type=Whole(), help="counters per row")
+    group.add_argument(
+        "--buckets", type=cells, metavar="N", help="counters per row; of a grid also cells along each axis, 200,100"
+    )
     group.add_argument(
         "--design",
         choices=["auto", "iid", "sobol", "orthogonal", "grid"],
@@ -279,7 +295,10 @@ def size(parser: Parser) -> None:
     group.add_argument(
         "--bounds", type=bounds, metavar="A=0:100", help="public bounds, for the grid; 0:100 for all columns"
     )
-    group.add_argument("--n", type=Whole(1, 10**15), help="roughly how many records, if that is public: for the plan")
+    if n:
+        group.add_argument(
+            "--n", type=Whole(1, 10**15), help="roughly how many records, if that is public: for the plan"
+        )
     group.add_argument("--seed", type=SEED, default=0, help="of the hash functions; public (default: 0)")
 
 

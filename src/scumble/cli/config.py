@@ -66,6 +66,8 @@ def _value(path: str, name: str, value: object, action: argparse.Action) -> Any:
         return [value] if isinstance(value, str) else value
     if name in _LISTS and isinstance(value, list):
         return value
+    if name == "buckets" and isinstance(value, list):
+        value = ",".join(map(str, value))
     if name in ("bounds", "range") and isinstance(value, dict):
         pairs = {key: tuple(side) for key, side in value.items() if isinstance(side, list) and len(side) == 2}
         if len(pairs) < len(value):

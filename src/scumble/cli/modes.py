@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.checks import by_column
-    from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, say
+    from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, remarked, say
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
 
@@ -40,26 +40,31 @@ def run(args: argparse.Namespace) -> None:
     from scumble.learn.modes import HINTED, PrivateModes  # needs scikit-learn: a file that has no modes is told first
 
     names = column_names(release)
-    model = PrivateModes.from_release(
-        release,
-        bounds=by_column(bounds_by(release.kinds, args.bounds), names),
-        method=args.method,
-        starts=args.starts,
-        significance=args.significance,
-        random_state=args.seed,
-    )
+    with remarked() as remarks:
+        model = PrivateModes.from_release(
+            release,
+            bounds=by_column(bounds_by(release.kinds, args.bounds), names),
+            method=args.method,
+            starts=args.starts,
+            significance=args.significance,
+            random_state=args.seed,
+        )
+    unsure = model._as_dense()
+    told = [further(unsure)] if unsure else []
     with TableWriter(args.out, args.json) as writer:
         places, found = model.modes_.T, [model.densities_, *model.intervals_.T]
         if writer.kind == "csv":
             places, found = _short(model, found)
         columns = [values(column, release.kinds.get(name)) for name, column in zip(names, places, strict=True)]
         columns += map(pa.array, found)
-        answers = free(["density", "lower", "upper"], names)
+        answers = free(["density", "lower", "upper", "remarks"][: 3 + (writer.kind == "json")], names)
+        if writer.kind == "json":
+            columns.append(pa.array([[*remarks, *told]] * len(model.modes_), pa.list_(pa.string())))
         writer.write(pa.RecordBatch.from_arrays(columns, names=[*names, *answers]))
     if not len(model.modes_):
         say(args, f"No mode stands out of the noise. Hint: --significance {HINTED} shows what noise could explain.")
-    if unsure := model._as_dense():
-        say(args, further(unsure))
+    for line in told:
+        say(args, line)
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
 

@@ -58,6 +58,11 @@ def run(args: argparse.Namespace) -> None:
             "`plan` is for densities. A table is rehearsed, which reads no record either. Hint: scumble build TABLE "
             f"--schema {args.schema}{size} --epsilon {args.epsilon or 1:g} --rehearse."
         )
+    if isinstance(args.buckets, tuple):
+        raise ParameterError(
+            "`plan` chooses the cells along each axis; one number for --buckets is the most there may be. Hint: "
+            "scumble build with --buckets 200,100 --rehearse tells what to expect of such a grid."
+        )
     require(args, n="roughly how many records there are (a public guess)")
     if args.error is None:
         budget = promised(args, "the privacy budget, typical are 0.1 to 3; or --error, the error that is wanted")

@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     periods.add_argument("--last", type=number, help="window: up to this period (default: the last)")
     shared.kernel(parser)
     shared.kinds(parser)
-    shared.size(parser)
+    shared.size(parser, n=False)
     shared.budget(parser)
     shared.people(parser)
     shared.ledger(parser)

@@ -12,7 +12,7 @@ import numpy as np
 
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
 from scumble.files.headers import is_foreign
-from scumble.files.paid import keep_paid
+from scumble.files.paid import forget, keep_paid
 from scumble.files.reading import from_bytes, preamble
 from scumble.files.rules import SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
@@ -52,7 +52,12 @@ def write(
             "another file, or remove that one first."
         )
     kept = keep_paid(target, lambda: b"" if bound else data(""))
-    places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)
+    try:
+        places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)
+    except BaseException:
+        if kept is not None:
+            forget(kept, target)
+        raise
     if kept is not None:
         warnings.warn(
             f"{target!r} held another release or model, which was paid for and cannot be made again: it stays as "

@@ -7,6 +7,7 @@ files are no such thing: what they hold can be counted again.
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import itertools
 import os
@@ -44,6 +45,13 @@ def _is_for(path: str, name: str) -> bool:
 
 def _is_alike(path: str, name: str) -> bool:
     return os.path.isfile(name) and filecmp.cmp(path, name, shallow=False)
+
+
+def forget(name: str, path: str) -> None:
+    """Take a second name back, if the first still leads to the same: what was to replace it could not be written."""
+    with contextlib.suppress(OSError):
+        if filecmp.cmp(name, path, shallow=False):
+            os.unlink(name)
 
 
 def _second(path: str) -> tuple[str, bool]:

@@ -28,11 +28,12 @@ def facts(release: ShownMoments) -> dict[str, Any]:
 def lines(release: ShownMoments) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     data = facts(release)
-    columns = ", ".join(data["columns"]) if data["columns"] else f"{data['dimensions']} columns"
+    named = "column" if len(data["columns"] or ()) == 1 else "columns"
+    columns = f"the {named} {', '.join(data['columns'])}" if data["columns"] else f"{data['dimensions']} columns"
     law = LAWS.get(data["mechanism"])
     noise = "several releases, merged" if law is None else law.title
     return [
-        ("Released", f"Noisy sums of products of the columns {columns} and a target. No record is in the file."),
+        ("Released", f"Noisy sums of products of {columns} and a target. No record is in the file."),
         ("Promise", promise(data["epsilon"], data["delta"])),
         ("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])),
         ("Meaning", data["meaning"]),
