@@ -11,8 +11,10 @@ from scumble.show.shown import ShownTable
 from scumble.show.usefulness import group, noises
 from scumble.show.wording import promise, promised, protected
 
+LETTERS = 60
+"""Of what is public of a column."""
 LISTED = 12
-"""Pairs that a card names."""
+"""Pairs, or columns with what is public of them, that a card names."""
 
 
 def facts(release: ShownTable) -> dict[str, Any]:
@@ -62,6 +64,18 @@ def _worth(noise: dict[str, float], left: int) -> str:
     return told
 
 
+def _columns(release: ShownTable) -> str:
+    """What is public of the columns: bounds and vocabularies."""
+    listed = [f"{name}: {column.kind}, {_short(column.words())}" for name, column in release.schema.items()]
+    more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
+    clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
+    return "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LETTERS else f"{words[:LETTERS].rpartition(', ')[0] or words[:LETTERS]}, …"
+
+
 def lines(release: ShownTable) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     data = facts(release)
@@ -70,7 +84,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
     several = f"columns {columns}, each alone" if len(data["columns"]) > 1 else f"column {columns}"
     beside = f" and {len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'} of them" if pairs else ""
     told = f"Noisy counts of the {several}{beside}. No record is in the file."
-    out = [("Released", told)]
+    out = [("Released", told), ("Columns", _columns(release))]
     if pairs and left:
         names = [" × ".join(name for name in pair["columns"] if name != release.target) for pair in pairs]
         more = f", and {len(names) - LISTED:,} more (--json lists them)" if len(names) > LISTED else ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.drawing import batches
 from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
+from scumble.tabular.heaps import heaps, remark
 from scumble.tabular.questions import (
     Floats,
     Part,
@@ -116,6 +119,7 @@ class Asking:
             median, mean = mean_by_median(table, lowest)
             return at_least(answer, all_of * median, all_of * mean, all_of * lowest[table > 0].min())
 
+        self._tell_heaps([place])
         return self._each(where, by, total)
 
     def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
@@ -142,6 +146,7 @@ class Asking:
             answer = _over(found, confidence, **ends)
             return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
 
+        self._tell_heaps([place])
         return self._each(where, by, mean)
 
     def quantile(
@@ -167,6 +172,7 @@ class Asking:
             As those of `count`.
         """
         place = place_of(self.schema, column)
+        self._tell_heaps([place])
 
         def at(share: float) -> Callable[[Question], Estimate]:
             return lambda asked: self._quantile(asked, place, column, share, confidence)
@@ -204,6 +210,7 @@ class Asking:
             A row for each bin, with `value`, `low`, `high` and `standard_error`.
         """
         place, asked = place_of(self.schema, column), question(self.schema, where)
+        self._tell_heaps([place])
         if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
             raise ParameterError(
                 f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
@@ -355,12 +362,27 @@ class Asking:
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate]) -> Any:
         asked = question(self.schema, where)
+        self._tell_heaps(place for _, product in asked.even for place in product)
         return answer(asked) if by is None else self._grouped_by(asked, names_of(by), answer, None)
+
+    @cached_property
+    def _without_heaps(self) -> set[int]:
+        """Columns that were looked at, or told of."""
+        return set()
+
+    def _tell_heaps(self, places: Iterable[int]) -> None:
+        """Warn of columns whose bounds hold more than lies there, each once."""
+        for place in {*places} - self._without_heaps:
+            self._without_heaps.add(place)
+            name, column = list(self.schema.items())[place]
+            if ends := heaps(self._answers, place, column):
+                warnings.warn(remark(name, ends), UserWarning, stacklevel=4)
 
     def _grouped_by(
         self, asked: Question, names: list[str], answer: Callable[[Question], Estimate], bins: int | None
     ) -> DataFrame:
         places = [place_of(self.schema, name) for name in names]
+        self._tell_heaps(places)
         levels = [parts(self.schema[name], name, bins) for name in names]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
             levels = [parts(self.schema[name], name, most=BINS) for name in names]

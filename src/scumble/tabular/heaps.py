@@ -1,0 +1,55 @@
+"""Records that heap at a column's bound: what lay beyond it was probably counted there.
+
+Where values outside the bounds count as the nearest bound, nobody can tell them from those that lie at it. But a cell
+at the end that holds far more than the one beside it is told of, by noisy numbers that are published anyway. Nothing is
+said of zero as a lower bound: many tables have many zeros, and few of them anything below.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from scumble.schema.column import Column
+from scumble.tabular.answers import Answers
+
+TIMES = 3.0
+"""A heap has more records than so many times those beside it ..."""
+SURE = 4.0
+"""... by so many standard errors."""
+
+
+def heaps(answers: Answers, place: int, column: Column) -> list[str]:
+    """The bounds of a column, as written, at which records heap."""
+    if not column.ordered or getattr(column, "outside", "drop") != "clip" or column.size - column.missing < 3:
+        return []
+    bounds: Any = column
+    last = column.size - column.missing - 1
+    ends = [(bounds.low, 0, 1)] * (bounds.low != 0) + [(bounds.high, last, last - 1)]
+    return [
+        end if isinstance(end, str) else f"{end:.12g}"
+        for end, at, beside in ends
+        if _is_heap(answers, place, column.size, at, beside)
+    ]
+
+
+def remark(name: str, ends: list[str]) -> str:
+    """What to say of them to whoever asks about the column.
+
+    >>> remark("year", ["1990"])
+    "Far more records are at the bound 1990 of 'year' than beside it: what lay beyond counts there, as that value."
+    """
+    which = f"bound {ends[0]}" if len(ends) == 1 else f"bounds {ends[0]} and {ends[1]}"
+    beside = "it" if len(ends) == 1 else "them"
+    return (
+        f"Far more records are at the {which} of {name!r} than beside {beside}: what lay beyond counts there, as that "
+        "value."
+    )
+
+
+def _is_heap(answers: Answers, place: int, size: int, at: int, beside: int) -> bool:
+    here, there = (answers.count([(1.0, {place: np.eye(size)[level]})]) for level in (at, beside))
+    error = math.sqrt(here.variance + TIMES**2 * there.variance)
+    return here.value > TIMES * max(there.value, 0.0) + SURE * error

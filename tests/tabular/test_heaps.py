@@ -1,0 +1,79 @@
+"""Records beyond the bounds count at them: where that shows, whoever asks is told."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.cli import main
+from scumble.show.cards import card
+
+HEAP = "Far more records are at the bound 1990 of 'year' than beside it"
+
+
+def release(year: np.ndarray, column: scumble.Number) -> scumble.TableRelease:
+    table = pa.table({"year": year, "sex": np.arange(len(year)) % 2 == 0})
+    schema = scumble.Schema(year=column, sex=scumble.Boolean())
+    return scumble.TableSketch(schema).update(table).release(epsilon=2.0)
+
+
+@pytest.fixture(scope="module")
+def years() -> np.ndarray:
+    return np.random.default_rng(5).integers(1950, 2010, 6_000)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda found: found.count("year == 1990"),
+        lambda found: found.count("sex == True and year <= 1990"),
+        lambda found: found.mean("year"),
+        lambda found: found.sum("year", where="sex == True"),
+        lambda found: found.quantile("year", [0.9, 0.95]),
+        lambda found: found.histogram("year"),
+        lambda found: found.count(by="year"),
+    ],
+)
+def test_whoever_asks_about_a_heap_at_a_bound_is_told_once(years: np.ndarray, ask: object) -> None:
+    found = release(years, scumble.Number(1950, 1990, whole=True))
+    with pytest.warns(UserWarning, match=HEAP) as told:
+        ask(found)  # type: ignore[operator]
+    assert len(told) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask(found)  # type: ignore[operator]
+
+
+def test_nobody_is_told_where_nothing_heaps(years: np.ndarray) -> None:
+    """Bounds that hold all, records that were left out instead, zeros, a question about another column."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release(years, scumble.Number(1950, 2009, whole=True)).mean("year")
+        release(years, scumble.Number(1950, 1990, whole=True, outside="drop")).mean("year")
+        release(np.maximum(years - 1990, 0), scumble.Number(0, 30, whole=True)).mean("year")
+        release(years, scumble.Number(1950, 1990, whole=True)).count("sex == True")
+
+
+def test_the_card_says_what_columns_hold_and_the_command_line_tells_of_heaps(
+    years: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = release(years, scumble.Number(1950, 1990, whole=True))
+    told = " ".join(card(found, "t").split())
+    assert "Columns year: number, 1950 to 1990; sex: boolean" in told
+    assert "What lies outside bounds counts at the nearest." in told
+    found.save(tmp_path / "t.scumble")
+    assert main(["count", str(tmp_path / "t.scumble"), "--where", "year == 1990", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["remarks"][0].startswith(HEAP)
+
+
+def test_a_long_vocabulary_is_cut_between_words() -> None:
+    words = [f"word number {k}" for k in range(40)]
+    schema = scumble.Schema(c=scumble.Category(words, other=False))
+    found = scumble.TableSketch(schema).update(pa.table({"c": words * 30})).release(epsilon=2.0)
+    assert "'word number 2', …." in " ".join(card(found, "t").split())
