@@ -243,6 +243,59 @@ def test_a_pin_leaves_its_place_in_sight(seen: Page) -> None:
     assert spots and min(spots) > 14
 
 
+def test_on_a_narrow_screen_nothing_lies_over_a_map(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """The legend stands above the map of errors, pins keep whole and apart, in the corners too."""
+    rng = np.random.default_rng(4)
+    kernel = scumble.EuclideanKernel(1.0, 2)
+    made = scumble.Sketch(kernel, columns=["x", "y"], bounds=([0, 0], [20, 20]), buckets=(60, 60))
+    released = made.update(rng.normal(8, 2, (4000, 2))).release(epsilon=1.0)
+    export(Exhibit(released, "narrow"), tmp_path / "narrow.html")
+    found = visit(viewport={"width": 400, "height": 4000}).open((tmp_path / "narrow.html").as_uri())
+    frames = "(figures) => figures.map((one) => one.querySelector('svg image').getBoundingClientRect().toJSON())"
+    (first, second) = found.locator("figure").evaluate_all(frames)
+    key = found.locator("figure:nth-child(2) .fade").bounding_box()
+    assert key is not None and key["y"] + key["height"] < second["top"], "above the map"
+    spots = [(0.002, 0.002), (0.998, 0.998), (0.998, 0.002), (0.002, 0.998), (0.5, 0.5), (0.52, 0.5), (0.5, 0.53)]
+    for x, y in spots:
+        found.mouse.click(first["left"] + x * first["width"], first["top"] + y * first["height"])
+    expect(found.locator("figure:first-child .pin")).to_have_count(
+        len(spots) + found.locator("figure:first-child .pin rect").count()
+    )
+    heads = found.locator("figure:first-child .pin > g").evaluate_all(
+        "(heads) => heads.map((one) => one.getBoundingClientRect().toJSON())"
+    )
+    for k, one in enumerate(heads):
+        assert one["left"] >= first["left"] - 2 and one["right"] <= first["right"] + 2, "whole"
+        assert one["top"] >= first["top"] - 2 and one["bottom"] <= first["bottom"] + 2
+        for other in heads[:k]:
+            apart = max(one["left"], other["left"]) >= min(one["right"], other["right"]) - 0.5
+            assert apart or max(one["top"], other["top"]) >= min(one["bottom"], other["bottom"]) - 0.5
+    order = "(svg) => [...svg.querySelectorAll('.tick, .pin')].map((one) => one.getAttribute('class')).join(' ')"
+    drawn = found.locator("figure:first-child svg").evaluate(order)
+    assert drawn.rindex("tick") < drawn.index("pin"), "the axes do not lie over pins at the edge"
+
+
+def test_a_page_speaks_of_regions_where_it_has_them(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Classes have none: not while they are drawn, not afterwards, not to those who hear the page."""
+    made = {
+        name: scumble.Sketch(scumble.EuclideanKernel(1.0), columns=["x"], bounds=(0, 9), buckets=(32,))
+        .update(np.full((50, 1), centre))
+        .release(epsilon=1.0)
+        for name, centre in (("low", 2.0), ("high", 7.0))
+    }
+    export(Exhibit(Bundle(made), "classes"), tmp_path / "classes.html")
+    opened = visit()
+    opened.page.goto((tmp_path / "classes.html").as_uri())
+    regions = opened.page.locator(".regions")
+    assert regions.is_hidden(), "before the first picture is done"
+    opened.page.wait_for_selector(DONE)
+    label = opened.page.locator(".pictures")
+    assert regions.is_hidden() and "region" not in str(label.get_attribute("aria-label"))
+    opened.page.locator("input[name=show][value=density]").check()
+    expect(regions).to_be_visible()
+    assert regions.locator("input").count() == 2 and "region" in str(label.get_attribute("aria-label"))
+
+
 def test_on_a_phone_in_the_dark(seen: Page) -> None:
     seen.emulate_media(color_scheme="dark")
     seen.set_viewport_size({"width": 390, "height": 844})

@@ -162,7 +162,7 @@ def test_dollars_in_names_and_words_are_no_formulas() -> None:
     words = ["$20-$40", "$20_$", "$1_$2", "$5# to $6", r"\$_$"]
     figure = drawn(scumble.Schema({"price_$ or cost_$": scumble.Category(words)}), {"price_$ or cost_$": [words[0]]})
     (axes,) = figure.axes
-    texts = [axes.title, *axes.get_xticklabels()]
+    texts = [axes.title, *axes.get_yticklabels()]
     shown = [text._preprocess_math(text.get_text()) for text in texts]
     assert shown[: len(words) + 1] == [(word, False) for word in ("price_$ or cost_$", *words)]
 
@@ -176,17 +176,55 @@ def test_narrow_ranges_are_told_apart() -> None:
         places = [label.get_window_extent().extents.tolist() for label in axes.get_xticklabels()]
         assert all(left[2] < right[0] for left, right in itertools.pairwise(places))
     first, second, *_ = figure.axes[1].get_xticklabels()
-    assert (first.get_text(), second.get_text()) == ("0", "781")
-    assert first.get_position()[0] == -0.5, "where the bar begins"
+    assert (first.get_text(), second.get_text()) == ("0", "1000"), "round numbers, whatever the bars' ends are"
+    assert [first.get_position()[0], second.get_position()[0]] == [-0.5, pytest.approx(1000 / (5000 / 32) - 0.5)]
 
 
 def test_every_bar_of_words_has_its_name() -> None:
     figure = drawn(scumble.Schema(town=scumble.Category([f"ward {k}" for k in range(60)])), {"town": ["ward 57"] * 999})
-    labels = figure.axes[0].get_xticklabels()
+    labels = figure.axes[0].get_yticklabels()
     assert len({label.get_text() for label in labels}) == 40 and "ward 57" in {label.get_text() for label in labels}
-    assert figure.axes[0].get_xlabel().startswith(f"… and {62 - 40} more")
+    assert figure.axes[0].get_xlabel().startswith(f"records; … and {62 - 40} more")
     places = [label.get_window_extent().extents.tolist() for label in labels]
-    assert all(left[2] <= right[0] for left, right in itertools.pairwise(sorted(places)))
+    assert all(below[3] <= above[1] for above, below in itertools.pairwise(places)), "each has a line of its own"
+
+
+def test_long_words_have_room_beside_their_bars() -> None:
+    """Whole, within the picture, and over no neighbour."""
+    words = ["Bachelor of Science (Honours)", "Some college, no degree", "Associate degree, vocational"]
+    schema = scumble.Schema(age=scumble.Number(0, 9, whole=True), school=scumble.Category(words, other=False))
+    figure = drawn(schema, {"age": [1], "school": [words[0]]})
+    left, right = figure.axes
+    labels = right.get_yticklabels()
+    assert [label.get_text() for label in labels] == [*words, "(missing)"]
+    assert right.get_xlabel() == "records" and len(right.patches) == 4
+    for label in labels:
+        extent = label.get_window_extent()
+        assert left.get_window_extent().x1 < extent.x0 < extent.x1 <= right.get_window_extent().x0
+
+
+def test_axes_of_logarithms_have_powers_of_ten_and_bars_of_years_say_so() -> None:
+    schema = scumble.Schema(
+        income=scumble.Number(1000, 1e7, scale="log"),
+        born=scumble.Date("1900-01-01", "2019-12-31"),
+        seen=scumble.Date("2024-01-01", "2024-12-31", cells="month", missing=True),
+        age=scumble.Number(18, 64, whole=True),
+    )
+    figure = drawn(schema, {"income": [3e4], "born": ["1970-01-01"], "seen": ["2024-05-01"], "age": [30]})
+    income, born, seen, age = (
+        [(label.get_text(), label.get_position()[0]) for label in axes.get_xticklabels()] for axes in figure.axes[:4]
+    )
+    assert [word for word, _ in income] == ["1000", "10k", "100k", "1M", "10M"]
+    bars = len(figure.axes[0].patches)
+    assert [place for _, place in income] == pytest.approx([k * bars / 4 - 0.5 for k in range(5)])
+    assert [word for word, _ in born] == ["1900", "1920", "1940", "1960", "1980", "2000", "2020"]
+    assert [place for _, place in born][::3] == pytest.approx(
+        [-0.5, len(figure.axes[1].patches) / 2 - 0.5, len(figure.axes[1].patches) - 0.5], abs=0.1
+    )
+    assert re.fullmatch(r"a bar is about 1\.9 years", figure.axes[1].get_xlabel())
+    assert re.fullmatch(r"a bar is a month; [\d,]+ missing", figure.axes[2].get_xlabel())
+    assert [word for word, _ in seen][:2] == ["2024-01", "2024-03"]
+    assert [word for word, _ in age] == ["20", "30", "40", "50", "60"] and age[0][1] == 2
 
 
 def test_who_asks_a_file_for_what_it_does_not_hold_is_told_its_kind(

@@ -13,6 +13,7 @@ The files::
     tablecards.py   the privacy card of a table
     momentcards.py  the privacy card of moments
     tableplots.py   pictures of a table: its columns at a glance
+    barticks.py     round numbers and years along the bars of such a picture
     usefulness.py   the smallest group a release can show, and the sample it is worth
     nist.py         a release held against NIST SP 800-226
     registry.py     a release as an entry of the public registry of deployments

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scumble.schema.column import MISSING
+from scumble.show import barticks
 from scumble.show.plots import INK, SECOND, literal, new_figure, plain, promise, shortened, thousands
 from scumble.show.shown import ShownTable
 
@@ -18,51 +19,103 @@ WORDS = 40
 CROWDED = 24
 """Names that have room in letters of the usual size."""
 LEVEL = 36
-"""Letters of all labels together that have room side by side."""
-LONGEST = 24
-"""Letters of a label: as many as a range of dates has."""
-_LETTERS = ((1e15, 1.0, ""), (1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, ""))
-"""From where on a number has a letter, what it is divided by, and the letter."""
+"""Letters of all labels together that have room side by side; longer ones stand beside bars that lie."""
+LONGEST = 34
+"""Letters of a label."""
 
 
 def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
     """A histogram for each column; the lines on the bars are intervals."""
     names = list(release.columns if columns is None else columns)
     across = min(ACROSS, len(names))
-    down = math.ceil(len(names) / across)
-    crowded = any(not release.schema[name].ordered and release.schema[name].size > CROWDED for name in names)
-    figure = new_figure(max(5.0, (4.4 if crowded else 3.4) * across), 2.7 * down)
-    all_axes = figure.subplots(down, across, squeeze=False).ravel()
-    for name, axes in zip(names, all_axes, strict=False):
-        column = release.schema[name]
-        found, left_out = _most(release.histogram(name), column.ordered)
-        below = f"… and {left_out} more, none of them more frequent" if left_out else ""
-        if column.ordered and column.missing:  # not the next number: beside the others it may be a tower
-            below = f"{found['value'].iloc[-1]:,.0f} missing"
-            found = found.iloc[:-1]
-        middle = range(len(found))
-        share = np.ones(len(found))
-        if column.ordered:
-            share[-1] = _last(column.size - column.missing, len(found))
-        value, low, high = (found[side] / share for side in ("value", "low", "high"))
-        error = {"yerr": [value - low, high - value], "ecolor": SECOND, "error_kw": {"lw": 1.0}}
-        axes.bar(middle, value, width=0.9 * share, color=INK, **error)
-        labels = _labels(name, found)
-        shown = range(0, len(labels), max(1, len(labels) // 6)) if column.ordered else middle
-        at, written = _starts(shown, labels) if column.ordered else ([*shown], labels)
-        written = _calendar(written) if column.kind == "date" else written
-        axes.set_xticks(at, [literal(word) for word in written], **_set(written))
-        axes.set_title(literal(shortened(name, 40)), fontsize=9, color=INK)
-        if below:
-            axes.set_xlabel(below, fontsize=7, color=INK)
-        thousands(axes.yaxis, records=True)
-        plain(axes)
+    pictures = [_Bars(name, release) for name in names]
+    lines = [pictures[first : first + across] for first in range(0, len(names), across)]
+    high = [max(one.height for one in line) for line in lines]
+    figure = new_figure(max(5.0, (4.4 if any(one.lying for one in pictures) else 3.4) * across), sum(high))
+    all_axes = figure.subplots(len(lines), across, squeeze=False, height_ratios=high).ravel()
+    for picture, axes in zip(pictures, all_axes, strict=False):
+        picture.draw(axes)
     for axes in all_axes[len(names) :]:
         axes.set_axis_off()
-    figure.supylabel("records", fontsize=9, color=INK)
+    if not all(one.lying for one in pictures):
+        figure.supylabel("records", fontsize=9, color=INK)
     total = release._answers.total
     figure.suptitle(promise(release.privacy, total.value, math.sqrt(total.variance)), fontsize=10, color=INK)
     return figure
+
+
+class _Bars:
+    """The picture of one column: bars that stand, or lie where their names are long."""
+
+    def __init__(self, name: str, release: ShownTable) -> None:
+        self._name, self._column = name, release.schema[name]
+        self._found, left_out = _most(release.histogram(name), self._column.ordered)
+        self._below = [f"… and {left_out} more, none of them more frequent"] if left_out else []
+        if self._column.ordered and self._column.missing:  # not the next number: beside the others it may be a tower
+            self._below = [f"{self._found['value'].iloc[-1]:,.0f} missing"]
+            self._found = self._found.iloc[:-1]
+        self._labels = _labels(name, self._found)
+        few = len(self._labels) <= 8 and sum(map(len, self._labels)) <= LEVEL
+        self.lying = not self._column.ordered and not few
+        self.height = max(2.7, 0.9 + 0.11 * len(self._labels)) if self.lying else 2.7
+
+    def draw(self, axes: Any) -> None:
+        middle, share = range(len(self._found)), np.ones(len(self._found))
+        if self._column.ordered:
+            share[-1] = _last(self._column.size - self._column.missing, len(self._found))
+        value, low, high = (self._found[side] / share for side in ("value", "low", "high"))
+        ends = [value - low, high - value]
+        error = {"ecolor": SECOND, "error_kw": {"lw": 1.0}}
+        if self.lying:
+            axes.barh(middle, value, height=0.8, color=INK, xerr=ends, **error)
+            size = 7 if len(self._labels) <= CROWDED else 6
+            axes.set_yticks(middle, [literal(word) for word in self._labels], fontsize=size)
+            axes.set_ylim(len(self._labels) - 0.4, -0.6)
+            axes.locator_params(axis="x", nbins=4)
+            self._below = ["records", *self._below]
+        else:
+            axes.bar(middle, value, width=0.9 * share, color=INK, yerr=ends, **error)
+            at, written = self._along() if self._column.ordered else ([*middle], self._labels)
+            slanted = {"rotation": 30, "ha": "right"} if sum(map(len, written)) > LEVEL else {}
+            axes.set_xticks(at, [literal(word) for word in written], fontsize=7, **slanted)
+        axes.set_title(literal(shortened(self._name, 40)), fontsize=9, color=INK)
+        if self._below:
+            axes.set_xlabel("; ".join(self._below), fontsize=7, color=INK)
+        thousands(axes.xaxis if self.lying else axes.yaxis, records=True)
+        plain(axes)
+
+    def _along(self) -> tuple[list[float], list[str]]:
+        """Labels of numbers and dates: round ones within ranges, else those of some bars."""
+        found, labels = self._found, self._labels
+        ranges = any(" to " in label for label in labels)
+        if ranges and "from" in found:
+            ends = [*zip(found["from"].tolist(), found["to"].tolist(), strict=True)]
+            return barticks.along(ends, log=getattr(self._column, "scale", "linear") == "log")
+        bars = barticks.days(labels) if self._column.kind == "date" else None
+        if bars is not None:
+            self._below = [*filter(None, [barticks.held(bars)]), *self._below]
+            at, written = barticks.years(bars)
+            if at:
+                return at, written
+        shown: Sequence[int] = range(0, len(labels), max(1, len(labels) // 6))
+        if not ranges and bars is None:
+            shown = _round(labels) or shown
+        at, written = _starts(shown, labels)
+        return at, _calendar(written) if self._column.kind == "date" else written
+
+
+def _round(labels: Sequence[str]) -> list[int]:
+    """Which bars of single numbers have round ones.
+
+    >>> _round([str(age) for age in range(18, 65)])
+    [2, 12, 22, 32, 42]
+    """
+    try:
+        values = [float(label) for label in labels]
+        round_ones = {*barticks.steps(values[0], values[-1])}
+    except (ValueError, IndexError):  # words, or a single one
+        return []
+    return [place for place, value in enumerate(values) if value in round_ones]
 
 
 def _last(cells: int, bars: int) -> float:
@@ -81,15 +134,6 @@ def _most(found: Any, ordered: bool) -> tuple[Any, int]:
     if ordered or len(found) <= WORDS:
         return found, 0
     return found.loc[sorted(found["value"].nlargest(WORDS).index)].reset_index(drop=True), len(found) - WORDS
-
-
-def _set(labels: Sequence[str]) -> dict[str, Any]:
-    """How names have room side by side: level, slanted, upright, or small."""
-    if len(labels) > 8:
-        return {"rotation": 90, "fontsize": 7 if len(labels) <= CROWDED else 5}
-    if sum(map(len, labels)) <= LEVEL:
-        return {"fontsize": 7}
-    return {"rotation": 30, "ha": "right", "fontsize": 7}
 
 
 def _starts(shown: Iterable[int], labels: Sequence[str]) -> tuple[list[float], list[str]]:
@@ -120,30 +164,6 @@ def _labels(name: str, found: Any) -> list[str]:
     words = [MISSING if missing else str(label) for missing, label in zip(known, found[name], strict=True)]
     if "from" in found and any(word.startswith("[") for word in words):
         ends = [*zip(found["from"].tolist(), found["to"].tolist(), strict=True)]
-        told = _apart({end for pair in ends for end in pair if end == end})
+        told = barticks.apart([end for pair in ends for end in pair if end == end])
         words = [" to ".join(told[end] for end in pair) if pair[0] == pair[0] else MISSING for pair in ends]
-    return [word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…" for word in words]
-
-
-def _apart(numbers: set[float]) -> dict[float, str]:
-    """Numbers to three digits, or to as many as tell them apart.
-
-    >>> _apart({834434.0, 1.06968e06}), _apart({51.28, 51.3})
-    ({834434.0: '834k', 1069680.0: '1.07M'}, {51.28: '51.28', 51.3: '51.3'})
-    """
-    for digits in range(3, 18):
-        told = {number: _short(number, digits) for number in sorted(numbers)}
-        if len({*told.values()}) == len(numbers):
-            break
-    return told
-
-
-def _short(number: float, digits: int = 3) -> str:
-    """So many digits, and a letter for thousands.
-
-    >>> [_short(number) for number in (-59003.4, 1681.92, 999_999.0, 5e13, 0.125)]
-    ['-59k', '1680', '1M', '50T', '0.125']
-    """
-    rounded = float(f"{number:.{digits}g}")
-    _, size, letter = next(row for row in _LETTERS if abs(rounded) >= row[0])
-    return f"{rounded / size:.12g}{letter}"
+    return [shortened(word, LONGEST) for word in words]

@@ -119,6 +119,7 @@ export class Chart {
         .text(fitting(what, room, 12.5));
     text(this.x.label, this.inner.wide + right, (left + width - right) / 2, height - 12, 0);
     text(this.y.label, this.inner.tall + 40, 15, (top + height - bottom) / 2, -90);
+    this.overlay.raise(); // a pin at the edge stands before the axis
     return this;
   }
 

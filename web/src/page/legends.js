@@ -36,7 +36,9 @@ export function bar(chart, colour, stops) {
     word(t, 23, text);
     if (second) word(t, 35, second);
   }
-  if (stops.some(([, , second]) => second)) word(0, 35, "records near");
+  const twice = stops.some(([, , second]) => second);
+  if (twice) word(0, 35, "records near");
+  chart.legend = FIRST + (twice ? 44 : 32); // where the next line of it begins
   return chart;
 }
 
@@ -57,7 +59,7 @@ function patch(chart, text, colours) {
   const beside = left + Math.min(210, width - left - 30) + 22;
   const room = width - beside - 34;
   const fits = widthOf(text, 10.5) <= room;
-  const [x, y] = fits ? [beside, FIRST] : [left, FIRST + 44];
+  const [x, y] = fits ? [beside, FIRST] : [left, chart.legend];
   const g = chart.svg.append("g").attr("class", "fade").attr("transform", `translate(${x},${y})`);
   colours.forEach((colour, k) => {
     g.append("rect")

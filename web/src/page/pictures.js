@@ -114,7 +114,7 @@ const lift = (r) => Math.min(1, Math.max(0, Math.log(r / LEAST) / Math.log(MOST 
 
 // Beside the map of densities it stands at the same height; below it, it needs no room for margins.
 export function errorMap({ width, x, y, density, error, beside, palette, title, label }) {
-  const room = beside ? { head: 88 } : { head: 64, strip: 0, aside: 0 };
+  const room = beside ? { head: 88 } : { head: 78, strip: 0, aside: 0 };
   const chart = new Chart({ ...frame(width, x, y), ...room, title, palette, label });
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);

@@ -2,31 +2,42 @@
 
 const SIZE = 18;
 const SIDES = [[1, -1], [-1, -1], [1, 1], [-1, 1], [0, -1], [1, 0], [0, 1], [-1, 0]];
-const ASIDE = [1, 2].flatMap((ring) => SIDES.map(([a, b]) => [a * ring * (SIZE + 1), b * ring * (SIZE + 1)]));
+const ASIDE = [1, 2, 3, 4].flatMap((ring) => SIDES.map(([a, b]) => [a * ring * (SIZE + 1), b * ring * (SIZE + 1)]));
+const HALF = SIZE / 2 + 1;
+const SPOT = 2.5;
 
 // `points`: {x, y, text, kind: "mark" | "mode", faint}; values, not positions.
 export function pin(chart, points) {
   chart.pins.selectAll("*").remove();
-  const taken = [];
-  for (const { x, y, text, kind, faint } of points) {
-    const [px, py] = [chart.placeX(x), chart.placeY(y)];
-    if (!chart.holds(px, py)) continue;
-    const free = ([dx, dy]) =>
-      taken.every(([a, b]) => Math.abs(a - px - dx) >= SIZE || Math.abs(b - py - dy) >= SIZE) &&
-      chart.holds(px + dx, py + dy);
-    const [dx, dy] = ASIDE.find(free) ?? [0, 0];
-    taken.push([px + dx, py + dy]);
-    draw(chart, px, py, dx, dy, { text, kind, faint });
+  const shown = points
+    .map((point) => ({ ...point, px: chart.placeX(point.x), py: chart.placeY(point.y) }))
+    .filter(({ px, py }) => chart.holds(px, py));
+  const clear = (x, y, places, room) => places.every(([a, b]) => Math.abs(a - x) >= room || Math.abs(b - y) >= room);
+  const spots = shown.map(({ px, py }) => [px, py]);
+  const [lines, marks] = [chart.pins.append("g"), chart.pins.append("g")]; // no line lies over another pin
+  const heads = [];
+  for (const point of shown) {
+    const { px, py } = point;
+    const apart = ([dx, dy]) => clear(px + dx, py + dy, heads, SIZE + 2) && within(chart, px + dx, py + dy);
+    const bare = ([dx, dy]) => clear(px + dx, py + dy, spots, HALF + SPOT);
+    const [dx, dy] = ASIDE.find((way) => apart(way) && bare(way)) ?? ASIDE.find(apart) ?? [0, 0];
+    heads.push([px + dx, py + dy]);
+    draw(chart, lines, marks, px, py, dx, dy, point);
   }
 }
 
-function draw({ pins, palette }, px, py, dx, dy, { text, kind, faint }) {
+// Whether a whole head has room in the frame.
+const within = (chart, x, y) => chart.holds(x - HALF, y - HALF) && chart.holds(x + HALF, y + HALF);
+
+function draw({ palette }, lines, heads, px, py, dx, dy, { text, kind, faint }) {
   const colour = kind === "mark" ? palette.mark : palette.mode;
-  const g = pins
-    .append("g")
-    .attr("class", "pin")
-    .attr("opacity", faint ? 0.45 : 1);
-  g.append("path").attr("d", `M${px},${py}l${dx},${dy}`).attr("stroke", colour).attr("stroke-width", 1.5);
+  const part = (layer, name) =>
+    layer
+      .append("g")
+      .attr("class", name)
+      .attr("opacity", faint ? 0.45 : 1);
+  const [g, line] = [part(heads, "pin"), part(lines, "way")];
+  line.append("path").attr("d", `M${px},${py}l${dx},${dy}`).attr("stroke", colour).attr("stroke-width", 1.5);
   const spot = g.append("circle").attr("cx", px).attr("cy", py).attr("r", 2.5).attr("fill", colour);
   spot.attr("stroke", palette.paper).attr("stroke-width", 0.8);
   const head = g.append("g").attr("transform", `translate(${px + dx},${py + dy})`);

@@ -13,7 +13,7 @@ export function region(exhibit, state) {
   const answer = h("p", { class: "answer", role: "status", "aria-live": "polite" });
   const clear = button("Clear the region", () => state.set({ region: null, corner: null }), { class: "quiet" });
   const node = h("div", { class: "region" }, h("p", { class: "hint" }, HELP), fields, answer, clear);
-  const frame = h("details", { class: "regions", open: true }, h("summary", {}, "Ask for a region"), node);
+  const frame = h("details", { class: "regions", open: true, hidden: true }, h("summary", {}, "Ask for a region"), node);
   let axes = "";
   state.on(["drawn", "region", "confidence"], () => {
     if (!state.drawn?.done) return;

@@ -7,8 +7,8 @@ import { mark } from "./marks.js";
 import { chartsOf } from "./painting.js";
 import { between, suits } from "./region.js";
 
-const HELP =
-  "Arrow keys move the cross-hair, with Shift in larger steps. Enter marks the point, Space begins and ends a region, Escape hides the cross-hair.";
+const help = (regions) =>
+  `Arrow keys move the cross-hair, with Shift in larger steps. Enter marks the point, ${regions ? "Space begins and ends a region, " : ""}Escape hides the cross-hair.`;
 const STILL = 4; // pixels by which a click may move
 const JITTER = 8; // pixels by which the width may change before the pictures are made anew
 
@@ -49,7 +49,7 @@ function together(exhibit, state, charts) {
     tabindex: "0",
     role: "application",
     "aria-roledescription": "picture",
-    "aria-label": `${axesText(exhibit, state)}. ${HELP}`,
+    "aria-label": `${axesText(exhibit, state)}. ${help(suits(state))}`,
     onkeydown: (event) => press(state, event),
   });
   for (const chart of charts) {

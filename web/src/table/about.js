@@ -34,7 +34,9 @@ function trust() {
     "A 95 % interval is meant to hold the number that the table itself would give, in 95 of 100 questions.",
     "It allows for the noise that protects people, and for what the release does not know.",
     "Python makes an interval for each question; this page has a law that was fitted to such intervals and set a little",
-    "wider. So numbers on one or two columns may differ slightly from Python’s, well within the intervals of both.",
+    "wider. Numbers on one column are Python’s. Those on two are weighed by such errors, what the pair was counted as",
+    "against what the model of all columns says, and may differ by a fifth of a standard error or so; of more columns the",
+    "intervals may be somewhat wider or narrower than Python’s.",
   ];
   return h("p", {}, told.join(" "));
 }

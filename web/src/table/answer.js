@@ -6,6 +6,7 @@ import { condition, withFilter, words } from "./filters.js";
 
 const EVERYBODY = "All records. Drag over a picture, or tick boxes, to ask about some of them.";
 const UNRELATED = "They are taken to be unrelated, and the interval allows for error in that.";
+const NEARLY = "Of two columns or more, Python’s last digits may differ, well within the interval.";
 const FINER = "Taken together, these columns are known less finely than this filter asks; the interval allows for that.";
 
 export function answer(table, state) {
@@ -14,6 +15,7 @@ export function answer(table, state) {
   const part = h("p", { class: "part" });
   const average = h("p", { class: "average" });
   const note = h("p", { class: "doubt", role: "status" });
+  const nearly = h("p", { class: "hint nearly" }, NEARLY);
   const { numbers, columns } = table;
   const select = numbers.length
     ? choice(numbers.map((j) => [j, columns[j].title]), state.mean, (j) => state.set({ mean: Number(j) }))
@@ -31,6 +33,7 @@ export function answer(table, state) {
       select ? h("div", {}, h("h2", { class: "small" }, h("span", {}, "Mean of "), select), average) : null,
     ),
     note,
+    nearly,
   );
   const draw = () => {
     asked.replaceChildren(...chips(table, state));
@@ -41,6 +44,7 @@ export function answer(table, state) {
     const told = doubts(table, state, found);
     note.textContent = told;
     note.hidden = !told;
+    nearly.hidden = !state.filters.size; // the number of all records is the same in both
   };
   const drawMean = () => {
     if (!select) return;
