@@ -224,6 +224,52 @@ def test_repeated_records_are_counted_as_often_as_they_occur() -> None:
     check(scumble.EuclideanKernel(0.7), X, rows=300)
 
 
+@pytest.mark.parametrize("columns, parts", [(3, 1), (80, 3)])
+def test_threads_judge_together_whether_to_look_for_repeats(columns: int, parts: int) -> None:
+    """As one alone would: equal records may be in the parts of two threads, and wide ones are worth sharing."""
+    shares: list[list[slice]] = []
+
+    def spread(work: Any, n: int) -> list[Any]:
+        many = cpu._shares(n, cpu.SOME, 3 if n * columns >= cpu.WORTH_SPREADING else 1)
+        shares.append(many)
+        return [work(share) for share in many]
+
+    X = np.random.default_rng(3).normal(size=(repeats.SAMPLE, columns))
+    least = round(repeats.FEWEST * len(X)) + 1
+    for again, worth in ((least, True), (least - 2, False)):
+        some = X.copy()
+        some[-again:] = X[:again]
+        assert repeats.worth_a_search(some, repeats.WORTH, spread) == worth
+        assert repeats.worth_a_search(some, repeats.WORTH) == worth
+    assert all(len(many) == parts for many in shares)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 8, 16])
+def test_rows_are_dealt_out_in_equal_numbers_of_shares(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty shares for sixteen threads would keep twelve of them waiting for four, half of the time."""
+    dealt: list[int] = []
+    monkeypatch.setattr(cpu, "_in_threads", lambda work, shares, pool: dealt.append(len(shares)))
+    hasher = Hasher(scumble.AngularKernel(), Design("iid", 5, 1000), buckets=2, width=2)
+    for n in (1, 10_000, 5_461 * threads, 20_000 * threads, 1_000_000):
+        cpu._by_rows(hasher, [Records(np.zeros((n, 2)))], None, quick.EMPTY, np.zeros((1000, 2)), threads, None, None)
+    assert all(many % threads == 0 for many in dealt) or threads == 1
+    assert dealt[0] == threads and dealt[-1] in (1, cpu.SHARES * threads)
+
+
+def test_what_no_record_changes_is_prepared_once() -> None:
+    """Sides of hyperplanes: as for the first batch, with the records of this one, and none of them is kept."""
+    X, Y = np.random.default_rng(5).normal(size=(2, N, 6))
+    hashers = [Hasher(scumble.AngularKernel(power=2), Design("iid", 5, 21), buckets=64, width=6) for _ in range(2)]
+    guard.prepare(hashers[0], [Records(X)])
+    again, new = (guard.prepare(hasher, [Records(Y)]) for hasher in hashers)
+    assert again is not None and new is not None
+    for mine, wanted in zip(again, new, strict=True):
+        np.testing.assert_array_equal(mine, wanted)
+    assert np.shares_memory(again.values, Y) and again.single is hashers[0]._batch.single
+    assert all(hasher._batch.values.shape == (0, 6) and hasher._batch.values.base is None for hasher in hashers)
+    assert len(guard.prepare(hashers[0].some(slice(3, 9)), [Records(Y)]).single) == 6  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("quickly", [True, False])
 @pytest.mark.parametrize("rows, threads", [(1, 3), (4, 16), (5, 7), (20, 16), (100, 16)])
 def test_more_threads_than_rows_change_nothing(

@@ -499,7 +499,8 @@ def test_an_archive_is_not_read_as_text(head: bytes, tmp_path: Path) -> None:
         counted(tmp_path / "people.xls", EuclideanKernel(1.0), ["age"])
 
 
-def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("numbers", [False, True])
+def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch, numbers: bool) -> None:
     """Of one file, alike, and no more than is said; the same rows in the same order, before an error too."""
     from scumble.sources import onepass
     from scumble.sources.source import Piece
@@ -517,8 +518,9 @@ def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> N
 
     found = []
     with pytest.raises(OSError, match="gone"):
-        for piece in onepass.gathered(broken(), 5):
+        for piece in onepass.gathered(broken(), 5, numbers):
             found.append(piece)
+    assert [isinstance(piece.batch, pa.Table) for piece in found] == [numbers, *[False] * 3, numbers, False]
     assert [piece.batch.num_rows for piece in found] == [5, 2, 2, 1, 4, 9]
     assert [piece.position for piece in found] == [(0, 101), (0, 102), (1, 103), (1, 104), (1, 106), (1, 107)]
     told = [x for piece in found for x in piece.batch["x"].to_pylist()]
@@ -528,6 +530,40 @@ def test_large_pieces_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(list(onepass.gathered(iter(pieces[:3]), 0))) == 3
     live = onepass.gathered(broken(), 0)
     assert [next(live) for _ in pieces] == pieces  # each as it comes: nobody waits for the next one
+
+
+def test_parquet_is_read_some_batches_at_a_time() -> None:
+    """Where it is known what they take, and that is little: else one by one."""
+    from scumble.sources import parquet
+    from scumble.sources.source import BATCH_ROWS
+
+    for kinds, many in (
+        ([pa.float64()] * 8, parquet.AT_ONCE),
+        ([pa.float64()] * 16, 2),
+        ([pa.float32()] * 200, 1),
+        ([pa.bool_()], parquet.AT_ONCE),
+        ([pa.float64(), pa.string()], 1),
+        ([pa.dictionary(pa.int8(), pa.string())], 1),
+    ):
+        assert parquet._at_once(kinds) == many
+        if many > 1:
+            assert many * BATCH_ROWS * sum(kind.bit_width for kind in kinds) <= 8 * parquet.MOST_BYTES
+
+
+@pytest.mark.parametrize("skip", [0, 1, 65_536, 200_000, 300_000, 300_001, 600_001])
+def test_whatever_is_read_at_a_time_batches_are_cut_alike(tmp_path: Path, skip: int) -> None:
+    """The rows of a file, from any of them on, in batches of a few MB."""
+    from scumble.sources.filesource import FileSource
+    from scumble.sources.formats import Options
+    from scumble.sources.source import BATCH_ROWS
+
+    pq.write_table(pa.table({"x": np.arange(600_001.0)}), tmp_path / "t.parquet", row_group_size=300_000)
+    source = FileSource(str(tmp_path / "t.parquet"), options=Options())
+    pieces = list(source.pieces({"x": "number"}, start=(0, skip)))
+    assert all(0 < piece.batch.num_rows <= BATCH_ROWS for piece in pieces)
+    found = np.concatenate([np.empty(0), *(piece.batch["x"].to_numpy() for piece in pieces)])
+    np.testing.assert_array_equal(found, np.arange(skip, 600_001.0))
+    assert [piece.position[1] for piece in pieces] == (skip + np.cumsum([p.batch.num_rows for p in pieces])).tolist()
 
 
 def test_dictionaries_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,12 +79,24 @@ def test_numbers_agree_between_containers(name):
     assert table.numeric([]).shape == (3, 0)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(2047, 9), (2048, 8), (4097, 17)])
+@pytest.mark.parametrize(("rows", "columns"), [(4095, 9), (4096, 8), (8193, 17)])
 def test_long_and_wide_tables_are_put_together_cell_by_cell(rows, columns):
     cells = np.random.default_rng(0).normal(size=(rows, columns))
     table = Table.of(pa.table({f"x{j}": cells[:, j] for j in range(columns)}))
     which = list(range(columns))[::-1]
     assert np.array_equal(table.numeric(which), cells[:, ::-1])
+
+
+@pytest.mark.parametrize("cuts", [[0, 40, 100], [0, 0, 100, 100], [0, 100]])
+@pytest.mark.parametrize("others", [False, True])
+def test_columns_in_pieces_are_put_together_row_by_row(cuts, others):
+    """All cut at the same rows, as batches of one file are, or each on its own; with whatever type a column has."""
+    a, b = np.arange(100.0), np.where(np.arange(100) % 7, np.arange(100), np.nan)
+    pieces = [slice(*pair) for pair in itertools.pairwise(cuts)]
+    here = pa.chunked_array([pa.array(a[piece]) for piece in pieces])
+    there = pa.array(b.astype("f4"), from_pandas=True)
+    columns = {"a": here, "b": pa.chunked_array([there[:9], there[9:]] if others else [there[one] for one in pieces])}
+    np.testing.assert_array_equal(Table.of(pa.table(columns)).numeric([1, 0]), np.stack([b, a], axis=1))
 
 
 @pytest.mark.parametrize("name", containers(NUMBERS))

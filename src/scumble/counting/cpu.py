@@ -40,8 +40,10 @@ MANY, WORTH_MANY = 8, 1 << 23
 """Threads beyond which each more of them makes all wait longer, and hashes that are worth that."""
 WORTH_SPREADING = 1 << 18
 """Values that take longer to prepare than it takes to hand them out."""
+SOME = 64
+"""Records of those that are looked at for repeats, at the least that a thread takes."""
 SHARES, WORTH_A_SHARE = 4, 4
-"""Shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
+"""Most shares of the rows for each thread, as who is quick takes more of them; and what a further one must be worth."""
 WORTH_A_COUNTER = 32
 """Hashes that take far longer than clearing a counter of one's own and adding it up in the end."""
 MOST_OWN = 1 << 21
@@ -126,7 +128,7 @@ def _by_rows(
     threads: int, pool: Pool, room: np.ndarray | None,
 ) -> np.ndarray | None:  # fmt: skip
     """Threads take shares of the rows, and all records through them. Returns the room for columns."""
-    worth = len(records[0]) * hasher.multipliers.size // (WORTH_A_THREAD * WORTH_A_SHARE)
+    many = _rounds(len(records[0]) * hasher.multipliers.size, threads) * threads
     columns = None if batch is None else _in_single(batch, threads, pool, room)
 
     def work(mine: slice) -> None:
@@ -138,8 +140,13 @@ def _by_rows(
             quick.count(batch, columns, times, own, 0, counts, mine, edges, turns.new())
             quick.gather(batch, own, counts, mine)
 
-    _in_threads(work, _shares(hasher.rows, quick.TOGETHER, min(max(threads, worth), threads * SHARES)), pool)
+    _in_threads(work, _shares(hasher.rows, quick.TOGETHER, many), pool)
     return room if columns is None else columns
+
+
+def _rounds(hashes: int, threads: int) -> int:
+    """How many shares each thread gets: as many as all others, or they would wait for whoever has one more."""
+    return max(1, min(SHARES, hashes // (WORTH_A_THREAD * WORTH_A_SHARE * threads)))
 
 
 def lookup(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> np.ndarray:
@@ -203,7 +210,8 @@ def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Po
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:
     """The batch with each record once, and how often it occurs; or as it is, if that is not worth it."""
-    if not worth_a_search(batch.values, batch.multipliers.size):
+    spread = _spread(batch.values.shape[1], threads, pool, SOME)
+    if not worth_a_search(batch.values, batch.multipliers.size, spread):
         return batch, quick.EMPTY
     found = _in_threads(lambda share: distinct(batch.values, share, threads), range(threads), pool)
     values, times = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -257,11 +265,11 @@ def _in_threads(work: Callable[[Share], Result], shares: Sequence[Share], pool: 
     return list(pool.map(work, shares))
 
 
-def _spread(columns: int, threads: int, pool: Pool) -> Spread:
-    """How to have something done with so many records in equal parts."""
+def _spread(columns: int, threads: int, pool: Pool, group: int = quick.TILE) -> Spread:
+    """How to have something done with so many records in equal parts, whole groups in each."""
 
     def spread(work: Callable[[slice], Result], n: int) -> list[Result]:
-        return _in_threads(work, _shares(n, quick.TILE, threads if n * columns >= WORTH_SPREADING else 1), pool)
+        return _in_threads(work, _shares(n, group, threads if n * columns >= WORTH_SPREADING else 1), pool)
 
     return spread
 

@@ -102,12 +102,13 @@ Spread = Callable[[Callable[[slice], Any], int], list[Any]]
 """Has work done with so many records, in parts that may be done at the same time."""
 
 
-def _at_once(work: Callable[[slice], Any], n: int) -> list[Any]:
+def at_once(work: Callable[[slice], Any], n: int) -> list[Any]:
+    """All of it, by whoever asks."""
     return [work(slice(0, n))]
 
 
 @np.errstate(all="ignore")
-def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = _at_once) -> Batch | None:
+def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = at_once) -> Batch | None:
     """The batch for the quick loops, or None if they do not serve it."""
     if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
@@ -115,10 +116,25 @@ def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = _at_onc
     values = read_only(np.ascontiguousarray(values, np.float64))
     if not 0 < values.shape[1] <= MOST_COLUMNS:
         return None
-    low = high = np.zeros(values.shape[1])
-    if any(family in ("floor", "column") for family in hasher.families):
-        ends = spread(lambda mine: _ends(values[mine]), len(values))
-        low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+    if not any(family in ("floor", "column") for family in hasher.families):
+        return _whatever_the_ends(hasher, values)
+    ends = spread(lambda mine: _ends(values[mine]), len(values))
+    low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+    return _within_ends(hasher, values, low, high)
+
+
+def _whatever_the_ends(hasher: Hasher, values: np.ndarray) -> Batch:
+    """The batch where all but the records is the same for every batch: made once."""
+    known: Batch | None = getattr(hasher, "_batch", None)
+    if known is None:
+        none = np.zeros(values.shape[1])
+        known = _within_ends(hasher, np.empty((0, len(none))), none, none)  # no record outlives its batch
+        hasher.__dict__["_batch"] = known
+    return known._replace(values=values)
+
+
+def _within_ends(hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Batch:
+    """The batch of records whose columns lie between these ends."""
     centre, reach = _middles(low, high)
     rows, hashes = hasher.multipliers.shape
     factors: list[tuple[int, ...]] = []

@@ -65,7 +65,7 @@ class Hasher:
     def some(self, rows: slice) -> Hasher:
         """The hash functions of a run of the rows, as if there were no others."""
         found = copy(self)
-        for kept in ("_on_device", "_shape"):  # what an engine has made of all rows
+        for kept in ("_on_device", "_shape", "_batch"):  # what an engine has made of all rows
             found.__dict__.pop(kept, None)
         found.parameters = [np.ascontiguousarray(parameters[rows]) for parameters in self.parameters]
         found.start, found.multipliers = self.start[rows].copy(), self.multipliers[rows].copy()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from scumble.counting.exact import loop
+from scumble.counting.guard import Spread, at_once
 from scumble.counting.quick import inlined
 
 WORTH = 256
@@ -20,10 +21,20 @@ BLOCK = 1024
 """Records whose keys are computed at a time."""
 
 
-def worth_a_search(values: np.ndarray, hashes: int) -> bool:
-    """Whether rows of a matrix repeat themselves often enough, judged by the first ones."""
-    some = values[:SAMPLE]
-    return hashes >= WORTH and len(distinct(some)[0]) <= (1.0 - FEWEST) * len(some)
+def worth_a_search(values: np.ndarray, hashes: int, spread: Spread = at_once) -> bool:
+    """Whether rows of a matrix repeat themselves often enough, judged by the keys of the first ones."""
+    if hashes < WORTH:
+        return False
+    some = values[:SAMPLE].view(np.uint64)
+    keys = np.concatenate(spread(lambda mine: _keys(some[mine]), len(some)))
+    return len(set(keys.tolist())) <= (1.0 - FEWEST) * len(keys)
+
+
+def _keys(words: np.ndarray) -> np.ndarray:
+    """A number for each row of a matrix, equal where rows are."""
+    keys, places = np.empty(len(words), np.uint64), np.empty(len(words), np.int64)
+    _own_keys(words, 0, len(words), np.uint64(0), np.uint64(1), keys, places)
+    return keys
 
 
 def distinct(values: np.ndarray, share: int = 0, shares: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -57,7 +57,8 @@ def one_pass(
     tally.begin()
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)
-    pieces = gathered(source.pieces(roles, start=start, invalid=invalid), 0 if source.live else tally.at_once)
+    numbers = set(roles.values()) == {"number"}
+    pieces = gathered(source.pieces(roles, start=start, invalid=invalid), 0 if source.live else tally.at_once, numbers)
     with (
         PatientInterrupts() as interrupted,
         begun(pieces, lambda piece: tally.ready(piece.batch), tally.threads) as under_way,
@@ -83,11 +84,14 @@ def one_pass(
     source.require_unchanged()
 
 
-def gathered(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
+def gathered(pieces: Iterator[Piece], rows: int, numbers: bool = False) -> Iterator[Piece]:
     """The same rows in the same order, in pieces of up to so many `rows`: joined are large ones of one file, and alike.
 
     A sketch with few rows of counters is counted batch by batch in a moment, in which threads would wait for each
     other. An error while reading is raised after the rows before it.
+
+    Columns of `numbers` alone stay as they lie, in a table: to copy them would take the one thread that reads about as
+    long as reading them. Words are copied, so that each of them is looked up once.
     """
     if not rows:
         yield from pieces
@@ -96,15 +100,15 @@ def gathered(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
     try:
         for piece in pieces:
             if waiting and not _together(waiting, piece, rows):
-                yield _joined(waiting)
+                yield _joined(waiting, numbers)
                 waiting = []
             waiting.append(piece)
     except Exception:
         if waiting:
-            yield _joined(waiting)
+            yield _joined(waiting, numbers)
         raise
     if waiting:
-        yield _joined(waiting)
+        yield _joined(waiting, numbers)
 
 
 def _together(waiting: list[Piece], piece: Piece, rows: int) -> bool:
@@ -125,10 +129,11 @@ def _joins(kind: pa.DataType) -> bool:
     return pa.types.is_primitive(kind) or any(test(kind) for test in texts)
 
 
-def _joined(pieces: list[Piece]) -> Piece:
+def _joined(pieces: list[Piece], numbers: bool) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
-    return pieces[-1]._replace(batch=pa.concat_batches([piece.batch for piece in pieces]))
+    join = pa.Table.from_batches if numbers else pa.concat_batches
+    return pieces[-1]._replace(batch=join([piece.batch for piece in pieces]))
 
 
 def _progress(rows: int, fresh: int, seconds: float, piece: Piece, before: float | None) -> Progress:

@@ -10,6 +10,9 @@ from scumble.sources.paths import File, cannot_open
 from scumble.sources.source import BATCH_ROWS, changed, cut
 from scumble.tables.roles import Roles
 
+AT_ONCE, MOST_BYTES = 4, 1 << 24
+"""Batches that are read at a time, and the bytes of all of them: after each time threads wait for each other."""
+
 
 class Parquet(Format):
     """Parquet files. Whole row groups are skipped when a build resumes."""
@@ -49,8 +52,9 @@ class Parquet(Format):
                 return
             names = list(roles)
             groups = list(range(first, len(sizes)))
+            rows = BATCH_ROWS * _at_once([opened.schema_arrow.field(name).type for name in names])
             try:
-                batches = opened.iter_batches(BATCH_ROWS, row_groups=groups, columns=names, use_threads=True)
+                batches = opened.iter_batches(rows, row_groups=groups, columns=names, use_threads=True)
                 for batch in cut(batches, skip):
                     done += batch.num_rows
                     yield Read(batch.select(names), done / total)
@@ -71,3 +75,11 @@ class Parquet(Format):
     @staticmethod
     def _sizes(opened: pq.ParquetFile) -> list[int]:
         return [opened.metadata.row_group(k).num_rows for k in range(opened.num_row_groups)]
+
+
+def _at_once(kinds: list[pa.DataType]) -> int:
+    """How many batches of columns of these types to read at a time: more than one if it is known what they take."""
+    if not all(map(pa.types.is_primitive, kinds)):
+        return 1
+    bits = sum(int(kind.bit_width) for kind in kinds)
+    return max(1, min(AT_ONCE, 8 * MOST_BYTES // (BATCH_ROWS * bits)))

@@ -22,6 +22,7 @@ class Piece(NamedTuple):
     """A batch and where it came from."""
 
     batch: pa.RecordBatch
+    """The rows; a table, where several batches were put together."""
     position: Position
     """The position after this batch."""
     done: float | None

@@ -12,7 +12,7 @@ record, to be refused or dropped like a missing one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -58,6 +58,19 @@ def chunks(column: Column) -> list[pa.Array]:
     """The pieces of an Arrow column, unwrapped until their type says what they hold."""
     pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return [_unwrap(piece) for piece in pieces]
+
+
+def in_step(columns: Sequence[Column]) -> list[Sequence[Column]]:
+    """Columns that Arrow holds in pieces, piece by piece where all are cut at the same rows; others as they are.
+
+    >>> batches = [pa.record_batch({"a": [1, 2], "b": [3, 4]}), pa.record_batch({"a": [5], "b": [6]})]
+    >>> [len(pieces[0]) for pieces in in_step(pa.Table.from_batches(batches).columns)]
+    [2, 1]
+    """
+    if any(isinstance(column, np.ndarray) or not isinstance(column, pa.ChunkedArray) for column in columns):
+        return [columns]
+    cuts = {tuple(map(len, column.chunks)) for column in columns}
+    return [columns] if len(cuts) != 1 or () in cuts else list(zip(*(column.chunks for column in columns), strict=True))
 
 
 def _unwrap(piece: pa.Array) -> pa.Array:

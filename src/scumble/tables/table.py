@@ -9,7 +9,7 @@ import numpy as np
 from scumble.errors import DataError, nearest, parameter
 from scumble.tables import cells, containers, tokens
 
-LINE, BLOCK = 8, 2048
+LINE, BLOCK = 8, 4096
 """Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
 
 
@@ -90,14 +90,25 @@ class Table:
                 return np.ascontiguousarray(block, dtype=np.float64)
         if len(which) == 1:
             return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
-        out = np.empty((self.rows, len(which)))
+        out, done = np.empty((self.rows, len(which))), 0
+        for columns in cells.in_step([self._columns[j] for j in which]) if which else ():
+            rows = len(columns[0])
+            self._fill(out[done : done + rows], columns, which)
+            done += rows
+        return out
+
+    def _fill(self, out: np.ndarray, columns: Sequence[cells.Column], which: Sequence[int]) -> None:
+        """Write columns side by side, as numbers."""
         for first in range(0, len(which), LINE):
-            some = [cells.numbers(self._columns[j], self.label(j)) for j in which[first : first + LINE]]
-            for start in range(0, self.rows, BLOCK):
+            last = first + LINE
+            some = [
+                cells.numbers(column, self.label(j))
+                for column, j in zip(columns[first:last], which[first:last], strict=True)
+            ]
+            for start in range(0, len(out), BLOCK):
                 rows = slice(start, start + BLOCK)
                 for k, column in enumerate(some, first):
                     out[rows, k] = column[rows]
-        return out
 
     def categories(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64 that hold integers in [0, 2^53): stable hashes of the values.
