@@ -83,6 +83,13 @@ class NewerFileError(FileError):
     """The file has a format version that this scumble does not know."""
 
 
+class CuratorWarning(UserWarning):
+    """For whoever holds the table, and nobody else: what a build left out, or counted where it does not stand.
+
+    Its numbers are exact, and as private as the table: it belongs in no log and in no notebook that is given away.
+    """
+
+
 UNPUBLISHED = "(do not publish this)"
 """What follows exact facts that a curator is told."""
 LONG = 20

@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.relational.exactly import exactly, table
 
@@ -52,6 +53,30 @@ def test_years_have_no_commas_and_counts_have(capsys: pytest.CaptureFixture[str]
     decades = sorted((PEOPLE.age // 10 * 1000).dropna().unique())
     assert [line.split()[0] for line in lines if line.split()[0] != "NULL"] == [f"{one:.0f}" for one in decades]
     assert any("," in line.split()[1] for line in lines)
+
+
+def test_digits_tell_a_number_and_its_interval_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    """As many as the interval's width asks for: none of a wide one, and no commas in what may be a year."""
+
+    def answered(query: str, releases: object, confidence: float) -> pd.DataFrame:
+        columns = {"mean": (1969.6512, 1969.5612, 1969.7423), "n": (751.94, 701.3, 802.6), "sum": (3e6, 2e6, 4e6)}
+        columns |= {"rare": (0.00047, 0.0, 31.2), "none": (float("nan"), 0.0, 0.0), "known": (1200.0,) * 3}
+        three = ("", "_low", "_high")
+        cells = {f"{name}{end}": [x] for name, of in columns.items() for end, x in zip(three, of, strict=True)}
+        return pd.DataFrame({"key": [1984.0], **cells})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scumble.relational.sql", answered)
+        assert main(["sql", "people.scumble", "select 1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == [
+        "1984",
+        *("1969.65", "1969.56", "1969.74"),
+        *("752", "701", "803"),
+        *("3,000,000", "2,000,000", "4,000,000"),
+        *("0", "0", "31"),
+        *("NULL", "0", "0"),
+        *("1200", "1200", "1200"),
+    ]
 
 
 def test_csv_and_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,9 +63,14 @@ def run(args: argparse.Namespace) -> None:
         found.to_csv(sys.stdout, index=False, lineterminator="\n")
     else:
         names = [*found.columns]
-        written = [_written if key else _shown for key in _are_keys(names)]
-        rows = found.itertuples(index=False)
-        print(_table(names, [[write(cell) for write, cell in zip(written, row, strict=True)] for row in rows]))
+        columns = [[*found[name]] for name in names]
+        written: list[list[str]] = []
+        for place, is_key in enumerate(_are_keys(names)):
+            if is_key:
+                written.append([_written(cell) for cell in columns[place]])
+            elif len(written) == place:  # a number, whose interval comes with it
+                written += _told(*columns[place : place + 3])
+        print(_table(names, [[*row] for row in zip(*written, strict=True)]))
 
 
 def _by_name(words: list[str]) -> dict[str, str]:
@@ -113,7 +118,7 @@ def _are_keys(names: list[str]) -> list[bool]:
 
 
 def _is_null(cell: Any) -> bool:
-    return cell is None or cell != cell or type(cell).__name__ in ("NAType", "NaTType")
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
 def _plain(cell: Any) -> Any:
@@ -124,18 +129,34 @@ def _plain(cell: Any) -> Any:
     return cell.isoformat() if hasattr(cell, "isoformat") else plain(cell)
 
 
-def _shown(cell: Any) -> str:
-    """A cell for people: four digits and more of a number, NULL where there is none."""
-    if type(cell).__name__ in ("NAType", "NaTType") or _is_null(cell):
-        return "NULL"
-    if isinstance(cell, float):
-        return f"{cell:,.0f}" if abs(cell) >= 1000 else f"{cell:.4g}"
-    return str(cell)
+def _told(values: list[Any], lows: list[Any], highs: list[Any]) -> list[list[str]]:
+    """Numbers and their intervals for people: to the digits that tell the three apart, NULL where there is none.
+
+    Commas come with numbers of five digits and more, so that a mean of years looks like a year.
+
+    >>> _told([1969.65], [1969.56], [1969.74]), _told([12751.9], [12701.2], [12802.6])
+    ([['1969.65'], ['1969.56'], ['1969.74']], [['12,752'], ['12,701'], ['12,803']])
+    """
+    from scumble.cli.digits import told
+
+    rows = [*zip(values, lows, highs, strict=True)]
+    large = any(isinstance(cell, float) and abs(cell) >= 10_000 for row in rows for cell in row)
+    found: list[list[str]] = []
+    for row in rows:
+        if any(_is_null(cell) or not isinstance(cell, float) for cell in row):
+            found.append([_written(cell) for cell in row])
+        elif row[1] == row[2]:  # known, as what is computed of constants
+            found.append([f"{cell:,.10g}" if large else f"{cell:.10g}" for cell in row])
+        else:
+            found.append([cell if large else cell.replace(",", "") for cell in told(*row)])
+    return [[*column] for column in zip(*found, strict=True)] or [[], [], []]
 
 
 def _written(cell: Any) -> str:
-    """A cell that names a group: a number as it is written, without commas, since it may be a year."""
-    return f"{cell:.15g}" if isinstance(cell, float) and not _is_null(cell) else _shown(cell)
+    """A cell as it is, without commas, since it may be a year; NULL where there is none."""
+    if _is_null(cell):
+        return "NULL"
+    return f"{cell:.15g}" if isinstance(cell, float) else str(cell)
 
 
 def _table(names: list[str], rows: list[list[str]]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, overload
 
 from scumble.bundle import Bundle
-from scumble.errors import DataError, ParameterError, PrivacyError, parameter
+from scumble.errors import CuratorWarning, DataError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel
 from scumble.loading import released
 from scumble.machine.later import pa
@@ -194,6 +195,12 @@ class Build:
         """
         return self.tally.astray(self.source)
 
+    def warn(self) -> None:
+        """Warn the curator, between `count` and `release`, of all that the command line tells; see :func:`build`."""
+        told = self.tally.told(self.source)
+        if told:
+            warnings.warn("\n".join(told), CuratorWarning, stacklevel=3)
+
     def _pass(self, progress: Any) -> None:
         one_pass(self.source, self.roles, self.tally, checkpoint=self.checkpoint, progress=progress)
 
@@ -311,8 +318,9 @@ def build(
     format, delimiter, encoding : str or None
         What a file's name and content do not tell.
 
-    It tells nobody how many records it left out, or found beyond a bound: that is as private as the table, and a
-    notebook keeps what it shows. A curator asks `Build`, between its steps, by `left_out` and `strays`.
+    A :class:`scumble.errors.CuratorWarning` tells, before any noise is drawn, how many rows were left out and why, and
+    how many cells counted as missing, at a bound or as "(other)", as the command line does. That is as private as the
+    table: a notebook keeps what it shows. A program asks `Build`, between its steps, by `left_out` and `strays`.
 
     >>> import pyarrow as pa, scumble
     >>> table = pa.table({"age": [30.0, 41.0, 42.0] * 1000})
@@ -327,6 +335,7 @@ def build(
         return _unpaid(source, kernel, columns, options).rehearse(**_taken(options, *BOOK))
     job = Build(source, kernel, columns, **options)
     job.count(progress)
+    job.warn()
     release = job.release()
     job.discard_checkpoint()
     assert isinstance(release, Release | TableRelease)
@@ -377,6 +386,7 @@ def build_by(
         return job.rehearse(**_taken(options, *BOOK))
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
     job.count(progress)
+    job.warn()
     bundle = job.release()
     job.discard_checkpoint()
     assert isinstance(bundle, Bundle)

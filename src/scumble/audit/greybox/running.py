@@ -5,8 +5,9 @@ same identities, and what one run has spent does not bind the next. Each run has
 a path of this machine in a published file would show.
 
 What is compared: the bytes of all that is published, standard output of commands included; warnings; log lines; and an
-exception's type and words. What is exempt: standard error of commands, which is the curator's own, and what the
-documentation calls the curator's alone and `dir` does not show (`PrivateEstimator.clipped_`).
+exception's type and words. What is exempt: standard error of commands, which is the curator's own, and the same words
+in Python, a `CuratorWarning`; and what the documentation calls the curator's alone and `dir` does not show
+(`PrivateEstimator.clipped_`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 from scumble.audit.replay import Session
 from scumble.bundle import Bundle
 from scumble.cli import main
+from scumble.errors import CuratorWarning
 from scumble.moments.release import MomentRelease
 from scumble.privacy import seam
 from scumble.privacy.claim import PrivacyClaim
@@ -158,7 +160,7 @@ def _nothing_spent() -> Iterator[None]:
 
 @contextmanager
 def _listening(said: list[str]) -> Iterator[None]:
-    """Warnings and log lines go into `said`."""
+    """Warnings that are not for the curator alone, and log lines, go into `said`."""
     handler = logging.Handler()
     handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("scumble")
@@ -167,7 +169,7 @@ def _listening(said: list[str]) -> Iterator[None]:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             yield
-        said.extend(f"{one.category.__name__}: {one.message}" for one in told)
+        said.extend(f"{one.category.__name__}: {one.message}" for one in told if one.category is not CuratorWarning)
     finally:
         logger.removeHandler(handler)
 

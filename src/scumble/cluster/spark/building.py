@@ -81,6 +81,7 @@ def build(
         raise ParameterError("`build` makes one release. Hint: `scumble.cluster.spark.build_by` makes one per key.")
     job = ClusterBuild(df, kernel, columns, **options)
     job.count(progress)  # type: ignore[arg-type]
+    job.warn()
     release = job.release()
     assert isinstance(release, Release | TableRelease)
     return release
@@ -103,6 +104,7 @@ def build_by(
     """
     job = ClusterBuild(df, kernel, columns, label=key, classes=classes, **options)
     job.count(progress)  # type: ignore[arg-type]
+    job.warn()
     bundle = job.release()
     assert isinstance(bundle, Bundle)
     return bundle
