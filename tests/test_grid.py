@@ -559,3 +559,25 @@ def test_first_answers_are_those_that_all_others_would_get(kernel, shape, monkey
     again = field.estimate(Q)
     np.testing.assert_allclose(first, again, rtol=1e-11)
     np.testing.assert_allclose(field.estimate(Q[:1]), [part[:1] for part in first], rtol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(4000,), (60, 50), (14, 15, 16), (7, 8, 7, 6)])
+@pytest.mark.parametrize("kernel", [EuclideanKernel(30.0), ManhattanKernel(30.0)], ids=["smooth", "ridged"])
+def test_first_answers_are_the_same_in_parts_and_without_mirror_images(kernel, shape, monkeypatch) -> None:
+    rng, d = np.random.default_rng(1), len(shape)
+    monkeypatch.setattr("scumble.grid.field.SMALL", 0)
+    places = np.round(rng.normal(40.0, 15.0, (2000, d)), -1)  # in steps, so that answers' slopes count too
+    Q = np.concatenate([rng.uniform(0, 100, (4, d)), np.outer([-1.0, 0.2, 100.1], np.ones(d))])
+
+    def answers(*, tile: int, even: bool) -> np.ndarray:
+        monkeypatch.setattr("scumble.grid.profile.TILE", tile)
+        grid = Grid(kernel, low=[0.2] * d, high=[100.1] * d, shape=shape, width=d)
+        assert grid.profile.even
+        grid.profile.even = even
+        field = Field(grid, counted(grid, places), 4.0, count=2000.0, count_variance=9.0)
+        assert field._stepped.any()
+        return np.array(field.estimate(Q))
+
+    whole = answers(tile=1 << 20, even=True)
+    np.testing.assert_allclose(answers(tile=40, even=True), whole, rtol=1e-11)
+    np.testing.assert_allclose(answers(tile=1 << 20, even=False), whole, rtol=1e-11)

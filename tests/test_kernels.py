@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 import scumble
 from rates import normal
 from scumble.kernels import Kernel
+from scumble.kernels.steps import meeting
 
 
 @pytest.mark.parametrize("distance", [1e-6, 0.1, 0.7, 1.0, 3.0, 50.0, 1e9])
@@ -19,6 +21,20 @@ def test_the_euclidean_formula_is_the_integral_it_comes_from(distance: float) ->
         lambda u: (1 - u / 2.0) * 2.0 * stats.norm.pdf(u / distance) / distance, 0, min(2.0, 40 * distance), limit=200
     )
     assert scumble.EuclideanKernel(2.0)([[0.0]], [[distance]])[0, 0] == pytest.approx(value, rel=1e-6)
+
+
+def test_the_euclidean_formula_is_exact_to_rounding_wherever_its_parts_meet() -> None:
+    edges = [np.nextafter(edge, side) for edge in (0.25, 1.0, 8.5) for side in (0.0, 10.0)]
+    t = np.concatenate([np.geomspace(1e-9, 1e6, 1501), np.linspace(0.2, 9.0, 500), edges])
+    with mpmath.workdps(60):
+        places = [mpmath.mpf(place) for place in t.tolist()]
+        exact = [
+            mpmath.erf(x / mpmath.sqrt(2)) + mpmath.sqrt(2 / mpmath.pi) * mpmath.expm1(-x * x / 2) / x for x in places
+        ]
+    np.testing.assert_allclose(meeting(t), np.array(exact, float), rtol=1e-15, atol=0.0)
+    by_scipy = special.erf(t / np.sqrt(2.0)) + np.sqrt(2.0 / np.pi) * np.expm1(-0.5 * t * t) / t
+    np.testing.assert_allclose(meeting(t), by_scipy, rtol=2e-15, atol=0.0)
+    assert np.isnan(meeting(np.array([np.nan, 0.1, 5.0]))).tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize("distance", [1e-3, 0.1, 0.7, 1.0, 3.0, 50.0])

@@ -1,36 +1,41 @@
-"""The right kind of thing for what a file, or a spec, says it is: sketches and releases of points and of tables."""
+"""The right kind of thing for what a file, or a spec, says it is: sketches and releases of points and of tables.
+
+Each kind is imported when a file holds it: a question to a density waits for nothing that tables, moments, streams or
+sketches need.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import Any, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, overload
 
 from scumble import files
-from scumble.bundle import Bundle
-from scumble.continual.published import StreamRelease
 from scumble.errors import MergeError, ParameterError, PrivacyError, parameter
-from scumble.moments.release import MomentRelease
-from scumble.moments.sketch import MomentSketch
-from scumble.privacy.account import Account
-from scumble.privacy.budget import Budget
-from scumble.release import Disjoint, Release, merge_releases
-from scumble.sketch import Sketch, release_disjoint
-from scumble.spec import Spec
-from scumble.tabular.publishing import publish
-from scumble.tabular.release import TableRelease
-from scumble.tabular.sketch import TableSketch
-from scumble.tabular.spec import TableSpec
 
-AnySketch = Sketch | TableSketch
-AnyRelease = Release | Bundle | TableRelease | MomentRelease
+if TYPE_CHECKING:
+    from scumble.privacy.account import Account
+    from scumble.privacy.budget import Budget
+    from scumble.release import Disjoint, Release
+    from scumble.sketch import Sketch
+    from scumble.spec import Spec
+    from scumble.tabular.sketch import TableSketch
+    from scumble.tabular.spec import TableSpec
+
 NO_MERGED_TABLES = (
     "Releases of tables do not merge: each tells other levels apart in its pairs, by its own noisy columns, so their "
     "cells are not the same. Hint: merge the secret sketches and release once, with less noise; or ask each "
     "release: of disjoint tables, counts and sums add up, and so do the squares of their standard errors."
 )
-_KINDS: dict[str, Any] = {"release": Release, "bundle": Bundle, "table": TableRelease, "moments": MomentRelease}
+_KINDS = {
+    "release": ("scumble.release", "Release"),
+    "bundle": ("scumble.bundle", "Bundle"),
+    "table": ("scumble.tabular.release", "TableRelease"),
+    "moments": ("scumble.moments.release", "MomentRelease"),
+}
+"""Where each kind of release lives."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -40,6 +45,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Files of exact counters are refused: those open with `load_secret`.
     """
     if os.path.isdir(path):
+        from scumble.continual.published import StreamRelease
+
         return StreamRelease(path)
     return release_in(files.read(path, expect=("release", "table", "moments")))
 
@@ -65,6 +72,13 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
     :meth:`Release.merge`); without it, a person may be in all of them, and their costs add up. Releases of tables are
     refused: each has chosen its own cells.
     """
+    from scumble.moments.release import MomentRelease
+    from scumble.moments.sketch import MomentSketch
+    from scumble.release import Release, merge_releases
+    from scumble.sketch import Sketch
+    from scumble.tabular.release import TableRelease
+    from scumble.tabular.sketch import TableSketch
+
     parts = list(parts)
     if any(isinstance(part, TableRelease) for part in parts):
         raise MergeError(NO_MERGED_TABLES)
@@ -74,7 +88,7 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
         return merge_releases(parts, disjoint=disjoint)
     if all(isinstance(part, MomentRelease) for part in parts):
         return reduce(lambda one, other: one.merge(other, disjoint=disjoint), parts)
-    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], AnySketch | MomentSketch):
+    if len({type(part) for part in parts}) > 1 or not isinstance(parts[0], Sketch | TableSketch | MomentSketch):
         kinds = sorted({type(part).__name__ for part in parts})
         raise parameter("parts", "all sketches or all releases", ", ".join(kinds))
     total = parts[0].empty()
@@ -89,11 +103,16 @@ def merge(parts: Any, *, disjoint: Disjoint = None) -> Any:
 
 def release_in(container: files.Container) -> Any:
     """The release, the bundle or the table's release that a file holds."""
-    return _KINDS[container.kind].from_container(container)
+    module, name = _KINDS[container.kind]
+    return getattr(import_module(module), name).from_container(container)
 
 
 def sketch_in(container: files.Container, **options: Any) -> Any:
     """The sketch that a secret file holds."""
+    from scumble.moments.sketch import MomentSketch
+    from scumble.sketch import Sketch
+    from scumble.tabular.sketch import TableSketch
+
     about = container.metadata.get("spec")
     about = about if isinstance(about, dict) else {}
     kind: Any = TableSketch if "schema" in about else MomentSketch if "moments" in about else Sketch
@@ -102,11 +121,19 @@ def sketch_in(container: files.Container, **options: Any) -> Any:
 
 def sketch_of(spec: Spec | TableSpec, **options: Any) -> Any:
     """An empty sketch with these parameters."""
+    from scumble.sketch import Sketch
+    from scumble.tabular.sketch import TableSketch
+    from scumble.tabular.spec import TableSpec
+
     return (TableSketch if isinstance(spec, TableSpec) else Sketch).from_spec(spec, **options)  # type: ignore[arg-type]
 
 
 def released(sketches: Sequence[Any], budget: Budget, account: Account | None, *, n: int | None = None) -> list[Any]:
     """The releases of a pass: of several classes for the price of one; of a table, one."""
+    from scumble.sketch import release_disjoint
+    from scumble.tabular.publishing import publish
+    from scumble.tabular.sketch import TableSketch
+
     if not isinstance(sketches[0], TableSketch):
         return list(release_disjoint(sketches, budget, account))
     if len(sketches) > 1:

@@ -14,7 +14,6 @@ from scumble.privacy.sensitivity import ONE
 from scumble.reading.grid import GridRow
 from scumble.reading.hashed import HashedRows
 from scumble.reading.layout import Layout
-from scumble.schema.kinds import checked, points, records
 
 LAYOUTS: dict[str, type[Layout]] = {"grid": GridRow, **dict.fromkeys(DESIGNS, HashedRows)}
 """The layout of each design."""
@@ -66,12 +65,18 @@ class Spec:
         """A table of records with its declared columns as numbers, each cell for itself; others are as they were."""
         if not self.kinds:
             return X
+        from scumble.schema.kinds import records  # most specs declare no kinds, and wait for no calendar
+
         return records(to_host(X) if on_device(X) else X, self.kinds, self.columns or ())
 
     def asked(self, Q: object) -> object:
         """A table of points with dates, times and booleans as numbers, where they are not."""
         dated = {*self.kinds.values()} - {"whole"} and not on_device(Q)
-        return points(Q, self.kinds, self.columns or ()) if dated else Q
+        if not dated:
+            return Q
+        from scumble.schema.kinds import points
+
+        return points(Q, self.kinds, self.columns or ())
 
     def prepare(self) -> None:
         """Make the hash functions or the grid now, so bad parameters fail before the first record."""
@@ -106,6 +111,8 @@ class Spec:
             for name in ("columns", "shape"):
                 values[name] = None if values[name] is None else tuple(values[name])
             if "kinds" in values:
+                from scumble.schema.kinds import checked
+
                 values["kinds"] = checked(values["kinds"], values["columns"])
             if values["bounds"] is not None:
                 low, high = values["bounds"]

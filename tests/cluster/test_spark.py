@@ -320,11 +320,12 @@ def test_one_sketch_a_key(df, table: pa.Table, room: int, monkeypatch: pytest.Mo
         here = pa.compute.equal(table["town"], town).fill_null(False)
         expected.append(counters(mine.update(table.filter(here).select(["a", "b"]))))
     counted: list[np.ndarray] = []
+    release_disjoint = scumble.sketch.release_disjoint
     monkeypatch.setattr(
-        "scumble.loading.release_disjoint",
+        "scumble.sketch.release_disjoint",
         lambda sketches, *paid: (
             counted.extend(counters(one).copy() for one in sketches),
-            scumble.sketch.release_disjoint(sketches, *paid),
+            release_disjoint(sketches, *paid),
         )[1],
     )
     bundle = spark.build_by(

@@ -114,19 +114,24 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
 
 def _numbers(table: Any, release: Any) -> Any:
     """Dates, times and booleans as numbers; all else stays."""
+    kinds = _dated(release)
+    if not kinds:
+        return table
     from scumble.schema.kinds import points
 
-    kinds = _dated(release)
-    return points(table, kinds, release.columns) if kinds else table
+    return points(table, kinds, release.columns)
 
 
 def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
     from scumble.errors import ParameterError, did_you_mean
-    from scumble.schema.kinds import fixed_by
     from scumble.tables.roles import roles_of
 
-    columns, at = release.columns, fixed_by(release.kinds, at)
+    if release.kinds:
+        from scumble.schema.kinds import fixed_by
+
+        at = fixed_by(release.kinds, at)
+    columns = release.columns
     if columns is None:
         raise ParameterError("--at needs names, and this release's columns have none. Hint: give a table of points.")
     for name in at:
@@ -163,7 +168,6 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
     import numpy as np
 
     from scumble.errors import DataError
-    from scumble.schema.kinds import READ_AS, unread
     from scumble.tables import Table
 
     table = Table.of(points)
@@ -171,6 +175,8 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
         which = factor.which(table.width, columns)
         _, bad = factor.read(table, which)
         if bad.any():
+            from scumble.schema.kinds import READ_AS, unread
+
             row, column = np.argwhere(bad)[0]
             name = columns[which[column]]
             kind = release.kinds.get(name)
@@ -182,7 +188,6 @@ def _remarks(points: Any, release: Any) -> list[list[str]]:
     """For each point a sentence for each column in which it lies outside the release's bounds, which are public."""
     import numpy as np
 
-    from scumble.schema.kinds import shown
     from scumble.tables import Table
 
     table = Table.of(points)
@@ -194,6 +199,8 @@ def _remarks(points: Any, release: Any) -> list[list[str]]:
         low, high = (side[number] for side in release.bounds)
         (values,), kind = table.numeric([number]).T, release.kinds.get(names[number])
         for row in np.flatnonzero((values < low) | (values > high)):
+            from scumble.schema.kinds import shown
+
             found[row].append(
                 f"The point lies outside the release's bounds: {names[number]!r} goes from {shown(low, kind, 12)} to "
                 f"{shown(high, kind, 12)}. Records from there were counted at the edge: the interval allows for it."

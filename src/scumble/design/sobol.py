@@ -13,7 +13,6 @@ beyond are independent uniform numbers, which changes no law.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +29,8 @@ _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 @cache
 def _published() -> tuple[np.ndarray, np.ndarray]:
     """Primitive polynomials and initial direction numbers of all coordinates."""
+    from importlib.resources import files  # slow to load, and grids draw no rows
+
     with (files("scumble.design") / "joe_kuo.npz").open("rb") as stream:
         table = np.load(stream, allow_pickle=False)
         return table["polynomials"], table["initial"]

@@ -13,11 +13,8 @@ import numpy as np
 
 from scumble.grid.cells import Grid
 from scumble.grid.places import capped, displacement, most_records, roughness
-from scumble.grid.profile import sharpened
+from scumble.grid.profile import sharpened, tiles
 from scumble.grid.tables import place_reach
-
-PART = 1 << 15
-"""So many counters are weighed at once."""
 
 
 def sums(
@@ -28,15 +25,34 @@ def sums(
     `base` is the cell whose centre lies below the query along each axis; `weights` (axes, 4) are those of its nodes,
     `slopes` (axes, 1, 4) their changes by the step, or (axes, 0, 4) where nobody asks.
     """
-    ends = list(zip(base.tolist(), grid.shape, strict=True))
-    # From node − c for the last cell to node − c for the first, and one to either side for sharpening.
-    table = grid.profile.smooth_table(grid.step, [np.arange(b - n - 1, b + 4) for b, n in ends])
+    # From node − c for the last cell to node − c for the first.
+    runs = [np.arange(b - n, b + 3) for b, n in zip(base.tolist(), grid.shape, strict=True)]
+    known = [_distances(run) for run in runs] if grid.profile.even else runs
+    where = [_found(run, among) for run, among in zip(runs, known, strict=True)]
+    # One to either side, for sharpening.
+    table = grid.profile.smooth_table(grid.step, [np.arange(run[0] - 1, run[-1] + 2) for run in known])
     table = sharpened(table, grid.spread)
     seen = [np.convolve(weigh, np.ones(n)) for weigh, n in zip(weights, grid.shape, strict=True)]
-    ones, squares = _contracted(table, seen), _contracted(np.square(table), seen)
+    seen = [np.bincount(place, weigh) for place, weigh in zip(where, seen, strict=True)]
+    ones = squares = 0.0
+    for here in tiles(table):
+        ones += _contracted(table[here], [seen[0][here], *seen[1:]])
+        squares += _contracted(np.square(table[here]), [seen[0][here], *seen[1:]])
     backwards = counts[(slice(None, None, -1),) * counts.ndim]
-    total, *changes = _correlated(backwards, table[None], weights, slopes).tolist()
+    total, *changes = _correlated(backwards, table, where, weights, slopes).tolist()
     return total, ones, squares, changes
+
+
+def _distances(run: np.ndarray) -> np.ndarray:
+    """Of a run of whole numbers, how far from 0 they are: a run too."""
+    away = np.abs(run)
+    return np.arange(away.min(), away.max() + 1)
+
+
+def _found(run: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Where in `known` the numbers of a run are, or their distances from 0."""
+    place: np.ndarray = (np.abs(run) if known[0] >= 0 else run) - known[0]
+    return place
 
 
 def places(
@@ -50,51 +66,101 @@ def places(
     # Roughness is local: a few cells more on every side, and the rest of the grid plays no part.
     around = np.array(slab) + 3
     begin, end = np.maximum(first - around, 0), np.minimum(last + around, n - 1)
-    rough = roughness(counts[_box(begin, end)], noise_variance, slab)
-    backwards = (slice(None, None, -1),) * counts.ndim
-    rough = rough[(slice(None), *_box(first - begin, last - begin))][(slice(None), *backwards)]
-    most = most_records(counts[_box(first, last)], noise_variance)[backwards]
+    rough = roughness(counts[_box(begin, end)], noise_variance, slab)[(slice(None), *_box(first - begin, last - begin))]
+    most = most_records(counts[_box(first, last)], noise_variance)
     offsets = [np.arange(b - hi, b + 2 - lo) for b, lo, hi in zip(base, first, last, strict=True)]
-    moved = displacement(grid.profile.table(grid.step, [np.arange(o[0] - 1, o[-1] + 2) for o in offsets]))
-    for axis, (o, r) in enumerate(zip(offsets, reach, strict=True), start=1):
-        moved[(slice(None),) * axis + (np.abs(o) > r,)] = 0.0
-    found = 0.0
-    for corner in np.ndindex(*[2] * counts.ndim):
-        box = tuple(slice(side, side + n) for side, n in zip(corner, most.shape, strict=True))
-        here = [capped(np.vdot(w, m[box]), np.vdot(most, np.sqrt(m[box]))) for w, m in zip(rough, moved, strict=True)]
-        found += float(np.prod(linear[range(counts.ndim), corner]) * np.sum(here))
-    return found
+    table = grid.profile.table(grid.step, [np.arange(o[0] - 1, o[-1] + 2) for o in offsets])
+    beyond = [np.flatnonzero(np.abs(o) > r) for o, r in zip(offsets, reach, strict=True)]
+    by_roughness, by_most = _at_corners(rough, most, table, beyond)
+    share = np.array([np.prod(linear[range(counts.ndim), corner]) for corner in np.ndindex(*[2] * counts.ndim)])
+    return float(np.sum(capped(by_roughness, by_most), axis=0) @ share)
 
 
-def _correlated(counts: np.ndarray, tables: np.ndarray, weights: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Σ_c counts[c] Σ_m Π_axes weights[m] table[c + m], and the same with each axis' slopes for its weights.
+def _at_corners(
+    rough: np.ndarray, most: np.ndarray, table: np.ndarray, beyond: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(axes, corners): Σ_c rough[c] m[corner − c] and Σ_c most[c] √m[corner − c] along each axis, m being the
+    displacements of `table`, or 0 `beyond` the reach.
 
-    Axis by axis, the first of the `tables` has all weights so far, and each of the others one axis' slopes. Large ones
-    are taken apart along the first axis, so that all of a part stays in the processor's cache.
+    Cells are taken backwards. Zeros after the last of them along all axes but the first make a step along an axis a
+    shift of all cells in one line.
     """
-    if counts.ndim > 1 and counts.size > PART:
-        taps, rest = weights.shape[1], tables.shape[2:]
-        parts = (
-            np.concatenate([weights[0] @ near, slopes[0] @ near[0]]).reshape(-1, *rest)
-            for near in (tables[:, i : i + taps].reshape(len(tables), taps, -1) for i in range(len(counts)))
-        )
-        found = (_correlated(part, near, weights[1:], slopes[1:]) for part, near in zip(counts, parts, strict=True))
-        return np.sum(list(found), axis=0)
-    for axis, (weigh, sloping) in enumerate(zip(weights, slopes, strict=True), start=1):
-        changing = [_along(axis, tables[:1], slope) for slope in sloping]
-        tables = np.concatenate([_along(axis, tables, weigh), *changing])
-    return tables.reshape(len(tables), -1) @ counts.ravel()
+    steps = np.cumprod([1, *(n + 1 for n in most.shape[:0:-1])])[::-1]  # of the line, along each axis
+    shifts = [int(np.dot(corner, steps)) for corner in np.ndindex(*[2] * most.ndim)]
+    by_roughness, by_most = np.zeros((2, len(rough), len(shifts)))
+    backwards = (slice(None, None, -1),) * most.ndim
+    before = _displaced(table[:3], beyond, 0)
+    for here in tiles(most):
+        last = min(here.stop, len(most))
+        now = _displaced(table[here.start + 1 : last + 3], beyond, here.start + 1)
+        moved, roots = np.concatenate([before, now], axis=2).reshape(2, len(rough), -1)
+        before = now[:, :, -1:]
+        *rougher, full = (_line(part[backwards][here]) for part in (*rough, most))
+        for axis, corner in np.ndindex(by_most.shape):
+            shift = shifts[corner]
+            length = min(full.size, roots.shape[1] - shift)
+            by_roughness[axis, corner] += rougher[axis][:length] @ moved[axis, shift : shift + length]
+            by_most[axis, corner] += full[:length] @ roots[axis, shift : shift + length]
+    return by_roughness, by_most
+
+
+def _line(values: np.ndarray) -> np.ndarray:
+    """All in one line, with a zero after the last along each axis but the first."""
+    out = np.zeros([len(values), *(n + 1 for n in values.shape[1:])])
+    out[(slice(None), *[slice(-1)] * (values.ndim - 1))] = values
+    return out.reshape(-1)
+
+
+def _displaced(table: np.ndarray, beyond: Sequence[np.ndarray], first: int) -> np.ndarray:
+    """(2, axes, …): the displacements and their roots, from the `first` along the first axis on."""
+    out = np.empty((2, table.ndim, *(n - 2 for n in table.shape)))
+    out[0] = displacement(table)
+    out[0][:, [k - first for k in beyond[0].tolist() if first <= k < first + out.shape[2]]] = 0.0
+    for axis, places in enumerate(beyond[1:], start=2):
+        if places.size:
+            out[0][(slice(None),) * axis + (places,)] = 0.0
+    np.sqrt(out[0], out=out[1])
+    return out
+
+
+def _correlated(
+    counts: np.ndarray, table: np.ndarray, where: Sequence[np.ndarray], weights: np.ndarray, slopes: np.ndarray
+) -> np.ndarray:
+    """Σ_c counts[c] Σ_m Π_axes weights[m] table[where[c + m]], and the same with each axis' slopes for its weights.
+
+    Axis by axis, the first of the `tables` has all weights so far, and each of the others one axis' slopes. Along the
+    last axis counters and tables are multiplied first, once for each m: with zeros after the counters, m is a shift of
+    all cells in one line.
+    """
+    taps, axes = weights.shape[1], counts.ndim
+    found: np.ndarray = np.zeros((1 + sum(map(len, slopes[:-1])), taps))
+    for here in tiles(counts):
+        part = counts[here]
+        tables = table[where[0][here.start : here.start + len(part) + taps - 1]][None]
+        for axis in range(1, axes):
+            changing = [_along(axis, tables[:1], slope) for slope in slopes[axis - 1]]
+            tables = np.concatenate([_along(axis, tables, weights[axis - 1]), *changing])
+            tables = _unfolded(tables, where[axis], axis + 1)
+        padded = np.zeros(tables.shape[1:])
+        padded[..., : part.shape[-1]] = part
+        lines, line = tables.reshape(len(tables), -1), padded.reshape(-1)
+        for m in range(taps):
+            found[:, m] += lines[:, m:] @ line[: line.size - m]
+    return np.concatenate([found @ weights[-1], slopes[-1] @ found[0]])
+
+
+def _unfolded(tables: np.ndarray, where: np.ndarray, axis: int) -> np.ndarray:
+    """``tables.take(where, axis)``, where numbers go down and then up, one by one."""
+    before, turn = (slice(None),) * axis, int(np.argmin(where))
+    up = tables[(*before, slice(where[turn], where[-1] + 1))]
+    if turn == 0:
+        return up
+    down = tables[(*before, slice(where[turn] + 1, where[0] + 1))][(*before, slice(None, None, -1))]
+    return np.concatenate([down, up], axis)
 
 
 def _box(first: np.ndarray, last: np.ndarray) -> tuple[slice, ...]:
     return tuple(slice(a, b + 1) for a, b in zip(first.tolist(), last.tolist(), strict=True))
-
-
-def _filtered(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """out[r] = Σ_m weights[m] table[r + m], along each axis."""
-    for axis, weigh in enumerate(weights):
-        table = _along(axis, table, weigh)
-    return table
 
 
 def _along(axis: int, table: np.ndarray, weigh: np.ndarray) -> np.ndarray:

@@ -33,6 +33,8 @@ from math import prod
 
 import numpy as np
 
+from scumble.grid.profile import tiles
+
 FEW = 64
 """Cells along an axis."""
 
@@ -45,27 +47,43 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
     number of records. Slabs reach `slab` cells to both sides along the other axes, and share what they find among their
     cells.
     """
-    return np.stack([_along(axis, counts, noise_variance, slab) for axis in range(counts.ndim)])
+    out = np.empty((counts.ndim, *counts.shape))
+    boxed = [_boxes(counts, side, slab[side]) for side in range(2 if counts.ndim > 1 else 0)]
+    for axis in range(counts.ndim):
+        if counts.ndim == 1:
+            _along(axis, counts, counts, np.ones(1), (), noise_variance, slab, out[axis])
+            continue
+        side = int(axis == 0)  # across which the grid is taken apart, so that all of a part stays in the cache
+        sums, widths = (np.moveaxis(part, side, 0) for part in boxed[side])
+        wholes, found = np.moveaxis(counts, side, 0), np.moveaxis(out[axis], side, 0)
+        others = [other for other in range(counts.ndim) if other not in (axis, side)]
+        for here in tiles(wholes):
+            parts = (np.moveaxis(part[here], 0, side) for part in (wholes, sums, widths, found))
+            raw, summed, sizes, into = parts
+            _along(axis, raw, summed, sizes, others, noise_variance, slab, into)
+    return out
 
 
-def _along(axis: int, counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
-    others = [other for other in range(counts.ndim) if other != axis]
-    rough = np.square(_bend(counts, 1, axis)) / 2.0 if others else 0.0
-    noise = 2.5 if others else 2.0
-    boxed, sizes = counts, np.ones([1] * counts.ndim)
+def _along(
+    axis: int,
+    counts: np.ndarray,
+    boxed: np.ndarray,
+    sizes: np.ndarray,
+    others: Sequence[int],
+    noise_variance: float,
+    slab: Sequence[int],
+    out: np.ndarray,
+) -> None:
+    """Put it for one axis into `out`. `boxed` are sums over `sizes` cells along one of the other axes; the rest of
+    these are the `others`."""
     for other in others:  # adding up along the others and bending along this one may change places
         boxed, widths = _boxes(boxed, other, slab[other])
         sizes = sizes * widths
-    edges = [(1, 1) if other == axis else (0, 0) for other in range(counts.ndim)]
-    thin, thick = _bend(boxed, 1, axis), _bend(_pairs(np.pad(boxed, edges, "edge"), axis), 2, axis)
-    np.square(thin, out=thin)
-    np.square(thick, out=thick)
-    thin /= sizes
-    thick /= 4.0 * sizes
-    out: np.ndarray = thin + rough
-    out += _pairs(thick, axis)
-    out -= noise * noise_variance
-    return out
+    found = _bent(boxed, 1, axis, 1.0 / sizes)
+    found += _pairs(_bent(_pairs(_edged(boxed, 1, axis), axis), 2, axis, 0.25 / sizes), axis)
+    if counts.ndim > 1:
+        found += _bent(counts, 1, axis, 0.5)
+    np.subtract(found, (2.5 if counts.ndim > 1 else 2.0) * noise_variance, out=out)
 
 
 def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,24 +93,34 @@ def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.nd
     widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
     if n <= FEW:  # a product takes less time than running sums
         boxes = ((first[:, None] <= place) & (place < last[:, None])).astype(np.float64)
-        sums = boxes @ values.reshape(prod(values.shape[:axis]), n, -1)
+        lines = values.reshape(prod(values.shape[:axis]), n, -1)
+        sums = boxes @ lines if lines.shape[2] > 1 else lines[:, :, 0] @ boxes.T
         return sums.reshape(values.shape), widths
     running = np.zeros([n + 1 if k == axis else side for k, side in enumerate(values.shape)])
     np.cumsum(values, axis, out=running[(slice(None),) * axis + (slice(1, None),)])
     return running.take(last, axis) - running.take(first, axis), widths
 
 
-def _bend(values: np.ndarray, gap: int, axis: int) -> np.ndarray:
-    """Value − mean of the two at a distance, scaled so that noise keeps its variance; a lone cell's own value."""
+def _bent(values: np.ndarray, gap: int, axis: int, share: np.ndarray | float) -> np.ndarray:
+    """A share of the square of: value − mean of the two at a distance, scaled so that noise keeps its variance; of a
+    lone cell, its own value."""
     if values.shape[axis] <= gap:
-        return values.copy()
+        return np.square(values) * share
     before = (slice(None),) * axis
-    padded = np.pad(values, [(gap, gap) if k == axis else (0, 0) for k in range(values.ndim)], mode="edge")
+    padded = _edged(values, gap, axis)
     out = padded[(*before, slice(None, -2 * gap))] + padded[(*before, slice(2 * gap, None))]
     out *= -0.5
     out += values
-    out /= np.sqrt(1.5)
+    np.square(out, out=out)
+    out *= np.divide(share, 1.5)
     return out
+
+
+def _edged(values: np.ndarray, gap: int, axis: int) -> np.ndarray:
+    """So many cells wider on both sides of an axis, each with what is at the edge."""
+    before = (slice(None),) * axis
+    first, last = values[(*before, slice(1))], values[(*before, slice(-1, None))]
+    return np.concatenate([*[first] * gap, values, *[last] * gap], axis)
 
 
 def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
@@ -181,9 +209,11 @@ def displacement(k: np.ndarray) -> np.ndarray:
     """
     middle = (slice(1, -1),) * k.ndim
     out = np.empty((k.ndim, *k[middle].shape))
-    for axis in range(k.ndim):
-        before, after = (k[(*middle[:axis], side, *middle[axis + 1 :])] for side in (slice(None, -2), slice(2, None)))
-        out[axis] = np.square(before - k[middle])
-        out[axis] += np.square(after - k[middle])
-        out[axis] /= 24.0
+    for here in tiles(out[0]):
+        part = k[here.start : here.stop + 2]
+        for axis, found in enumerate(out[:, here]):
+            sides = [part[(*middle[:axis], side, *middle[axis + 1 :])] for side in (slice(None, -2), slice(2, None))]
+            np.square(sides[0] - part[middle], out=found)
+            found += np.square(sides[1] - part[middle])
+            found /= 24.0
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -13,7 +13,7 @@ from scumble.kernels import Kernel
 
 MAX_DIMENSIONS = 4
 TILE = 1 << 14
-"""Kernel values at a time."""
+"""Values at a time."""
 
 
 def supports(kernel: Kernel, width: int, names: Sequence[str] | None = None) -> str | None:
@@ -126,39 +126,60 @@ class Profile:
         return sharpened(np.asarray(out), np.full(self.dimensions, 12 * 0.2**2))
 
     def _shifted(self, step: np.ndarray, axes: Sequence[np.ndarray], shift: np.ndarray) -> np.ndarray:
-        """The kernel at (whole numbers + shift) × step; of an even kernel each distance is computed once."""
+        """The kernel at (whole numbers + shift) × step; of an even kernel one side, and its mirror image."""
+        out = np.empty([len(axis) for axis in axes])
         if not self.even:
-            return self._in_tiles([axis + s for axis, s in zip(axes, shift, strict=True)], step)
-        distances = [np.unique(np.abs(axis)) for axis in axes]
-        corner = self._in_tiles([axis + s for axis, s in zip(distances, shift, strict=True)], step)
-        for j, (axis, known) in enumerate(zip(axes, distances, strict=True)):
-            corner = np.take(corner, np.searchsorted(known, np.abs(axis)), axis=j)
-        return corner
+            self._fill(out, [axis + s for axis, s in zip(axes, shift, strict=True)], step)
+            return out
+        sides = [_longer_side(axis) for axis in axes]
+        distances = [np.abs(axis[side]) + s for axis, (side, _, _), s in zip(axes, sides, shift, strict=True)]
+        self._fill(out[tuple(side for side, _, _ in sides)], distances, step)
+        for j, (_, rest, image) in enumerate(sides):
+            before, after = (slice(None),) * j, [side for side, _, _ in sides[j + 1 :]]
+            out[(*before, rest, *after)] = out[(*before, image, *after)]
+        return out
 
-    def _in_tiles(self, axes: Sequence[np.ndarray], step: np.ndarray) -> np.ndarray:
+    def _fill(self, out: np.ndarray, axes: Sequence[np.ndarray], step: np.ndarray) -> None:
         """The kernel on a lattice, so many points at a time that they stay in the processor's cache."""
         first, *rest = axes
-        out = np.empty([len(axis) for axis in axes])
-        tile = max(1, TILE // max(1, prod(out.shape[1:])))
-        for begin in range(0, len(first), tile):
-            out[begin : begin + tile] = self(lattice([first[begin : begin + tile], *rest], step))
-        return out
+        for here in tiles(out):
+            out[here] = self(lattice([first[here], *rest], step))
+
+
+def _longer_side(axis: np.ndarray) -> tuple[slice, slice, slice]:
+    """Of a run of whole numbers: where those of one sign are, the rest, and the mirror image of the rest."""
+    below, above = max(0, -int(axis[0])), max(0, int(axis[-1]))
+    if not below or not above:
+        return slice(None), slice(0), slice(0)
+    if above >= below:
+        return slice(below, None), slice(below), slice(2 * below, below, -1)
+    return slice(below + 1), slice(below + 1, None), slice(below - 1, below - 1 - above, -1)
+
+
+def tiles(values: np.ndarray) -> Iterator[slice]:
+    """Parts along the first axis, each so small that it stays in the processor's cache."""
+    tile = max(1, TILE // max(1, prod(values.shape[1:])))
+    return (slice(begin, begin + tile) for begin in range(0, len(values), tile))
 
 
 def sharpened(values: np.ndarray, spread: np.ndarray, first_axis: int = 0) -> np.ndarray:
     """a − Σ_axes spread Δ²a/24, on the points that have both neighbours: undoes a blur of variance spread/12."""
-    middle = (slice(None),) * first_axis + (slice(1, -1),) * (values.ndim - first_axis)
-    out = values[middle] * (1.0 + np.sum(spread) / 12.0)
-    part = np.empty_like(out)
-    for axis, share in enumerate(spread, start=first_axis):
-        for shift in (slice(None, -2), slice(2, None)):
-            out -= np.multiply(values[(*middle[:axis], shift, *middle[axis + 1 :])], share / 24.0, out=part)
+    whole = (slice(None),) * first_axis
+    out = np.empty_like(values[(*whole, *[slice(1, -1)] * (values.ndim - first_axis))])
+    for here in tiles(out):
+        around = values[here] if first_axis else values[here.start : here.stop + 2]
+        middle = (*whole, *[slice(1, -1)] * (values.ndim - first_axis))
+        part = np.multiply(around[middle], 1.0 + np.sum(spread) / 12.0, out=out[here])
+        for axis, share in enumerate(spread, start=first_axis):
+            for shift in (slice(None, -2), slice(2, None)):
+                part -= around[(*middle[:axis], shift, *middle[axis + 1 :])] * (share / 24.0)
     return out
 
 
 def lattice(axes: Sequence[np.ndarray], step: np.ndarray) -> np.ndarray:
     """(n₁, …, n_d, d): the points of a lattice."""
-    return np.stack(np.meshgrid(*[axis * s for axis, s in zip(axes, step, strict=True)], indexing="ij"), axis=-1)
+    places = np.meshgrid(*[axis * s for axis, s in zip(axes, step, strict=True)], indexing="ij", copy=False)
+    return np.moveaxis(np.stack(places), 0, -1)  # in memory one coordinate after the other: sums over them are quick
 
 
 def around(reach: Sequence[int] | np.ndarray) -> list[np.ndarray]:

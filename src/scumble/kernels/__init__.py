@@ -5,6 +5,7 @@ The files::
     base.py         what every kernel is, and how to write one
     projection.py   what the Euclidean and the Manhattan kernel share
     euclidean.py    Gaussian projections cut into steps
+    steps.py        its collision probability, in NumPy alone
     manhattan.py    Cauchy projections cut into steps
     angular.py      on which side of a random hyperplane
     folded.py       the same for a record and its mirror image: for regression

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scumble.kernels.projection import ProjectionKernel
-from scumble.machine.functions import erf
+from scumble.kernels.steps import meeting
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -53,8 +53,4 @@ class EuclideanKernel(ProjectionKernel):
 
     def _of_distance(self, distance: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore"):
-            t = self.bandwidth / distance
-            square = -0.5 * t * t
-        with np.errstate(invalid="ignore", divide="ignore"):
-            k: Any = erf(t / np.sqrt(2.0)) + np.sqrt(2.0 / np.pi) * np.expm1(square) / t
-        return np.where(distance == 0.0, 1.0, np.where(t == 0.0, 0.0, k))
+            return meeting(self.bandwidth / distance)

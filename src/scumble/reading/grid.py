@@ -11,14 +11,15 @@ import numpy as np
 from scumble.checks import Sides
 from scumble.design import Design
 from scumble.grid import Field, Grid, typical_density
+from scumble.grid.field import SMALL
 from scumble.grid.shape import shape_errors
 from scumble.kernels import Records
 from scumble.reading.layout import Count, Estimate, Keep, Layout, Parameters, Reader, Released, Source
 
 CAUTION = 1.2
 """Widens the part of intervals that is due to the places inside the cells, which can only be modelled."""
-ASKED = 64
-"""Places within the bounds where the error to expect is taken."""
+ASKED, ASKED_OF_LARGE = 64, 8
+"""Places within the bounds where the error to expect is taken; of a large grid so few that no tables are made."""
 KERNELS = ("euclidean", "manhattan")
 """The kernels whose profiles a page knows."""
 
@@ -99,7 +100,8 @@ class GridRow(Layout):
         """The median over places spread evenly within the bounds; nearly all of it is noise."""
         assert self.spec.bounds is not None
         low, high = (np.array(side) for side in self.spec.bounds)
-        steps = Design("sobol", 1, ASKED).draws().uniform(self.spec.dimensions)
+        asked = ASKED if self.grid.cells <= SMALL else ASKED_OF_LARGE
+        steps = Design("sobol", 1, asked).draws().uniform(self.spec.dimensions)
         error = float(np.median(release.standard_error(low + steps * (high - low))))
         return error, error
 

@@ -39,10 +39,33 @@ The files, in the order in which a build meets them::
     checkpoint.py   counters and position in one secret file
 """
 
-from scumble.sources.building import Build, build, build_by
-from scumble.sources.onepass import Progress
-from scumble.sources.opening import open_source
-from scumble.sources.rehearsal import Rehearsal
-from scumble.sources.source import Source
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scumble.sources.building import Build, build, build_by
+    from scumble.sources.onepass import Progress
+    from scumble.sources.opening import open_source
+    from scumble.sources.rehearsal import Rehearsal
+    from scumble.sources.source import Source
+
+# Public names, and the module that each comes from: imported when first asked for.
+_HOMES = {
+    "Build": "scumble.sources.building",
+    "Progress": "scumble.sources.onepass",
+    "Rehearsal": "scumble.sources.rehearsal",
+    "Source": "scumble.sources.source",
+    "build": "scumble.sources.building",
+    "build_by": "scumble.sources.building",
+    "open_source": "scumble.sources.opening",
+}
 
 __all__ = ["Build", "Progress", "Rehearsal", "Source", "build", "build_by", "open_source"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'scumble.sources' has no attribute {name!r}")

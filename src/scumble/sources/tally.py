@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from scumble.errors import UNPUBLISHED, DataError
-from scumble.loading import AnySketch, sketch_of
+from scumble.loading import sketch_of
 from scumble.machine.cores import available_threads
 from scumble.machine.later import pa
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
 from scumble.schema.kinds import NUMBERS_READ, READ_AS
-from scumble.sketch import Readings
+from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
 from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
@@ -137,7 +137,9 @@ class Tally:
         """Which columns have cells that were counted where they do not stand, and how many."""
         return list(self.strays.words(self.sketches[0].spec, source))
 
-    def restore(self, sketches: list[AnySketch], *, rows: int, dropped: int, skipped: dict[int, int]) -> None:
+    def restore(
+        self, sketches: list[Sketch | TableSketch], *, rows: int, dropped: int, skipped: dict[int, int]
+    ) -> None:
         """Go on from these."""
         if len(sketches) != len(self.sketches):
             raise ValueError("sketches")

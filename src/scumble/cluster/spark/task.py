@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 
 from scumble.cluster.spark import engine, wire
 from scumble.errors import DataError, ScumbleError
-from scumble.loading import AnySketch, sketch_of
+from scumble.loading import sketch_of
+from scumble.sketch import Sketch
 from scumble.sources.source import BATCH_ROWS
 from scumble.sources.strays import Strays, beyond_grid
 from scumble.spec import Spec
@@ -79,7 +80,7 @@ class _Counting:
         self._order = order
         self._spec = known(order.spec)
         self._options: dict[str, Any] = {"invalid": order.invalid, "engine": order.engine, "threads": threads}
-        self._open: dict[int, AnySketch] = {}
+        self._open: dict[int, Sketch | TableSketch] = {}
         self._room = max(1, order.room // (8 * math.prod(self._spec.counters)))
         self._rows = self._dropped = 0
         self._strays = Strays()
@@ -125,7 +126,7 @@ class _Counting:
             sketch.update(table)
             self._strays.add(beyond_grid(table, sketch.spec))
 
-    def _sketch(self, part: int) -> AnySketch:
+    def _sketch(self, part: int) -> Sketch | TableSketch:
         if part not in self._open:
             self._open[part] = sketch_of(self._spec, **self._options)
         return self._open[part]
