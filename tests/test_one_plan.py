@@ -26,7 +26,7 @@ choose 265 to 934 cells in the first way, where the plan says 798, and 57² to 1
 the same rows in the third: in ten choices, other ones with less than 1e-6."""
 WAYS: dict[str, dict[str, Any]] = {
     "grid": {"columns": "a", "power": 2, "bounds": (0.0, 30.0)},
-    "grid, two columns, delta": {"columns": "a,b", "power": 1, "bounds": (0.0, 12.0), "delta": 1e-6},
+    "grid, two columns, delta": {"columns": "a,b", "power": 2, "bounds": (0.0, 120.0), "delta": 1e-6},
     "rows": {"columns": "a", "power": 1, "buckets": 64},
     "rows that are fixed": {"columns": "a", "power": 1, "buckets": 64, "rows": 32},
     "grid of whole numbers": {"columns": "a", "power": 2, "bounds": (0.0, 30.0), "whole": "a"},
@@ -80,7 +80,9 @@ def test_all_verbs_tell_of_one_release(
     assert rehearsed["spread"] == (usual["spread"] or UNKNOWN_SPREAD)
     assert planned["spread"] == ""
     denser = " × ".join(f"{side:,}" for side in usual["denser"] or ())
-    assert f"about {denser} {'cells' if cells else 'rows'}." in rehearsed["later"] if denser else not rehearsed["later"]
+    of = "cells" if usual["denser_design"] == "grid" else "rows"
+    assert f"about {denser} {of}." in rehearsed["later"] if denser else not rehearsed["later"]
+    assert ("Grid or rows" in rehearsed["later"]) == usual["either"] == ("delta" in options)
     assert bool(denser) == (options.get("rows") is None)
 
     # One definition of the error: the card's, at its own density, is the plan's there.

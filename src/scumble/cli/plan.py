@@ -111,18 +111,13 @@ def run(args: argparse.Namespace) -> None:
         f"epsilon  {'  '.join(f'{epsilon:>8g}' for epsilon in errors)}\n"
         f"error    {'  '.join(f'{error:>8.2%}' for error in errors.values())}\n"
     )
-    later = [] if chosen.denser is None else [decided_later(chosen.denser, _axes(chosen))]
+    later = [] if chosen.denser is None else [decided_later(chosen.denser, chosen.denser_design, chosen.either)]
     for sentence in filter(None, (spread, *later, chosen.sentence())):
         print(
             "\n".join(textwrap.wrap(sentence.replace(" %", "\N{NO-BREAK SPACE}%"), 100)).replace(
                 "\N{NO-BREAK SPACE}", " "
             )
         )
-
-
-def _axes(chosen: Any) -> int:
-    """Of the grid that is counted; 0 where rows are."""
-    return 0 if chosen.bounds is None else len(chosen.shape or chosen.bounds[0])
 
 
 def _draw(path: str, chosen: Any, settings: dict[str, Any]) -> None:

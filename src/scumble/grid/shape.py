@@ -154,14 +154,17 @@ class Errors(NamedTuple):
             smooth = factor * (density[:, None, None] / MIDDLING) ** wide * self.steep**power
         places = np.hypot(smooth, clumping[:, None] * self.apart)
         if self.axes in REMOTE:
-            times, near, far = REMOTE[self.axes]
-            inverse = times * density**-near * max(self.spread, FAINTEST) ** -far
-            noise = inverse[:, None, None] * counter_sd * self.noise / max(n, 1)
             places = np.minimum(places, LOST)
-        else:
-            noise = self._noise(n, counter_sd, density[:, None, None])
+        noise = self.inverse(density)[:, None, None] * counter_sd * self.noise / max(n, 1)
         errors: np.ndarray = np.hypot(noise * np.sqrt(2.0 / np.pi), places)
         return errors
+
+    def inverse(self, density: np.ndarray) -> np.ndarray:
+        """The mean inverse density of queries, for each of these densities of theirs."""
+        if self.axes not in REMOTE:
+            return np.asarray(density**-RARE / density)
+        times, near, far = REMOTE[self.axes]
+        return np.asarray(times * density**-near * max(self.spread, FAINTEST) ** -far)
 
     def _noise(self, n: float, counter_sd: float, density: Any) -> np.ndarray:
         noise: np.ndarray = density**-RARE * counter_sd * self.noise / (max(n, 1) * density)

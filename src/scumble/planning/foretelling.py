@@ -104,7 +104,9 @@ def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Map
     seconds = counting_seconds(kernel, n, counted.rows, gridded=counted.shape is not None)
     if counted.shape is not None and chosen.shape is None:
         seconds += counting_seconds(kernel, n, chosen.rows)  # its cells' records once more, at the release
-    return replace(first, **made, seconds=seconds, denser=menu.denser(n, first.density))
+    denser = menu.denser(n, first.density)
+    later = {"denser": denser.shape or (denser.rows,), "denser_design": denser.design, "either": menu.either}
+    return replace(first, **made, seconds=seconds, **later)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=4)

@@ -7,9 +7,9 @@ Published is the smallest whose error is within 5 % of the least, with a δ 3 %:
 more than that (grids below 256 kB count as equal). And where a file of 16 MB has an error of 0.5 % or less, larger ones
 are not considered; who wants less error still gives `rows`.
 
-A grid is published coarser; or, with three axes and a δ, as rows that count its cells' records once more
+A grid is published coarser; or, with up to three axes and a δ, as rows that count its cells' records once more
 (:mod:`scumble.planning.rehashing`): rows are then free of noise, and clumped records blur in cells. With pure ε rows
-were never much better, nor with one or two axes (see docs/benchmarks.md), and four have cells too large for it.
+were never much better (see docs/benchmarks.md), and four axes have cells too large for it.
 
 All of this is post-processing of the facts, and of public parameters.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from math import log, prod, sqrt
+from math import log, pi, prod, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from scumble.grid.cells import checked_bounds
 from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
 from scumble.grid.shape import Errors, covered, shape_errors, typical_density
-from scumble.planning.plans import DEFAULT_RECORDS, rows_error
+from scumble.planning.plans import DEFAULT_RECORDS, hashing_error, rows_error
 from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
 from scumble.planning.start import DESIGN, SIZE, finest, open_rows
@@ -43,6 +43,9 @@ WORTH, WORTH_FREE = 1.05, 1.03
 
 The second where further rows are free of noise. With pure ε they are not, and what they gain is less certain than that.
 """
+LIGHT = 1.1
+"""A grid of one or two axes is published if its error is at most so many times that of rows: it is a thousand times
+smaller and quicker."""
 SMALL = 2**16
 """So many cells, 256 kB, are as good as fewer."""
 ENOUGH, HANDY = 0.005, 2**22
@@ -107,6 +110,11 @@ class Menu:
         self._by_chance = 0.0 if spec.shape is None and spec.layout.hasher.direct else 1.0 / met
 
     @property
+    def either(self) -> bool:
+        """Whether a grid may be published, and rows of its cells."""
+        return self._hashed is not None
+
+    @property
     def numbers(self) -> int:
         """How many facts there are beside the count."""
         return 1 if self.clumping is None else 2
@@ -138,10 +146,9 @@ class Menu:
         spec, _ = self.best([Facts(n, 0.0, norm, 0.0)])
         return spec
 
-    def denser(self, n: int, density: float) -> tuple[int, ...]:
-        """The cells along each axis, or the rows, if they lie ten times as densely."""
-        spec = self.expected(n, min(10.0 * density, float(DENSITIES[-1])))
-        return spec.shape or (spec.rows,)
+    def denser(self, n: int, density: float) -> Spec:
+        """What will be if they lie ten times as densely."""
+        return self.expected(n, min(10.0 * density, float(DENSITIES[-1])))
 
     def noise_variance(self, rows: int) -> float:
         """That of a counter, where so many rows are published."""
@@ -165,8 +172,13 @@ class Menu:
             for option in self._options(n, rehashed):
                 score = float(np.sum(weights * np.log(np.minimum(option.errors, HOPELESS))))
                 scores[option.spec] = scores.get(option.spec, 0.0) + score / len(facts)
-        chosen = worth_it(scores, WORTH if self.budget.pure else WORTH_FREE)
+        chosen = worth_it(self._light(scores), WORTH if self.budget.pure else WORTH_FREE)
         return chosen, float(np.exp(scores[chosen]))
+
+    def _light(self, scores: dict[Spec, float]) -> dict[Spec, float]:
+        """The grids alone, if one of them is nearly as good as the best rows."""
+        grids = {spec: score for spec, score in scores.items() if spec.shape is not None and len(spec.shape) < AXES}
+        return grids if grids and min(grids.values()) <= min(scores.values()) + log(LIGHT) else scores
 
     def _options(self, n: float, rehashed: bool) -> list[Option]:
         return self._rows(self.spec, self.rows, n) if self.spec.shape is None else self._grids(n, rehashed)
@@ -174,11 +186,16 @@ class Menu:
     def _rows(self, spec: Spec, ladder: Sequence[int], n: float) -> list[Option]:
         found = []
         refined = spec.dimensions if self.refined else None
+        inverse = None if spec.bounds is None else self._shapes[1].inverse(DENSITIES)
         for rows in ladder:
             noise = sqrt(self.noise_variance(rows) / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)
-            errors = [rows_error(*about, float(density), n, noise, refined) for density in DENSITIES]
-            found.append(Option(replace(spec, rows=rows), np.array(errors)[:, None]))
+            if inverse is None:
+                errors = np.array([rows_error(*about, float(one), n, noise, refined) for one in DENSITIES])
+            else:
+                hashing = np.array([hashing_error(*about, float(one), refined) for one in DENSITIES])
+                errors = np.hypot(hashing, sqrt(2.0 / pi) * noise / n * inverse)
+            found.append(Option(replace(spec, rows=rows), errors[:, None]))
         return found
 
     @cached_property

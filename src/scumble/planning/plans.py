@@ -57,7 +57,8 @@ class Plan:
     density of a typical one; `standard_error` is that one's standard error, in counts. `bytes` is the size of the
     released file, `seconds` the time to count on one core. What is published is decided
     after counting, by noisy numbers: `denser` are the cells along each axis, or the rows, that records ten times as
-    dense would get; None if nothing is left to decide.
+    dense would get, and `denser_design` says which; None if nothing is left to decide. With `either`, what comes out
+    may be a grid or rows, whatever is foretold here.
     """
 
     n: int
@@ -77,6 +78,8 @@ class Plan:
     neighbors: str = "add-remove"
     records_per_person: int = 1
     denser: tuple[int, ...] | None = None
+    denser_design: str | None = None
+    either: bool = False
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
@@ -229,10 +232,16 @@ def rows_error(
     kernel: Kernel, design: str, rows: int, buckets: int, density: float, n: float, noise: float, refined: int | None
 ) -> float:
     """The relative error to expect of so many rows; `refined` is over how many columns answers are, None if not."""
+    hashing = hashing_error(kernel, design, rows, buckets, density, refined)
+    return hypot(hashing, noise_error(noise, density, n))
+
+
+def hashing_error(kernel: Kernel, design: str, rows: int, buckets: int, density: float, refined: int | None) -> float:
+    """The part of it that hashing makes."""
     hashing = row_error(kernel, design, buckets, density) / sqrt(rows)
     if refined is not None and design == "sobol" and LEAST_REFINED_ROWS <= rows <= MOST_REFINED_ROWS:
         hashing *= left_by_refining(rows, density, refined)
-    return hypot(hashing, noise_error(noise, density, n))
+    return hashing
 
 
 def left_by_refining(rows: int, density: float, dimensions: int) -> float:

@@ -3,8 +3,9 @@
 Rows that are left open are counted up to a bound that depends on public parameters alone, so parts made anywhere merge;
 a grid is counted as finely as could pay. How much of it is published is decided at the release
 (:mod:`scumble.planning.later`), from noisy facts. Whether a grid or rows are counted cannot wait: it is decided here,
-for 100,000 records, ε = 1 and records that fill half of the bounds. But a grid of three axes may still be published as
-rows, where a δ is allowed; so with three axes a δ plays no part here.
+for 100,000 records, ε = 1 and records that fill half of the bounds. But a grid of up to three axes may still be
+published as rows, where a δ is allowed; so with these a δ plays no part here (with three axes it does where answers
+will be refined: cells are too large then for what refining leaves).
 
 The bound: 2²³ counters, 64 MiB, and 8,192 rows; half as much where the budget is known to be pure, for its noise drowns
 what further rows would gain.
@@ -82,8 +83,9 @@ def choose(
     budget = Budget(1.0) if budget is None else budget
     facts = {"bounds": bounds, "columns": columns, "design": design, "rows": rows, "buckets": buckets}
     facts["refined"] = refined
-    undecided = design == "auto" and later and buckets is None and len(kernel.which(dimensions, columns)) == AXES
-    if undecided and not refined:
+    axes = len(kernel.which(dimensions, columns))
+    undecided = design == "auto" and later and buckets is None and axes <= AXES
+    if undecided and not (refined and axes == AXES):
         budget = replace(budget, delta=0.0, rho=None)
     plan = plan_within(budget, n or DEFAULT_RECORDS, dimensions, kernel, **facts)  # type: ignore[arg-type]
     if plan.design != "grid" and later:

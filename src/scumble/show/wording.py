@@ -70,10 +70,13 @@ UNKNOWN_SPREAD = (
 )
 
 
-def decided_later(denser: tuple[int, ...], axes: int) -> str:
-    """That a size is foretold only; `denser` are the cells along so many axes, or the rows, of denser records."""
-    size = f"{' × '.join(f'{side:,}' for side in denser)} {'cells' if len(denser) == axes else 'rows'}"
+def decided_later(denser: tuple[int, ...], design: str | None, either: bool) -> str:
+    """That a size is foretold only; `denser` are the cells along each axis, or the rows, of denser records.
+
+    With `either`, so is the design.
+    """
+    size = f"{' × '.join(f'{side:,}' for side in denser)} {'cells' if design == 'grid' else 'rows'}"
+    what = "Grid or rows, and the size, are estimates: they are" if either else "The size is an estimate: it is"
     return (
-        "The size is an estimate: it is decided after counting, by noisy numbers. Of records that lie ten times as "
-        f"densely it is about {size}."
+        f"{what} decided after counting, by noisy numbers. Of records that lie ten times as densely it is about {size}."
     )

@@ -257,7 +257,8 @@ def _table_bytes(spec: TableSpec, cells: int) -> int:
 
 def _later(job: Build, counted: Spec, n: int) -> str:
     menu = Menu(counted, job.budget, job.tally.sketches[0].planned)
-    return decided_later(menu.denser(n, counted.layout.typical_density), len(counted.shape or ()))
+    denser = menu.denser(n, counted.layout.typical_density)
+    return decided_later(denser.shape or (denser.rows,), denser.design, menu.either)
 
 
 def _by_class(classes: int) -> str:

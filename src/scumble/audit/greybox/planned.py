@@ -58,12 +58,12 @@ def _add_open() -> None:
 
 
 def _add_cells() -> None:
-    """Grids of three axes that are published as rows of their cells, whatever the facts say."""
-    for name in ("gaussian", "gaussian replace"):
+    """Grids of up to three axes that are published as rows of their cells, whatever the facts say."""
+    for name, axes in (("gaussian", 3), ("gaussian replace", 3), ("gaussian", 2)):
 
-        def run(table: Table, folder: Path, budget: dict[str, Any] = BUDGETS[name]) -> Release:
+        def run(table: Table, folder: Path, budget: dict[str, Any] = BUDGETS[name], axes: int = axes) -> Release:
             values = numbers(table)
-            sketch = _cells(values[:, [0, 1, 0]], budget.get("neighbors") == "replace")
+            sketch = _cells(values[:, [0, 1, 0][:axes]], budget.get("neighbors") == "replace")
             menu = Menu(sketch.spec, Budget.of(**budget), sketch.planned)
             rows = replace(sketch.spec, shape=None, design="iid", rows=16, buckets=4)
             (found,) = publish_planned(
@@ -78,12 +78,14 @@ def _add_cells() -> None:
 
         promise = promise_of(BUDGETS[name])
         exact = "replace" in name
-        add(f"publish_planned, rows of a grid's cells, {name}", run, "floats", **promise, strict=exact, few=4)
+        of = "" if axes == 3 else f" of {axes} axes"
+        add(f"publish_planned, rows of a grid's cells{of}, {name}", run, "floats", **promise, strict=exact, few=4)
 
 
 def _cells(values: Any, exact: bool) -> Sketch:
-    made = Sketch(KERNEL, dimensions=3, bounds=(0.0, 10.5))
-    spec = replace(made.spec, shape=(6, 6, 6), buckets=216)
+    axes = values.shape[1]
+    made = Sketch(KERNEL, dimensions=axes, bounds=(0.0, 10.5))
+    spec = replace(made.spec, shape=(6,) * axes, buckets=6**axes)
     sketch = Sketch.from_spec(spec, planned=made.planned, invalid="error" if exact else "drop")
     return sketch.update(values)
 
