@@ -119,6 +119,28 @@ def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> N
     assert abs(np.log(days_beside / days)) < 0.3 and abs(np.log(whole_ages / ages)) < 0.3
 
 
+def test_whole_numbers_with_cells_of_their_own_hide_nothing() -> None:
+    """Games every four years: each year is one heap, and where it lies is known. What is left is noise.
+
+    An interval of whoever does not say that they are whole allows for heaps that lie anywhere in their cells.
+    """
+    years = np.repeat(np.arange(1960, 2021, 4), 200).astype(float)
+    options: dict[str, Any] = {"bounds": (1960, 2020), "epsilon": 1.0, "n": len(years)}
+    kernel, table = scumble.EuclideanKernel(4.0, power=2), pa.table({"year": years})
+    places = np.arange(1960.0, 2021.0)[:, None]
+    truth = kernel(places, years[:, None]).sum(1)
+    known = scumble.build(table, kernel, whole=["year"], **options)
+    unknown = scumble.build(table, kernel, design="grid", buckets=61, **options)
+    assert known.spec.shape == unknown.spec.shape == (61,)
+    noise = np.sqrt(known._reader().estimate(known._queries(places)).noise_variance)
+    np.testing.assert_allclose(known.standard_error(places), noise, rtol=1e-9)
+    assert np.all(np.abs(known.kernel_sum(places) - truth) < 12 * noise)  # a heap that is half a year off: 200
+    assert np.median(unknown.standard_error(places)) > 5 * np.median(noise)
+    for first in (0, 30):  # one by one, and many at once: two ways to the same
+        few = known._reader().estimate(known._queries(places[first : first + 1]))
+        assert few.hashing_variance[0] == 0.0
+
+
 def test_a_share_below_a_whole_number_is_right() -> None:
     table, kernel = pa.table({"age": np.full(5000, 30.0)}), scumble.EuclideanKernel(5.0)
     options: dict[str, Any] = {"bounds": (0, 100), "buckets": (101,), "epsilon": 100.0}

@@ -70,7 +70,8 @@ def sides(bounds: Any, dimensions: int) -> Sides:
         low, high = bounds
         both = [np.array(np.broadcast_to(np.asarray(side, float), (dimensions,))) for side in (low, high)]
     except (TypeError, ValueError):
-        must = f"a pair (low, high), each a number or {dimensions} numbers, or a pair by column, {{'age': (0, 100)}}"
+        each = "a number" if dimensions == 1 else f"a number or {dimensions} numbers"
+        must = f"a pair (low, high), each {each}, or a pair by column, {{'age': (0, 100)}}"
         raise parameter("bounds", must, bounds) from None
     with np.errstate(over="ignore", invalid="ignore"):
         good = np.isfinite(both[1] - both[0]) & (both[0] < both[1])

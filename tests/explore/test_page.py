@@ -175,6 +175,17 @@ def tables() -> dict[str, tuple[scumble.Release, Any, list[list[Any]], list[str]
             bounds=bounds,
             **grid,
         )
+    heaps = np.rint(X[:, :2] / 3.0) * 3.0
+    whole = {"bounds": ([-6, -6], [6, 6]), "buckets": (13, 13), "whole": ["a"]}
+    add(
+        "grid of whole numbers",
+        scumble.EuclideanKernel(4.0, 2),
+        heaps,
+        Q[:, :2],
+        names[:2],
+        ["number"] * 2,
+        **grid | whole,
+    )
     plain, *asking = out["euclidean 1"]
     spec = replace(plain.spec, bounds=((-6.5,) * 3, (6.0,) * 3))  # as rows that were made of a grid's cells have
     out["rows of cells"] = plain._with(spec, plain.counts), *asking

@@ -36,6 +36,9 @@ class Grid:
         Cells along each of these columns.
     width, names : int, sequence of str or None
         How many columns the kernel's table has, and what they are called.
+    whole : sequence of bool
+        Of which of the kernel's columns it is known that they hold whole numbers: then it is known where in a cell
+        records can lie.
 
     >>> from scumble.kernels import EuclideanKernel
     >>> grid = Grid(EuclideanKernel(5.0), low=[0, 0], high=[255, 10.5], shape=(128, 3), width=2)
@@ -52,6 +55,7 @@ class Grid:
         shape: Sequence[int],
         width: int,
         names: Sequence[str] | None = None,
+        whole: Sequence[bool] = (),
     ) -> None:
         self.profile = Profile(kernel, width, names)
         self.low, self.high = checked_bounds(low, high, self.profile.dimensions)
@@ -61,6 +65,8 @@ class Grid:
         self.start = np.array([start for start, _, _ in sizes])
         self.step = np.array([step for _, step, _ in sizes])
         self.spread = np.array([spread for _, _, spread in sizes])
+        self.hidden = np.where(whole, self.spread, 1.0) if len(whole) else np.ones(len(sizes))
+        """Of the variance of an even spread over a cell, h²/12: what a cell can hide at most."""
 
     def cell(self, values: np.ndarray) -> np.ndarray:
         """(n, columns) → the flat numbers of the records' cells: ⌊(x − start)/step⌋ along each axis, or the edge cell

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scumble.grid.cells import Grid
-from scumble.grid.places import capped, displacement, most_records, roughness
+from scumble.grid.places import along, capped, displacement, most_records, roughness
 from scumble.grid.profile import sharpened, tiles
 from scumble.grid.tables import place_reach
 
@@ -67,6 +67,7 @@ def places(
     around = np.array(slab) + 3
     begin, end = np.maximum(first - around, 0), np.minimum(last + around, n - 1)
     rough = roughness(counts[_box(begin, end)], noise_variance, slab)[(slice(None), *_box(first - begin, last - begin))]
+    rough *= along(grid.hidden)
     most = most_records(counts[_box(first, last)], noise_variance)
     offsets = [np.arange(b - hi, b + 2 - lo) for b, lo, hi in zip(base, first, last, strict=True)]
     table = grid.profile.table(grid.step, [np.arange(o[0] - 1, o[-1] + 2) for o in offsets])

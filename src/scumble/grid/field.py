@@ -12,7 +12,7 @@ import numpy as np
 from scumble.grid import direct
 from scumble.grid.cells import Grid
 from scumble.grid.far import Far
-from scumble.grid.places import displacement, most_records, roughness, stepped
+from scumble.grid.places import along, displacement, most_records, roughness, stepped
 from scumble.grid.profile import around, lattice, sharpened
 from scumble.grid.tables import NODES, REACH, Tables, margin_of, place_reach
 
@@ -100,7 +100,7 @@ class Field:
 
     @cached_property
     def _rough(self) -> np.ndarray:
-        return roughness(self._counts, self._variance, self._slab)
+        return roughness(self._counts, self._variance, self._slab) * along(self._grid.hidden)
 
     @cached_property
     def _stepped(self) -> np.ndarray:
@@ -150,6 +150,7 @@ class Field:
             "start": grid.start.tolist(),
             "step": grid.step.tolist(),
             "spread": grid.spread.tolist(),
+            "hidden": grid.hidden.tolist(),
             "margin": self._margin.tolist(),
             "cells": grid.cells,
             "variance": self._variance,

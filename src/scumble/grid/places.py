@@ -6,6 +6,9 @@ records share one value (a salary of 50,000, a weight rounded to a tenth), all m
 their number that counts. A rounded column beside a smooth one is the worst of both: no cell stands out, but all the
 cells of a slab across the rounded axis hide the same u.
 
+Of whole numbers more is known, if somebody has said that they are whole: where each has a cell of its own, it lies at
+the centre, and nothing is hidden (`Grid.hidden`).
+
 So the errors along axis j have the variance Σ_c W_j[c] h_j²/12 (∂_j k)². W_j, the *roughness*, compares counters with
 their neighbours along the axis: (value − mean of both)² less its share of noise, for a cell by itself and for the slab
 of cells around it that the kernel sees as one. For smooth data that is the number of records; for a clump it is its
@@ -127,6 +130,11 @@ def _pairs(values: np.ndarray, axis: int) -> np.ndarray:
     """Sums of neighbours along an axis."""
     before = (slice(None),) * axis
     return values[(*before, slice(1, None))] + values[(*before, slice(None, -1))]
+
+
+def along(numbers: np.ndarray) -> np.ndarray:
+    """A number for each axis, to go with what there is for each axis and cell."""
+    return numbers.reshape(-1, *[1] * len(numbers))
 
 
 def stepped(counts: np.ndarray, noise_variance: float) -> np.ndarray:

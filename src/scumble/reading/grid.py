@@ -55,7 +55,9 @@ class GridRow(Layout):
             assert spec.bounds is not None and spec.shape is not None
             which = spec.kernel.which(spec.dimensions, spec.columns)
             low, high = (np.array([side[i] for i in which]) for side in spec.bounds)
-            grid = Grid(spec.kernel, low=low, high=high, shape=spec.shape, width=spec.dimensions, names=spec.columns)
+            whole = [spec.columns is not None and spec.kinds.get(spec.columns[i]) == "whole" for i in which]
+            axes = {"low": low, "high": high, "shape": spec.shape, "whole": whole}
+            grid = Grid(spec.kernel, width=spec.dimensions, names=spec.columns, **axes)  # type: ignore[arg-type]
             self._made = grid, which
         return self._made
 

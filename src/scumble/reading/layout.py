@@ -12,7 +12,7 @@ divides the budget unevenly knows each row's share of it).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -74,6 +74,10 @@ class Parameters(Named, Protocol):
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The cells of a grid along each column."""
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What declared columns hold (:mod:`scumble.schema.kinds`)."""
 
 
 class Released(Protocol):

@@ -11,11 +11,11 @@ const NODES = [-1, 0, 1, 2];
 
 // The arrays that `GridReader` reads, by name. `grid`: as `scumble.grid.Field.on_page` describes it.
 export function tablesOf(grid, counters) {
-  const { shape, margin, spread, variance, slab } = grid;
+  const { shape, margin, spread, hidden, variance, slab } = grid;
   const counts = boxOf(shape, Float64Array.from(counters));
   const d = shape.length;
   const sharp = sharpened(padded(counts, 2), spread);
-  const rough = roughness(counts, variance, slab);
+  const rough = roughness(counts, variance, slab).map((box, j) => mapped(box, (x) => x * hidden[j]));
   const wide = smoothTable(
     grid,
     shape.map((n, j) => n + margin[j]),
