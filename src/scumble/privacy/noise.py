@@ -63,7 +63,7 @@ SMALLEST_SCALE = Fraction(1, 2**32)
 """Below this the noise is zero for all practical purposes, and so is the privacy."""
 
 _CHUNK = 1 << 18  # draws at a time: they take longer than starting a thread does, and than all steps' beginnings
-_MOST_THREADS = 8  # more of them wait for the interpreter's lock, and for each other
+_MOST_THREADS = 4  # more of them wait for the interpreter's lock, and for each other
 _MANY = 1 << 14  # draws that are worth a table
 _BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
 """Up to which scale to begin with words of how many bits: they decide 9 draws in 10, 3 in 4, 6 in 7 there."""
