@@ -8,7 +8,6 @@ files are no such thing: what they hold can be counted again.
 from __future__ import annotations
 
 import contextlib
-import filecmp
 import itertools
 import os
 from collections.abc import Callable
@@ -41,7 +40,7 @@ def keep(path: str) -> str:
 def forget(name: str, path: str) -> None:
     """Take a second name back, if the first still leads to the same: what was to replace it could not be written."""
     with contextlib.suppress(OSError):
-        if filecmp.cmp(name, path, shallow=False):
+        if _same(name, path):
             os.unlink(name)
 
 
@@ -50,7 +49,7 @@ def _second(path: str) -> tuple[str, bool]:
     root, ending = os.path.splitext(path)
     for number in itertools.count(1):
         name = f"{root}.{number}{ending}"
-        if os.path.isfile(name) and filecmp.cmp(path, name, shallow=False):
+        if os.path.isfile(name) and _same(path, name):
             return name, False
         if os.path.lexists(name):
             continue
@@ -63,3 +62,11 @@ def _second(path: str) -> tuple[str, bool]:
                 write_whole(name, old.read())
         return name, True
     raise AssertionError
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two files are one, or hold the same."""
+    if os.path.getsize(one) != os.path.getsize(other):
+        return False
+    with open(one, "rb") as first, open(other, "rb") as second:
+        return first.read() == second.read()
