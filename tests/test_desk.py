@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import scumble
@@ -67,3 +68,14 @@ def test_modes_have_their_remarks_in_json(monkeypatch: pytest.MonkeyPatch, capsy
     assert remark.startswith("2 further places are at least as dense") and remark in told
     assert main(line[:-1]) == 0
     assert capsys.readouterr().out.startswith("x,density,lower,upper\n")
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_a_rehearsal_says_which_budget_is_taken_if_none_is_given(table: bool) -> None:
+    rows = pa.table({"x": [1.0, 2.0]})
+    how = {"schema": scumble.Schema(x=scumble.Number(0, 9))} if table else {"kernel": scumble.EuclideanKernel(1.0)}
+    said = "No budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)."
+    assert scumble.build(rows, **how, rehearse=True).advice[0] == said
+    for given in ({"epsilon": 1.0}, {"rho": 0.1}, {"mu": 0.5}):
+        assert said not in scumble.build(rows, **how, **given, rehearse=True).advice
+    assert "ε = 1" in repr(scumble.build(rows, **how))

@@ -17,7 +17,7 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 import scumble
 from scumble import Estimate, TableRelease, TableSketch
 from scumble.cli import main
-from scumble.schema import condition
+from scumble.schema import beyond, condition
 from scumble.schema.conditions import bounds
 from scumble.tabular.questions import question
 from scumble.views.estimates import Estimate as Estimated
@@ -79,7 +79,7 @@ def test_with_noise_intervals_are_honest(noisy: TableRelease, where: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("where", "beyond"),
+    ("where", "reaches"),
     [
         ("x > 50", True),
         ("x >= 51 and y > 1", True),
@@ -95,7 +95,7 @@ def test_with_noise_intervals_are_honest(noisy: TableRelease, where: str) -> Non
         ({"x": 3, "y": (0, 9.5), "day": None}, False),
     ],
 )
-def test_questions_beyond_the_bounds_are_remarked(where: Any, beyond: bool) -> None:
+def test_questions_beyond_the_bounds_are_remarked(where: Any, reaches: bool) -> None:
     """What lay above 50 was counted at 50: that nobody lies above 60 is nothing that the release knows."""
     schema = scumble.Schema(
         x=scumble.Number(0, 50, whole=True),
@@ -103,9 +103,22 @@ def test_questions_beyond_the_bounds_are_remarked(where: Any, beyond: bool) -> N
         day=scumble.Date("2017-01-01", "2017-12-31", missing=True),
     )
     remarks = condition(schema, where).remarks
-    assert bool(remarks) == beyond
+    assert bool(remarks) == reaches
     for name, became in (("'x', 0 to 50", "nearest bound"), ("'y', 0 to 9.5", "left out")):
-        assert all(became in remark for remark in remarks if name in remark)
+        assert all(became in remark.text for remark in remarks if name in remark.text)
+    assert all(remark.left_out == (remark.column == "y") for remark in remarks)
+
+
+def test_what_is_refused_beyond_the_bounds_does_not_hang_on_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that were left out are asked about in vain, whatever the remark says and the column is called."""
+    said = "records that lay outside were left out, and the release cannot tell how many they are"
+    schema = scumble.Schema({said: scumble.Number(0, 9), "y": scumble.Number(0, 9, outside="drop")})
+    release = scumble.TableSketch(schema).update({said: [1.0], "y": [1.0]}).release(epsilon=1.0)
+    with pytest.warns(UserWarning, match="nearest bound"):
+        assert release.count({said: (20, 30)}).value >= 0
+    monkeypatch.setitem(beyond._BECAME, "drop", "who knows")
+    with pytest.raises(scumble.ParameterError, match=r"who knows\. Hint: ask within the bounds"):
+        release.count({"y": (20, 30)})
 
 
 def test_a_zero_beyond_the_bounds_comes_with_its_remark(noisy: TableRelease) -> None:

@@ -8,7 +8,6 @@ files are no such thing: what they hold can be counted again.
 from __future__ import annotations
 
 import contextlib
-import filecmp
 import itertools
 import os
 from collections.abc import Callable
@@ -44,13 +43,13 @@ def _is_for(path: str, name: str) -> bool:
 
 
 def _is_alike(path: str, name: str) -> bool:
-    return os.path.isfile(name) and filecmp.cmp(path, name, shallow=False)
+    return os.path.isfile(name) and _same(path, name)
 
 
 def forget(name: str, path: str) -> None:
     """Take a second name back, if the first still leads to the same: what was to replace it could not be written."""
     with contextlib.suppress(OSError):
-        if filecmp.cmp(name, path, shallow=False):
+        if _same(name, path):
             os.unlink(name)
 
 
@@ -68,3 +67,11 @@ def _second(path: str) -> tuple[str, bool]:
             with open(path, "rb") as old:
                 write_whole(name, old.read())
         return name, True
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two files are one, or hold the same."""
+    if os.path.getsize(one) != os.path.getsize(other):
+        return False
+    with open(one, "rb") as first, open(other, "rb") as second:
+        return first.read() == second.read()

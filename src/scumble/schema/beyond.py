@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from scumble.schema import line
@@ -22,20 +23,30 @@ _BECAME = {
 }
 
 
-def remarks(columns: Mapping[str, Column], where: Tree) -> tuple[str, ...]:
-    """A sentence for each column that a condition, which has been understood, asks about beyond its bounds.
+@dataclass(frozen=True)
+class Remark:
+    """That a question reaches beyond a column's bounds."""
+
+    column: str
+    text: str
+    """For whoever asked."""
+    left_out: bool
+    """Whether records that lay there were left out, so that nobody can tell of them."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def remarks(columns: Mapping[str, Column], where: Tree) -> tuple[Remark, ...]:
+    """One for each column that a condition, which has been understood, asks about beyond its bounds.
 
     >>> from scumble.schema import Number
-    >>> remarks({"age": Number(0, 100)}, Atom("age", ">", (120,)))[0][:61]
-    "The question reaches beyond the bounds of 'age', 0 to 100: wh"
+    >>> (told,) = remarks({"age": Number(0, 100)}, Atom("age", ">", (120,)))
+    >>> told.text[:61], told.left_out
+    ("The question reaches beyond the bounds of 'age', 0 to 100: wh", False)
     """
     names = {atom.column: None for atom in _in_tree(where) if any(_sides(columns[atom.column], atom))}
     return tuple(_remark(name, columns[name]) for name in names)
-
-
-def unanswerable(told: tuple[str, ...]) -> bool:
-    """Whether such remarks are of records that were left out, so that nobody can tell of them."""
-    return any(_BECAME["drop"] in remark for remark in told)
 
 
 def doubtful(column: Column, atom: Atom) -> line.Spans:
@@ -53,9 +64,10 @@ def doubtful(column: Column, atom: Atom) -> line.Spans:
     return column.touched(Part(line.joined(ends))).spans
 
 
-def _remark(name: str, column: Any) -> str:
+def _remark(name: str, column: Any) -> Remark:
     low, high = (end if isinstance(end, str) else f"{end:.12g}" for end in (column.low, column.high))
-    return f"The question reaches beyond the bounds of {name!r}, {low} to {high}: {_BECAME[column.outside]}."
+    text = f"The question reaches beyond the bounds of {name!r}, {low} to {high}: {_BECAME[column.outside]}."
+    return Remark(name, text, left_out=column.outside == "drop")
 
 
 def _in_tree(tree: Tree) -> Iterator[Atom]:

@@ -48,7 +48,7 @@ class Condition:
     """The columns of which a range cuts through a cell, so values are taken to lie evenly in it."""
     parts: tuple[Mapping[str, Part], ...] = ()
     """The values themselves that each product asks for, by column."""
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[beyond.Remark, ...] = ()
     """A sentence for each column that is asked about beyond its bounds."""
     beyond: tuple[Condition, Condition] | None = None
     """If records from beyond the bounds may be meant: the same, with none of the cells that hold them and with all."""

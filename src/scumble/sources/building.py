@@ -69,7 +69,8 @@ class Build:
             must = "a scumble kernel, such as scumble.EuclideanKernel(bandwidth=1.0)"
             raise parameter("kernel", must, kernel, "or give schema=, for counts and synthetic rows of a whole table.")
         promised = _taken(options, "epsilon", "delta", "neighbors", "records_per_person", "rho", "mu")
-        if all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu")):
+        self.unsaid = all(promised.get(currency) is None for currency in ("epsilon", "rho", "mu"))
+        if self.unsaid:
             promised["epsilon"] = 1.0
         self.budget = Budget.of(**promised, count_share=None if schema is None else COUNT_SHARE)
         book = _taken(options, "ledger", "dataset", "part")
@@ -272,7 +273,7 @@ def build(
     columns : sequence of str or None
         The columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
-        The budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said.
+        The budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said; the release's card says it, and a rehearsal.
     rho, mu : float or None
         The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None

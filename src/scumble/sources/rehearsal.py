@@ -139,7 +139,8 @@ def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehe
     n = job.size.n or DEFAULT_RECORDS
     found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
     word = unenforced(job.budget.records_per_person) if job.groups.person_column is None else ""
-    first = tuple(f"{one[0].upper()}{one[1:]}." for one in (job.budget.weakness, word) if one)
+    unsaid = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)" if job.unsaid else ""
+    first = tuple(f"{one[0].upper()}{one[1:]}." for one in (unsaid, job.budget.weakness, word) if one)
     return replace(found, assumed=job.size.n is None, advice=(*first, *found.advice), refused=_refusal(job, book))
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scumble import checks
 from scumble.errors import ParameterError, parameter
-from scumble.schema import Condition, Schema, beyond, condition
+from scumble.schema import Condition, Schema, condition
 from scumble.schema.column import Column
 from scumble.schema.conditions import bounds
 from scumble.schema.grammar import Atom, Junction, Tree, known
@@ -74,10 +74,10 @@ def question(schema: Schema, where: Where) -> Question:
     """A condition by positions of columns. Whoever asks beyond a column's bounds is warned, or, if the records there
     were left out, refused."""
     found = condition(schema, where)
-    if not found.possible and beyond.unanswerable(found.remarks):
-        raise ParameterError(f"{' '.join(found.remarks)} Hint: ask within the bounds.")
+    if not found.possible and any(remark.left_out for remark in found.remarks):
+        raise ParameterError(f"{' '.join(map(str, found.remarks))} Hint: ask within the bounds.")
     for remark in found.remarks:
-        warnings.warn(remark, UserWarning, stacklevel=4)
+        warnings.warn(remark.text, UserWarning, stacklevel=4)
     even = _placed(found)
     cuts = not found.exact or found.beyond is not None
     return Question(even, *map(_placed, bounds(found))) if cuts else Question(even, even, even)
@@ -252,7 +252,7 @@ def _ranges(schema: Schema, name: str, edges: list[float]) -> Iterator[Part]:
         upto = Atom(name, "<=" if last else "<", (high,))
         asked = condition(schema, Junction(True, (Atom(name, ">=", (low,)), upto)))
         for remark in asked.remarks:
-            warnings.warn(remark, UserWarning, stacklevel=6)
+            warnings.warn(remark.text, UserWarning, stacklevel=6)
         even, least, most = (_of_levels(found, name) for found in (asked, *bounds(asked)))
         ends = float(low), float(high)
         yield Part(f"[{low:.12g}, {high:.12g}{']' if last else ')'}", even, ends, least, most)
