@@ -187,3 +187,34 @@ def test_tables_are_read_without_numba(tmp_path: Path) -> None:
     )
     value, rows = done.stdout.split()
     assert float(value) == release.count("age > 50 and town = 'Ulm'").value and rows == "7"
+
+
+FIRST = """
+import sys
+import scumble
+from scumble.cli import main
+grid, rows = (scumble.load(path) for path in sys.argv[1:])
+for release in (grid, rows):
+    release.density([[30.0]]), release.interval([[30.0]]), release.kernel_sum([[30.0]])
+    assert main(["query", sys.argv[1], "--at", "age=30"]) == 0
+print(*sys.modules)
+"""
+NEEDLESS = {
+    *("scipy", "numba", "pyarrow", "pandas", "threadpoolctl", "tempfile", "scumble.schema", "scumble.sketch"),
+    *("scumble.tabular", "scumble.views", "scumble.moments", "scumble.continual", "scumble.planning"),
+    *("scumble.releasing", "scumble.sources.building"),
+}
+
+
+def test_a_first_answer_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    """Where everything is installed too: what takes longest in a first answer is what it imports."""
+    X, kernel = np.arange(300.0)[:, None] % 90, scumble.EuclideanKernel(5.0)
+    made = [
+        scumble.Sketch(kernel, columns=["age"], bounds=(0, 100), design="grid", buckets=(40,)),
+        scumble.Sketch(kernel, columns=["age"], rows=8, buckets=32, design="iid"),
+    ]
+    paths = [str(tmp_path / f"{k}.scumble") for k in range(len(made))]
+    for path, sketch in zip(paths, made, strict=True):
+        sketch.update(X).release(epsilon=1.0).save(path)
+    done = subprocess.run([sys.executable, "-c", FIRST, *paths], capture_output=True, text=True, check=True)
+    assert not NEEDLESS & set(done.stdout.splitlines()[-1].split())

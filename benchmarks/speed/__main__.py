@@ -8,12 +8,12 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import clock, counting, growth, path, rivals, scaling, start
+from benchmarks.speed import clock, counting, first, growth, path, rivals, scaling, start
 from scumble.counting import early
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
-PARTS = ("start", "rivals", "counting", "scaling", "growth", "path")
+PARTS = ("start", "first", "rivals", "counting", "scaling", "growth", "path")
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end -->"
 Found = dict[str, Any]
 """What was found, by part."""
@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="measure nothing: the tables from the results that are there"
     )
+    parser.add_argument("--beside", metavar="FOLDER", help="for `first`: the src/ of another version, asked the same")
     given = parser.parse_args()
     results = HERE / "results.json"
     everywhere: dict[str, Found] = json.loads(results.read_text()) if results.exists() else {}
@@ -34,7 +35,7 @@ def main() -> None:
     early.numpy_first.limits = early.exact_first.limits = (0, 0)  # `start` alone measures what comes before
     for part in () if given.write else given.parts or PARTS:
         print(f"\n== {part} ==\n", flush=True)
-        for line in run(part, found, quick=given.quick):
+        for line in run(part, found, quick=given.quick, beside=given.beside):
             print(line, flush=True)
         found[part]["machine"] = machine
         if not given.quick:  # part by part: who is interrupted has what was done
@@ -44,11 +45,14 @@ def main() -> None:
         write_docs(everywhere)
 
 
-def run(part: str, found: Found, *, quick: bool) -> list[str]:
+def run(part: str, found: Found, *, quick: bool, beside: str | None = None) -> list[str]:
     """Measure one part into `found`; returns its table."""
     if part == "start":
         found[part] = {"found": start.measure(quick)}
         return start.table(found[part]["found"])
+    if part == "first":
+        found[part] = {"found": first.measure(quick, beside)}
+        return first.table(found[part]["found"])
     if part == "rivals":
         found[part] = {"found": rivals.measure(quick)}
         return rivals.table(found[part]["found"])
@@ -87,6 +91,7 @@ def write_docs(everywhere: dict[str, Found]) -> None:
 TITLES = {
     "rivals": "Beside the alternatives",
     "start": "What people wait for",
+    "first": "First answers",
     "counting": "Beside the machine's limit",
     "scaling": "What threads are worth",
     "growth": "How cost grows",
@@ -109,7 +114,14 @@ def section(kind: str, found: Found) -> list[str]:
             growth.plot(what["records"], what["size"], DOCS / name)
             out.append(f"![cost against records, rows, columns and power]({name})")
             what = what["records"]
-        module = {"rivals": rivals, "start": start, "counting": counting, "scaling": scaling, "growth": growth}
+        module = {
+            "rivals": rivals,
+            "start": start,
+            "first": first,
+            "counting": counting,
+            "scaling": scaling,
+            "growth": growth,
+        }
         out.append("\n".join(module.get(part, path).table(what)))  # type: ignore[attr-defined]
     return out
 
