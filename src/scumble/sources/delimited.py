@@ -185,7 +185,9 @@ class Delimited(Format):
     def _ragged(self, file: File, cells: int) -> DataError:
         line = None if file.path == "-" else self._line(file, lambda index, found, width: found != width)
         where = f", line {line:,}," if line else ""
-        what = f"{file.name}{where} has {cells} cell{"s" * (cells != 1)} where the header has {len(self._header(file))}."
+        what = (
+            f"{file.name}{where} has {cells} cell{'s' * (cells != 1)} where the header has {len(self._header(file))}."
+        )
         if self.titled:
             return DataError(f"{what} {BELOW_A_TITLE}")
         return DataError(
