@@ -243,10 +243,9 @@ def test_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Advice: Nothing holds anybody to 2 records" in capsys.readouterr().out
     assert main(["info", str(tmp_path / "c")]) == 0
     card = " ".join(capsys.readouterr().out.split())
-    assert (
-        "every person with up to 2 records (a column of persons left out further ones, and all numbers, that of" in card
-    )
-    assert "records too, are without them; or there are none, by the curator's word): whether" in card
+    assert "every person with up to 2 records: whether they are in the table at all (neighbors: add-remove;" in card
+    assert "Further records of a person were left out and count nowhere, or the curator vouches that there" in card
+    assert "are none. The file does not say which." in card
     assert main(["sketch", *words, "--records-per-person", "1", "--quiet", "--out", str(tmp_path / "b")]) == 0
     assert scumble.load_secret(tmp_path / "b").count == 2
 

@@ -334,6 +334,8 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         raise parameter("disjoint", "True (no record is in two), 'persons' (no person is), or False", disjoint)
     all_of = _with_common_kinds(_with_common_rows(list(releases)))
     first = all_of[0]
+    for release in all_of:
+        first.spec.require_equal(release.spec, but=CHOSEN)
     _require_common_cells(all_of)
     parts: list[str] = []
     for release in all_of:
@@ -355,6 +357,10 @@ def merge_releases(releases: Iterable[Release], *, disjoint: Disjoint = None) ->
         parts=tuple(parts),
         engine=first._engine,
     )
+
+
+CHOSEN = ("rows", "buckets", "design", "shape")
+"""What a release may have chosen by its noisy facts: that keeps two apart only where all else is equal."""
 
 
 def _with_common_rows(releases: list[Release]) -> list[Release]:
@@ -400,7 +406,7 @@ def _require_common_cells(releases: list[Release]) -> None:
 
 def _cells(shape: tuple[int, ...]) -> str:
     """How a grid's cells are asked for."""
-    return f"--buckets {shape[0]} (buckets={shape})" if len(shape) == 1 else f"buckets={shape} in Python"
+    return f"--buckets {','.join(map(str, shape))} (buckets={shape})"
 
 
 def _first_rows(release: Release, rows: int) -> Release:

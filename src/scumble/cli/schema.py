@@ -27,9 +27,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.output import check_out, say
+    from scumble.errors import DataError
     from scumble.machine.places import write_whole
     from scumble.schema import draft
     from scumble.sources import open_source
+    from scumble.sources.source import BELOW_A_TITLE
 
     check_out(args.out, replace=args.replace)
     reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
@@ -37,6 +39,8 @@ def run(args: argparse.Namespace) -> None:
     try:
         names = source.columns(args.columns or None)
         source.require(names)
+        if source.titled:
+            raise DataError(f"{source} seems to have a title above its header. {BELOW_A_TITLE}")
         text = draft(source.types(names))
     finally:
         source.close()

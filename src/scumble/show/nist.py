@@ -91,7 +91,7 @@ def _numbers(facts: dict[str, Any]) -> list[Point]:
         ),
         Point(level, "Delta", delta),
         Point(level, "Variant and conversions", f"{variant}{'; in other currencies: ' + others if others else ''}."),
-        Point(level, "Unit of privacy", f"{unit}.{warning}"),
+        Point(level, "Unit of privacy", f"{unit.rstrip('.')}.{warning}"),
         Point(
             level,
             "Neighbouring datasets",

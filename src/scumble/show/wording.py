@@ -38,10 +38,11 @@ def protected(neighbors: str, unit: str, people: int) -> str:
         return f"every record: {hidden} (neighbors: {neighbors}; unit: {unit})"
     hidden = "whether they are in the table at all" if neighbors == "add-remove" else "what their records say"
     held = (
-        "a column of persons left out further ones, and all numbers, that of records too, are without them; or there "
-        "are none, by the curator's word"
+        "Further records of a person were left out and count nowhere, or the curator vouches that there are none. "
+        "The file does not say which."
     )
-    return f"every person with up to {people} records ({held}): {hidden} (neighbors: {neighbors}; unit: {unit})"
+    records = "one record" if people == 1 else f"{people} records"
+    return f"every person with up to {records}: {hidden} (neighbors: {neighbors}; unit: {unit}). {held}"
 
 
 def noise_of_law(mechanism: str) -> str:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scumble.errors import DataError
 from scumble.machine.later import pa, pacsv
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
-from scumble.sources.source import cut
+from scumble.sources.source import BELOW_A_TITLE, cut
 from scumble.sources.text import Transcoded, encoding_of, without_marks
 from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted
@@ -51,7 +52,8 @@ class Delimited(Format):
         lines = (line for line in io.StringIO(text, newline="") if line.strip())
         try:
             names = next(csv.reader(lines, delimiter=self._delimiter(file)), [])
-            endless = len(data) == HEAD and next(lines, None) is None
+            below = next(lines, None)
+            endless = len(data) == HEAD and below is None
         except csv.Error:  # a name of more than 131,072 characters
             endless = True
         if endless:
@@ -67,6 +69,7 @@ class Delimited(Format):
                         f"{file.name} seems to be separated by {word}, not by a comma. "
                         f"Hint: pass --delimiter {'tab' if other == chr(9) else repr(other)}."
                     )
+        self.titled = below is not None and _is_wider(names, itertools.chain([below], lines), self._delimiter(file))
         return names
 
     def _not_text(self, file: File, place: str = "", head: bytes = b"") -> DataError:
@@ -182,9 +185,13 @@ class Delimited(Format):
     def _ragged(self, file: File, cells: int) -> DataError:
         line = None if file.path == "-" else self._line(file, lambda index, found, width: found != width)
         where = f", line {line:,}," if line else ""
+        what = (
+            f"{file.name}{where} has {cells} cell{'s' * (cells != 1)} where the header has {len(self._header(file))}."
+        )
+        if self.titled:
+            return DataError(f"{what} {BELOW_A_TITLE}")
         return DataError(
-            f"{file.name}{where} has {cells} cells where the header has {len(self._header(file))}. "
-            "Hint: correct the line, or leave such lines out with --invalid drop (invalid='drop')."
+            f"{what} Hint: correct the line, or leave such lines out with --invalid drop (invalid='drop')."
         )
 
     def _line(self, file: File, found: Any) -> int | None:
@@ -208,6 +215,14 @@ class Delimited(Format):
         finally:
             stream.close()
         return None
+
+
+def _is_wider(names: list[str], below: Iterable[str], delimiter: str) -> bool:
+    """Whether the row below the names has more cells than they are."""
+    try:
+        return len(next(csv.reader(below, delimiter=delimiter), [])) > len(names)
+    except csv.Error:
+        return False
 
 
 def _quick_types(roles: Roles) -> dict[str, pa.DataType]:

@@ -16,7 +16,7 @@ from scumble.sources.formats import Format, Options, standard_input
 from scumble.sources.jsonlines import JsonLines
 from scumble.sources.parquet import Parquet
 from scumble.sources.paths import File, cannot_open, find_files
-from scumble.sources.source import Piece, Position, Source, changed, did_you_mean
+from scumble.sources.source import Piece, Position, Source, changed, no_column
 from scumble.sources.text import require_encoding
 from scumble.tables.roles import Roles, converted
 
@@ -64,15 +64,19 @@ class FileSource(Source):
         declared = self._readers[0].types(self._files[0])
         return {name: declared.get(name) for name in columns}
 
+    @property
+    def titled(self) -> bool:
+        return self._readers[0].titled
+
     def require(self, wanted: Sequence[str]) -> None:
         super().require(wanted)
         if not self.declared:
             return
-        for file, header in zip(self._files, self._headers, strict=True):
+        for file, header, reader in zip(self._files, self._headers, self._readers, strict=True):
             known = [*header, *file.partition]
             for name in wanted:
                 if name not in known:
-                    raise DataError(f"There is no column {name!r} in {file.name}.{did_you_mean(name, known, wanted)}")
+                    raise no_column(name, file.name, known, wanted, titled=reader.titled)
 
     def keys(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self._readers[0].keys(self._files[0]), *self._files[0].partition]))

@@ -52,6 +52,8 @@ class Format(ABC):
         self.options = options
         self.ragged = 0
         """Lines with too few or too many cells, dropped since the file was opened last."""
+        self.titled = False
+        """Whether the header has fewer cells than what is below it, as a title has: found with the columns."""
 
     @abstractmethod
     def columns(self, file: File) -> tuple[str, ...]:

@@ -14,6 +14,12 @@ from scumble.tables.roles import Roles
 BATCH_ROWS = 65_536
 """Rows a batch at most: a few MB, whatever the source."""
 
+BELOW_A_TITLE = (
+    "The names are taken from the first line, and the next has more cells, as below a title. "
+    "Hint: remove what stands above the names of the columns."
+)
+"""What is said of text whose header may be none."""
+
 Position = tuple[int, int]
 """Where to go on: which file, and how many of its rows are done."""
 
@@ -84,13 +90,18 @@ class Source(ABC):
         """All columns, even if read from the records: for public points, never for a private table."""
         return self.names
 
+    @property
+    def titled(self) -> bool:
+        """Whether a line above its header is taken for that, by all that can be seen."""
+        return False
+
     def require(self, wanted: Sequence[str]) -> None:
         """Refuse columns that are not declared, with a guess at what was meant."""
         if not self.declared:
             return
         for name in wanted:
             if name not in self.names:
-                raise DataError(f"There is no column {name!r} in {self}.{did_you_mean(name, self.names, wanted)}")
+                raise no_column(name, str(self), self.names, wanted, titled=self.titled)
             if self.names.count(name) > 1:
                 raise DataError(f"{self} has {self.names.count(name)} columns {name!r}. Hint: give each its own name.")
 
@@ -101,6 +112,14 @@ def changed(name: str) -> DataError:
         f"{name} has changed while it was read. Nothing is released. "
         "Hint: run it again when nobody writes there, or on a copy."
     )
+
+
+def no_column(name: str, source: str, known: Sequence[str], wanted: Sequence[str], *, titled: bool) -> DataError:
+    """What is said of a column that is not there; `titled` if the names of the others may be a title's words."""
+    what = f"There is no column {name!r} in {source}."
+    if titled:
+        return DataError(f"{what} It has: {', '.join(known[:20])}. {BELOW_A_TITLE}")
+    return DataError(f"{what}{did_you_mean(name, known, wanted)}")
 
 
 def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) -> str:
