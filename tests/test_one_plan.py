@@ -19,11 +19,11 @@ from scumble.sources.rehearsal import BESIDE_COUNTERS
 
 N = 20_000
 SIZE = ("design", "rows", "buckets", "shape")
-STEP = 3.2
+STEP = 5.0
 """A grid is added up to one of a ladder of shapes, and three noisy facts choose; the third, how clumped records are, a
 plan cannot know. Facts that are off by up to 18 scales of their Laplace noise, each further with a probability of e⁻¹⁸,
-choose 265 to 934 cells in the first way, where the plan says 798, and 57² to 125² in the second, where it says 91², and
-the same rows in the third: in ten choices, other ones with less than 1e-6."""
+choose 265 to 934 cells in the first way, where the plan says 798, and 79² to 227² in the second, where it says 171²,
+and the same rows in the third: in ten choices, other ones with less than 1e-6."""
 WAYS: dict[str, dict[str, Any]] = {
     "grid": {"columns": "a", "power": 2, "bounds": (0.0, 30.0)},
     "grid, two columns, delta": {"columns": "a,b", "power": 2, "bounds": (0.0, 120.0), "delta": 1e-6},

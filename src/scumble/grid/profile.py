@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -12,6 +13,8 @@ from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 
 MAX_DIMENSIONS = 4
+FAR = 100.0
+"""So many half-widths away, a kernel of power 1 is about 1/100, and one of power 2 about its square."""
 TILE = 1 << 14
 """Values at a time."""
 
@@ -62,6 +65,11 @@ class Profile:
                 out = value if out is None else out * value
         assert out is not None
         return out
+
+    @cached_property
+    def long_tailed(self) -> bool:
+        """Whether it falls as 1/distance along every axis, as kernels of power 1 do."""
+        return bool(np.all(self(FAR * np.diag(self.half_widths)) > FAR**-1.5))
 
     def on_page(self) -> list[dict[str, Any]]:
         """Its factors, for a page that computes it."""

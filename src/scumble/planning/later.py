@@ -54,6 +54,9 @@ HOPELESS = 1e12
 """A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
 FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
 """The rows that are made of a grid's cells for the typical norm."""
+EVEN = 512, 0.15
+"""Over one column the error of hashing falls as R^−0.65 or faster, not as R^−0.5, from so many rows on: there are few
+directions, and Sobol points fill them evenly. Measured on nine tables, from 512 to 2,048 rows."""
 UNTOLD = 2.0
 """Rows that are made of cells do not know of their places: what those cost counts so many times."""
 
@@ -194,9 +197,15 @@ class Menu:
                 errors = np.array([rows_error(*about, float(one), n, noise, refined) for one in DENSITIES])
             else:
                 hashing = np.array([hashing_error(*about, float(one), refined) for one in DENSITIES])
-                errors = np.hypot(hashing, sqrt(2.0 / pi) * noise / n * inverse)
+                errors = np.hypot(hashing * self._evenness(rows), sqrt(2.0 / pi) * noise / n * inverse)
             found.append(Option(replace(spec, rows=rows), errors[:, None]))
         return found
+
+    def _evenness(self, rows: int) -> float:
+        """What is left of the hashing error of so many rows, where they are over one column."""
+        least, power = EVEN
+        single = self.spec.shape is not None and len(self.spec.shape) == 1
+        return (least / max(rows, least)) ** power if single else 1.0
 
     @cached_property
     def _around(self) -> Around | None:
