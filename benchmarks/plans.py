@@ -123,7 +123,7 @@ class Grids:
         self.spec, self.Q, self.n, self.low, self.high = self.open.spec, Q, len(X), low, high
         self.open.update(X)
         counts = self.open.secret.counts
-        self.left = DESIGN if X.shape[1] == 3 else SIZE
+        self.left = DESIGN
         menu = Menu(self.spec, Budget(1.0, 1e-6), self.left)
         fold, self.rows = menu.fold(), replace(self.spec, design="sobol", shape=None, rows=MOST_ROWS, buckets=1024)
         assert fold is not None
