@@ -199,11 +199,12 @@ def _publish(args: argparse.Namespace) -> None:
         release = stream.close_period(args.period)
         assert release.stream is not None
         path = os.path.join(str(stream.folder), name_of(release.stream.last))
-        if args.period is not None and args.period < opened:
-            say(args, f"Period {args.period} was published before; nothing was done.")
+        again = args.period is not None and args.period < opened
         if args.json:
             print_json({"out": path, "period": release.stream.last, **facts(release)})
-        else:
+        if again:
+            say(args, f"Period {args.period} was published before, as {path}; nothing was done.")
+        elif not args.json:
             say(args, f"Wrote {path}: periods 1 to {release.stream.last}, {release.privacy}.")
     finally:
         stream.close()

@@ -161,7 +161,7 @@ class Secret:
     def require_open(self, verb: str) -> None:
         """Refuse to go on with a secret that was released, or broken off half-way."""
         if self.closed:
-            raise BudgetError(f"Cannot {verb}: {self.closed} Hint: start a new sketch.")
+            raise BudgetError(f"Cannot {verb}: {self.closed[0].lower()}{self.closed[1:]} Hint: start a new sketch.")
 
     def require_exact(self) -> None:
         """Refuse where there are no exact counters."""

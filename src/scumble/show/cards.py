@@ -204,14 +204,15 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         out.append(("Classes", f"{classes}: each has its own part; each record is in one only."))
     out.append(("Promise", promise(data["epsilon"], data["delta"])))
     if "stream" in data:
-        first, last = data["stream"]["first"], data["stream"]["last"]
         out.append(("", "all releases of its stream together, those to come included"))
-        out.append(("Periods", f"{first} to {last} of a stream: windows and single periods are differences of totals"))
     if data["mu"] is not None:
         out.append(("", f"in other currencies: ρ = {show(data['rho'], digits=4)}, μ = {show(data['mu'], digits=4)}"))
     equivalent = data["equivalent"]
     if equivalent is not None and equivalent["epsilon"] < 0.95 * data["epsilon"]:
         out.append(("", f"also: ε = {show(equivalent['epsilon'], digits=3)} at δ = 1e-6"))
+    if "stream" in data:
+        first, last = data["stream"]["first"], data["stream"]["last"]
+        out.append(("Periods", f"{first} to {last} of a stream: windows and single periods are differences of totals"))
     out.append(("Protects", protected(data["neighbors"], data["unit"], data["records_per_person"])))
     out.append(("Meaning", data["meaning"]))
     out.append(("Mechanism", _mechanism(data)))

@@ -46,7 +46,7 @@ class State:
         if os.path.lexists(self.path):
             raise PrivacyError(
                 f"There is a file {self.path!r} already, and a stream begins with one of its own. "
-                "Hint: choose another name, or go on with scumble.load_stream."
+                "Hint: choose another name, or go on with scumble stream append (scumble.load_stream)."
             )
 
     def read(self) -> files.Container:

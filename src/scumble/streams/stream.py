@@ -303,8 +303,13 @@ class Stream:
         same releases.
         """
         with self._alone("close_period"):
-            if period is not None and whole("period", period, 1, self._closed + 1) <= self._closed:
+            if period is not None and whole("period", period, 1, self.horizon) <= self._closed:
                 return self.total(period)
+            if period is not None and period > self._closed + 1:
+                raise ParameterError(
+                    f"Period {period} cannot be published before period {self._closed + 1}, which is open. "
+                    "Hint: publish that one first."
+                )
             self._require_period()
             require_public_count(self.privacy, [self._sketch.secret])
             with self._half_way("close_period"):
@@ -404,7 +409,7 @@ class Stream:
 
     def close(self) -> None:
         """Let go of the file: another process may go on from it, and this one no more."""
-        self._broken = self._broken or "It was closed."
+        self._broken = self._broken or "it was closed."
         if self._state is not None:
             self._state.let_go()
 
@@ -460,7 +465,7 @@ class Stream:
     @contextmanager
     def _half_way(self, verb: str) -> Iterator[None]:
         """Whatever breaks off here closes this stream: its file, if it has one, is as it was or as it will be."""
-        self._broken = f"Its last {verb} was interrupted."
+        self._broken = f"its last {verb} was interrupted."
         try:
             yield
         except BaseException:

@@ -152,8 +152,9 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     names = parts.names
     if names is None:
         if len(parts.columns) != len(wanted):
+            held = "1 column" if len(parts.columns) == 1 else f"{len(parts.columns)} columns"
             raise DataError(
-                f"`X` has no column names and {len(parts.columns)} columns, but {len(wanted)} were asked for. "
+                f"`X` has no column names and {held}, but {len(wanted)} were asked for. "
                 "Hint: pass exactly these columns, in order, or a table with names."
             )
         return parts._replace(names=tuple(wanted))

@@ -71,7 +71,8 @@ class Report:
         bad = sum(1 for verdict in self.paths if verdict.findings)
         tried = sum(verdict.pairs for verdict in self.paths)
         told = f"VIOLATION: {bad} of {len(self.paths)} paths break their promise."
-        lines.append(told if bad else f"{len(self.paths)} paths, {tried:,} pairs of tables: no violation found.")
+        paths = "1 path" if len(self.paths) == 1 else f"{len(self.paths)} paths"
+        lines.append(told if bad else f"{paths}, {tried:,} pairs of tables: no violation found.")
         return "\n".join(lines)
 
 
