@@ -87,7 +87,11 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
             0,
             r"(?s)^20 rows were left out.*^Wrote m.scumble: .* Next: scumble predict m.scumble TABLE$",
         ),
-        (["open.toml", "--classes", "bus,car,boat"], 0, "^m.scumble is a fitted model already.*this fit will add to it"),
+        (
+            ["open.toml", "--classes", "bus,car,boat"],
+            0,
+            "^m.scumble is a fitted model already.*this fit will add to it",
+        ),
     ):
         assert main([*line, *more]) == code
         assert re.search(words, capsys.readouterr().err, re.MULTILINE)
