@@ -545,3 +545,26 @@ def test_one_column_is_not_asked_for_a_second(visit: Callable[..., Any], tmp_pat
     page = visit().open((tmp_path / "one.html").as_uri())
     assert page.locator(".cross").count() == 0
     assert "." not in page.locator(".promise-line").inner_text().split("records")[0], "records have no parts"
+
+
+def test_bars_are_alike_and_years_have_no_commas(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Fifty-one years stand in threes, a hundred and forty in sevens, as in Python: no last one is left alone."""
+    schema = scumble.Schema(
+        born=scumble.Date("1959-01-01", "2009-12-31", cells="year"),
+        year=scumble.Number(1870, 2009, whole=True, cells=140),
+    )
+    rng = np.random.default_rng(5)
+    born = [f"{year}-06-01" for year in rng.integers(1959, 2010, 500)]
+    sketch = scumble.TableSketch(schema).update(pd.DataFrame({"born": born, "year": rng.integers(1870, 2010, 500)}))
+    export(exhibit_of(sketch.release(epsilon=1.0), "born"), tmp_path / "born.html")
+    page = visit().open((tmp_path / "born.html").as_uri())
+    sizes = page.evaluate("scumble.table.columns.map((one) => one.bins(26).map(({ first, end }) => end - first))")
+    assert sizes == [[3] * 17, [7] * 20]
+    odd = page.evaluate(
+        "scumble.table.columns[1].bins(26, { filter: { first: 0, end: 61 } }).map((b) => b.end - b.first)"
+    )
+    assert odd == [3] * 20 + [1], "a prime number of levels has no equal parts"
+    panel = page.locator(".panel").nth(1)
+    assert panel.locator(".tick").all_text_contents() == ["1870", "1940", "2009"]
+    panel.locator("summary").click()
+    expect(panel.locator(".numbers tbody th").first).to_have_text("1870 to 1876")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,9 @@ import numpy as np
 from scumble import checks
 from scumble.bundle import Bundle, Label
 from scumble.errors import DataError, ParameterError, parameter
-from scumble.explore import points
+from scumble.explore import coded, points
 from scumble.explore import ranges as ranging
+from scumble.explore.columns import Column
 from scumble.explore.payload import Content, drawable
 from scumble.release import Release
 from scumble.schema.kinds import ranges_by
@@ -25,19 +26,6 @@ STARTS = 100
 
 
 Questions = Mapping[str, tuple[set[str], Callable[[dict[str, Any]], dict[str, Any]]]]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: what it is called, what it holds, and what of it to draw."""
-
-    name: str
-    role: str
-    range: tuple[float, float] | None
-    values: tuple[str, ...]
-    unit: str
-    kind: str | None = None
-    """What its numbers stand for, where that was declared: whole, date, time or boolean."""
 
 
 class Exhibit:
@@ -77,9 +65,13 @@ class Exhibit:
         self.names = ranging.column_names(self._one)
         self._given: tuple[dict[str, Any], ...] = dict(ranges or {}), dict(values or {}), dict(units or {})
         told: dict[str, Mapping[str, Any]] = dict(zip(("ranges", "values", "units"), self._given, strict=True))
+        self._coded = coded.columns_of(self.model)
+        """The columns of the table that a model was fitted on, where its releases have other ones."""
+        known = self.names if self._coded is None else [column.name for column in self._coded]
         for what, given in told.items():
-            checks.columns_named(f"`{what}`", given, self.names)
-        self._given = ranges_by(self.kinds, self._given[0]), *self._given[1:]
+            checks.columns_named(f"`{what}`", given, known)
+        kinds = self.kinds | {column.name: column.kind for column in self._coded or () if column.kind}
+        self._given = ranges_by(kinds, self._given[0]), *self._given[1:]
         for name, (low, high) in self._given[0].items():
             if not (np.isfinite([low, high]).all() and low < high):
                 raise parameter(f"ranges[{name!r}]", "finite, with its low end below its high end", f"{low} to {high}")
@@ -120,6 +112,8 @@ class Exhibit:
     def columns(self) -> list[Column]:
         """The columns, as the page lists them."""
         given, values, units = self._given
+        if self._coded is not None:
+            return coded.described(self._coded, given, values, units)
         kinds = self.roles
         others: list[Any] = [
             None if role == "number" else next(iter(values.get(name, ())), None)
@@ -259,6 +253,8 @@ class Exhibit:
         """The modes of each class, the highest first: post-processing, made once."""
         spreads = [column.range for column in self.columns]
         if any(column.role != "number" for column in self.columns) or not self.drawable:
+            return []
+        if self._coded is not None and not all(coded.as_numbers(column) for column in self._coded):
             return []
         try:
             from scumble.learn import PrivateModes

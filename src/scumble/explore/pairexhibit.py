@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from scumble.errors import ParameterError
-from scumble.explore.exhibit import Column, Exhibit, Questions, finite
+from scumble.explore.columns import Column
+from scumble.explore.exhibit import Exhibit, Questions, finite
 from scumble.explore.payload import Content
 from scumble.release import Release
 

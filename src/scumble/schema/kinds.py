@@ -211,7 +211,7 @@ def ranges_by(kinds: Kinds, ranges: Mapping[str, Any]) -> dict[str, tuple[float,
 
 
 def shown(value: float, kind: str | None, digits: int = 6) -> str:
-    """A number of a declared column as people read it; one without a calendar, to so many `digits`.
+    """A number of a column as people read it; one without a calendar, to so many `digits`. A year has no comma.
 
     >>> shown(19782.0, "date"), shown(19782.5, "time"), shown(20_000.5, None, 12), shown(1870.0, "whole")
     ('2024-02-29', '2024-02-29 12:00', '20,000.5', '1870')

@@ -1,6 +1,7 @@
 // The engine: answers questions about a release, on the page and in its workers. It sees no document and no network.
 
 import { Classifier } from "./classifier.js";
+import { Coding } from "./coding.js";
 import { fernTables } from "./ferns.js";
 import { GridReader } from "./grid.js";
 import { Hasher } from "./hasher.js";
@@ -10,7 +11,7 @@ import { READ, Table } from "./table.js";
 import { tablesOf } from "./tables.js";
 import { unpack as unpacked } from "./unpack.js";
 
-export { READ, Table };
+export { Table };
 
 const ACROSS = 40; // places along each side of a region
 
@@ -40,14 +41,15 @@ function keep(arrays, prefix, found) {
 // A release's content: `description` (JSON) and `arrays` (name → typed array), as `scumble.explore.payload` writes them.
 export class Engine {
   constructor(description, arrays) {
-    this.roles = description.columns.map((column) => column.role);
+    this.coding = new Coding(description.columns);
+    this.roles = this.coding.roles;
     this.hashers = description.hashers.map((hasher) => hasherOf(hasher, arrays));
     this.releases = description.releases.map((release) => this.#reader(release, arrays));
     this.classifier = description.classifier && this.#classifier(description.classifier, arrays);
   }
 
   table(n, cells) {
-    return Table.of(n, this.roles, cells);
+    return Table.of(n, this.roles, this.coding.numbers(cells));
   }
 
   // Kernel sums with what is known of their errors, of one release.
@@ -152,12 +154,12 @@ export class Engine {
       which: factors.flatMap((factor) => factor.which),
       read: (table) => inner.estimate(table.parts(factors), table.n),
       region: (box, cells) => {
-        if (release.grid) return inner.region(box);
+        if (release.grid) return this.#counted(inner, box);
         const table = this.#spread(box, cells);
         return inner.region(table.parts(factors), table.n);
       },
       lines: (x, y, { columns }) => {
-        if (release.grid || this.roles[x.column] !== "number") return null;
+        if (release.grid || !this.coding.plain || this.roles[x.column] !== "number") return null;
         const ys = Array.from(y.values, READ[this.roles[y.column]]);
         return inner.lines(
           x.column,
@@ -167,6 +169,11 @@ export class Engine {
         );
       },
     };
+  }
+
+  #counted(grid, box) {
+    const found = grid.region(this.coding.box(box));
+    return { ...found, ends: this.coding.ends(found.ends) };
   }
 
   // Places all over a region, as a table.

@@ -2,8 +2,6 @@
 
 import { columnsOf } from "./csv.js";
 
-const { READ } = ScumbleEngine;
-
 // How the answers are called here and in files, as in Python's.
 const DENSITY = [
   ["kernelSum", "kernel_sum"],
@@ -15,7 +13,11 @@ const DENSITY = [
 // `rows`: cells as texts, the first line the columns' names. Throws words for people.
 export function answered(exhibit, rows, kind, confidence) {
   const [names, ...points] = rows;
-  const table = exhibit.engine.table(points.length, columnsOf(rows, exhibit.columns, READ));
+  const { engine, columns } = exhibit;
+  const table = engine.table(
+    points.length,
+    columnsOf(rows, columns, (j, cell) => engine.coding.reads(j, cell)),
+  );
   const added = kind === "classes" ? classColumns(exhibit, table) : densityColumns(exhibit, table, confidence);
   const taken = names.map((name) => name.trim());
   const free = added.map(({ name }) => (taken.includes(name) ? `scumble_${name}` : name));

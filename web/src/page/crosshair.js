@@ -42,4 +42,4 @@ function moved({ drawn, here }, [dx, dy]) {
   return { x: dx ? x.step(here.x, dx) : here.x, y: y && dy ? y.step(here.y, y.numeric ? dy : -dy) : here.y };
 }
 
-const middle = (axis) => (axis.numeric ? (axis.range[0] + axis.range[1]) / 2 : axis.categories[0]);
+const middle = (axis) => (axis.numeric ? axis.nearest((axis.range[0] + axis.range[1]) / 2) : axis.categories[0]);

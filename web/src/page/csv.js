@@ -1,6 +1,7 @@
 // Tables as text: reading what people paste or drop, writing answers.
 
 import { daysIn, isDated } from "./calendar.js";
+import { mayMiss } from "./missing.js";
 
 // Rows of cells. The separator is the one of comma, semicolon and tab that the first line has most of.
 export function parse(text) {
@@ -46,20 +47,30 @@ function quote(cell) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const wanted = (column) =>
-  isDated(column) ? "a date, such as 2024-02-29" : column.role === "number" ? "a number" : "filled in";
+function wanted(column) {
+  if (isDated(column)) return "a date, such as 2024-02-29";
+  if (column.role === "number") return "a number";
+  return column.code ? `one of ${column.values.join(", ")}` : "filled in";
+}
 
-// The cells of the release's columns, one array a column, out of a table with a line of names. Throws words for people.
-export function columnsOf(rows, columns, read) {
+// What a cell says; a number or a date that it does not say is missing, where cells may be.
+function said(column, text) {
+  if (mayMiss(column) && text.trim() === "") return NaN;
+  return isDated(column) ? daysIn(text, column) : text;
+}
+
+// The cells of the release's columns, one array a column, out of a table with a line of names; `reads(j, cell)` says which
+// of them will do. Throws words for people.
+export function columnsOf(rows, columns, reads) {
   if (rows.length < 2) throw new Error("Give a line with the columns' names, then one point per line.");
   const names = rows[0].map((name) => name.trim());
-  return columns.map((column) => {
+  return columns.map((column, place) => {
     const j = names.indexOf(column.name);
     if (column.role === "any" && j < 0) return rows.slice(1).map(() => "0");
     if (j < 0) throw new Error(`There is no column “${column.name}” in the first line. It has: ${names.join(", ")}.`);
     return rows.slice(1).map((cells, i) => {
-      const cell = isDated(column) ? daysIn(cells[j] ?? "", column) : (cells[j] ?? "");
-      if (cell === undefined || read[column.role](cell) === undefined) {
+      const cell = said(column, cells[j] ?? "");
+      if (cell === undefined || !reads(place, cell)) {
         throw new Error(
           `Line ${i + 2}: “${column.name}” must be ${wanted(column)}, but it is “${(cells[j] ?? "").slice(0, 40)}”.`,
         );

@@ -1,7 +1,8 @@
 // The fields of one column: its range or its values if it is drawn, and where it stays if it is not.
 
 import { entryOf } from "./calendar.js";
-import { h, labelled } from "./dom.js";
+import { choice, h, labelled } from "./dom.js";
+import { exact, mayMiss } from "./missing.js";
 import { replaced } from "./state.js";
 import { titleOf } from "./words.js";
 
@@ -27,18 +28,20 @@ export function rangeField({ columns }, state, j) {
 }
 
 export function valuesField({ columns }, state, j) {
-  const { name } = columns[j];
+  const { name, code, values } = columns[j];
   const input = h("textarea", {
     rows: 3,
     "aria-label": `Values of ${name} to compare, one per line`,
-    onchange: () => state.set({ categories: replaced(state.categories, j, differentLines(input.value)) }),
+    onchange: () => {
+      const lines = differentLines(input.value);
+      state.set({ categories: replaced(state.categories, j, code ? lines.filter((line) => values.includes(line)) : lines) });
+    },
   });
   input.value = state.categories[j].join("\n");
-  return labelled(
-    `Values of ${name}`,
-    input,
-    "One per line. A release does not list them: write those you want to compare.",
-  );
+  const hint = code
+    ? `One per line: some or all of the ${values.length}.`
+    : "One per line. A release does not list them: write those you want to compare.";
+  return labelled(`Values of ${name}`, input, hint);
 }
 
 function differentLines(text) {
@@ -49,9 +52,9 @@ function differentLines(text) {
 export function stillField(exhibit, state, j) {
   const column = exhibit.columns[j];
   const move = (value) => state.set({ at: replaced(state.at, j, value) });
-  return exhibit.isNumber(j)
-    ? stillNumber(column, state.ranges[j], state.at[j], move)
-    : stillText(column, `values-${j}`, state.categories[j], state.at[j], move);
+  if (exhibit.isNumber(j)) return stillNumber(column, state.ranges[j], state.at[j], move);
+  if (column.code) return labelled(titleOf(column), choice(column.values.map((word) => [word, word]), state.at[j], move));
+  return stillText(column, `values-${j}`, state.categories[j], state.at[j], move);
 }
 
 function stillText(column, id, categories, value, move) {
@@ -70,7 +73,7 @@ function stillText(column, id, categories, value, move) {
   return h("div", {}, labelled(titleOf(column), input), list);
 }
 
-// A slider, and a box for who wants it exactly.
+// A slider, a box for who wants it exactly, and one to tick where cells may be missing.
 function stillNumber(column, [low, high], value, move) {
   const span = high - low;
   const { type, put, take } = entryOf(column);
@@ -84,20 +87,32 @@ function stillNumber(column, [low, high], value, move) {
       move(take(box));
     },
   });
-  put(box, trimmed(value, span));
+  const middle = exact(column, (low + high) / 2);
+  const [first, missing] = [Number.isNaN(value) ? middle : value, Number.isNaN(value)];
+  put(box, trimmed(first, span));
   const slider = h("input", {
     type: "range",
     min: low,
     max: high,
-    step: span / 200,
+    step: column.kind === "whole" ? 1 : span / 200,
     "aria-label": column.name,
     oninput: () => {
-      put(box, trimmed(slider.valueAsNumber, span));
-      move(slider.valueAsNumber);
+      const value = exact(column, slider.valueAsNumber);
+      put(box, trimmed(value, span));
+      move(value);
     },
   });
-  slider.value = value;
-  return h("div", { class: "slider" }, h("span", { class: "name" }, titleOf(column)), h("div", {}, slider, box));
+  slider.value = first;
+  const gone = h("input", { type: "checkbox", onchange: () => tell(gone.checked, true) });
+  gone.checked = missing;
+  const tell = (ticked, moved) => {
+    box.disabled = slider.disabled = ticked;
+    if (moved) move(ticked ? NaN : exact(column, slider.valueAsNumber));
+  };
+  tell(missing, false);
+  const line = h("div", {}, slider, box);
+  const tick = mayMiss(column) ? h("label", { class: "gone" }, gone, "missing") : null;
+  return h("div", { class: "slider" }, h("span", { class: "name" }, titleOf(column)), line, tick);
 }
 
 const trimmed = (x, span) => Number(x.toFixed(Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(span))))));

@@ -22,10 +22,18 @@ export function fitting(text, room, size, weight) {
 export function ticksFor(scale, axis, room, size = 11.5) {
   const text = (value) => axis.tickFormat(value);
   for (let count = Math.max(2, Math.floor(room / 60)); count > 1; count--) {
-    const found = scale.ticks(count);
+    const found = clear(scale.ticks(count), scale, axis, size);
     axis.align?.(found);
     const wide = Math.max(...found.map((value) => widthOf(text(value), size)), 0) + 14;
     if (found.length * wide <= room + wide) return found;
   }
   return scale.ticks(1);
+}
+
+// The word below a strip of missing cells is longer than a number: what it would touch gives way.
+function clear(ticks, scale, axis, size) {
+  if (!axis.strip) return ticks;
+  const half = (value) => widthOf(axis.tickFormat(value), size) / 2;
+  const [word] = ticks;
+  return ticks.filter((value) => value === word || scale(value) - scale(word) > half(word) + half(value) + 6);
 }

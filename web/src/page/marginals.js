@@ -14,8 +14,8 @@ export function marginals(chart, { x, y, density, error }) {
   const up = means(ny, nx, (j, i) => j * nx + i, density, error);
   const { width, height, left, right, top, bottom, strip, aside } = chart;
   const drawing = (found, range) => ({ found, level: scaleLinear([0, max(found, ({ high }) => high) || 1], range) });
-  if (strip) draw(chart, drawing(across, [top - GAP, top - strip + 2]), x.values.map(chart.placeX, chart), false);
-  if (aside) draw(chart, drawing(up, [width - right + GAP, width - right + aside - 2]), y.values.map(chart.placeY, chart), true);
+  if (strip) draw(chart, drawing(across, [top - GAP, top - strip + 2]), x.spots.map((_, i) => x.spot(chart.scaleX, i)), false);
+  if (aside) draw(chart, drawing(up, [width - right + GAP, width - right + aside - 2]), y.spots.map((_, j) => y.spot(chart.scaleY, j)), true);
   const rule = (d) => chart.body.append("path").attr("d", d).attr("stroke", chart.palette.rule);
   if (strip) rule(`M${left},${top - GAP}H${width - right}`);
   if (aside) rule(`M${width - right + GAP},${top}V${height - bottom}`);

@@ -16,7 +16,7 @@ export function numbers(exhibit, state) {
 
 function tables(exhibit, state) {
   const { drawn } = state;
-  if (!state.charts.length) return [];
+  if (!state.charts.length || drawn.awaited) return [];
   const caption = axesText(exhibit, state);
   if (drawn.probabilities) return [(drawn.y ? mapTable : curveTable)(exhibit, drawn, caption)];
   return (drawn.maps ?? drawn.curves).map((found) => {
@@ -43,9 +43,11 @@ function mapTable(exhibit, { kind, x, y, probabilities, density, error }, captio
     map: (i) => `${number(density[i])} ± ${percent(error[i] / density[i])}`,
   }[kind];
   const across = spread(x, 7);
-  const rows = spread(y, 7)
-    .reverse()
-    .map((j) => [y.text(y.values[j]), ...across.map((i) => answer(j * x.values.length + i))]);
+  const down = spread(y, 7);
+  const rows = (y.numeric ? down.reverse() : down).map((j) => [
+    y.text(y.values[j]),
+    ...across.map((i) => answer(j * x.values.length + i)),
+  ]);
   return tableOf(
     `${caption}; ${x.label} across, ${y.label} down`,
     [`${y.label} \\ ${x.label}`, ...across.map((i) => x.text(x.values[i]))],

@@ -15,7 +15,19 @@ export function chartsOf(exhibit, state, width) {
     confidence: state.confidence,
     classes: exhibit.classifier?.classes.map(String),
   };
+  if (drawn.awaited) return awaited(exhibit, state, { ...common, width: half }, half < whole);
   return KINDS[drawn.kind](exhibit, state, { ...common, width: whole }, { ...common, width: half });
+}
+
+// The frames of the pictures that are to come, at their places.
+function awaited(exhibit, state, half, beside) {
+  const { width, x, y, kind } = half;
+  const density = pictures.densityFrame(width, x, y);
+  const error = pictures.errorFrame(width, x, y, beside);
+  const classes = pictures.classFrame(width, x, y);
+  const sides = state.show === "sides";
+  const frames = kind === "classMap" ? [classes, classes] : sides ? [density, density] : [density, error];
+  return frames.map((frame) => pictures.blank({ ...half, ...frame, title: "Drawing…", label: "Drawing…" }));
 }
 
 const KINDS = {

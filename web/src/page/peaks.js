@@ -9,7 +9,7 @@ const WITHIN = 7; // places along each side of the square around a peak, from it
 
 // `ask(xs, ys)` answers for all places of a small mesh; `found`: {density, error} on the large one.
 export function raised({ x, y }, found, ask) {
-  if (!x.numeric || !y.numeric) return found;
+  if (!x.numeric || !y.numeric || x.column.code || y.column.code) return found;
   const out = Object.fromEntries(["density", "error"].map((name) => [name, found[name].slice()]));
   for (const at of peaksOf(x.values.length, y.values.length, found)) {
     const [i, j] = [at % x.values.length, Math.floor(at / x.values.length)];

@@ -44,7 +44,7 @@ export function curve({ width, x, lines, palette, title, label, confidence }) {
 const clipped = (scale) => (v) => scale(Math.min(1, Math.max(0, v)));
 
 function stroke({ x, scaleX, scaleY, body }, { found, colour }) {
-  const place = (_, i) => x.place(scaleX, x.values[i]);
+  const place = (_, i) => x.spot(scaleX, i);
   const clip = clipped(scaleY);
   body
     .append("path")
@@ -92,7 +92,7 @@ function bars({ x, scaleX, scaleY, body }, { found, colour }, k, n) {
 const lighter = (a, b) => interpolateRgb(b, a)(0.25);
 
 export function densityMap({ width, x, y, density, error, scale, count, palette, title, label, done }) {
-  const chart = new Chart({ ...frame(width, x, y), head: 88, title, palette, label });
+  const chart = new Chart({ ...densityFrame(width, x, y), title, palette, label });
   const shade = faded(palette);
   picture(chart, x, y, (i) => shade(scale.place(density[i]), density[i] / error[i]));
   if (done) outlines(chart, x, y, density, scale.levels, (i) => density[i] > DROWNED * error[i]);
@@ -109,13 +109,24 @@ function frame(width, x, y) {
   return { width, height: heightOf(width, 0.82) + 24 + room, x, y, strip: room, aside, aspect: aspectOf(x, y) };
 }
 
+export const densityFrame = (width, x, y) => ({ ...frame(width, x, y), head: 88 });
+
+// Beside the map of densities it stands at the same height; below it, it needs no room for margins.
+export const errorFrame = (width, x, y, beside) => ({
+  ...frame(width, x, y),
+  ...(beside ? { head: 88 } : { head: 78, strip: 0, aside: 0 }),
+});
+
+export const classFrame = (width, x, y) => ({ width, height: heightOf(width, 0.82), x, y, head: 66, aspect: aspectOf(x, y) });
+
+// A picture that is to come: its axes, and that it is being drawn.
+export const blank = (what) => new Chart(what).axes();
+
 const [LEAST, MOST] = [0.005, 0.5]; // relative errors are shown between these, by their logarithm
 const lift = (r) => Math.min(1, Math.max(0, Math.log(r / LEAST) / Math.log(MOST / LEAST)));
 
-// Beside the map of densities it stands at the same height; below it, it needs no room for margins.
 export function errorMap({ width, x, y, density, error, beside, palette, title, label }) {
-  const room = beside ? { head: 88 } : { head: 78, strip: 0, aside: 0 };
-  const chart = new Chart({ ...frame(width, x, y), ...room, title, palette, label });
+  const chart = new Chart({ ...errorFrame(width, x, y, beside), title, palette, label });
   const shade = ramp(palette.error);
   const unknown = packed(palette.unknown);
   picture(chart, x, y, (i) => (error[i] > MOST * density[i] ? unknown : shade(lift(error[i] / density[i]))));
@@ -124,7 +135,7 @@ export function errorMap({ width, x, y, density, error, beside, palette, title, 
 }
 
 export function classMap({ width, x, y, probabilities, least, classes, palette, title, label }) {
-  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, head: 66, aspect: aspectOf(x, y) });
+  const chart = new Chart({ ...classFrame(width, x, y), title, palette, label });
   const k = classes.length;
   // The winner's colour, the stronger the surer.
   const shades = classes.map((_, c) =>
@@ -146,7 +157,7 @@ export function classMap({ width, x, y, probabilities, least, classes, palette, 
 }
 
 export function confidenceMap({ width, x, y, least, classes, palette, title, label }) {
-  const chart = new Chart({ width, height: heightOf(width, 0.82), x, y, title, palette, label, head: 66, aspect: aspectOf(x, y) });
+  const chart = new Chart({ ...classFrame(width, x, y), title, palette, label });
   const k = classes.length;
   const rise = (p) => (p - 1 / k) / (1 - 1 / k);
   const shade = ramp(palette.density);
@@ -178,22 +189,23 @@ export function classCurve({ width, x, probabilities, classes, palette, title, l
     head: 66,
   });
   const { scaleX, scaleY, body } = chart;
+  const half = x.numeric ? 0 : 0.35 * scaleX.bandwidth(); // words have bars, numbers an area
   const heights = new Float64Array(x.values.length);
   for (let c = 0; c < k; c++) {
     const under = heights.slice();
     for (let i = 0; i < heights.length; i++) heights[i] += probabilities[i * k + c];
+    const band = area()
+      .x((_, i) => x.spot(scaleX, i))
+      .y0((_, i) => scaleY(under[i]))
+      .y1((_, i) => scaleY(heights[i]));
+    const block = (height, i) =>
+      `M${x.spot(scaleX, i) - half},${scaleY(under[i])}h${2 * half}V${scaleY(height)}h${-2 * half}Z`;
     body
       .append("path")
       .attr("fill", palette.classes[c % palette.classes.length])
       .attr("opacity", 0.85)
       .attr("stroke", palette.paper)
-      .attr(
-        "d",
-        area()
-          .x((_, i) => x.place(scaleX, x.values[i]))
-          .y0((_, i) => scaleY(under[i]))
-          .y1((_, i) => scaleY(heights[i]))(heights),
-      );
+      .attr("d", x.numeric ? band(heights) : Array.from(heights, block).join(""));
   }
   return key(chart.axes(), classes.map((name, c) => [palette.classes[c % palette.classes.length], name]));
 }

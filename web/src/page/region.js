@@ -16,7 +16,7 @@ export function region(exhibit, state) {
   const frame = h("details", { class: "regions", open: true, hidden: true }, h("summary", {}, "Ask for a region"), node);
   let axes = "";
   state.on(["drawn", "region", "confidence"], () => {
-    if (!state.drawn?.done) return;
+    if (!state.drawn) return;
     frame.hidden = !suits(state);
     if (frame.hidden) return;
     const now = JSON.stringify([state.x, state.y]);
@@ -24,6 +24,7 @@ export function region(exhibit, state) {
     axes = now;
     fill(fields, state);
     clear.hidden = !state.region;
+    if (state.region && !state.drawn.done) return;
     answer.replaceChildren(...(state.region ? answersOf(exhibit, state) : ["No region is chosen."]));
   });
   state.on(["x", "y"], () => (state.region || state.corner) && state.set({ region: null, corner: null }));
@@ -42,7 +43,8 @@ export const suits = (state) =>
 
 // From one place to another, in any order.
 export function between(state, one, other) {
-  const side = (name) => [one[name], other[name]].sort((a, b) => a - b);
+  const known = (name, value) => (Number.isNaN(value) ? state.drawn[name].range[0] : value); // missing cells are in none
+  const side = (name) => [one, other].map((place) => known(name, place[name])).sort((a, b) => a - b);
   return { x: side("x"), y: state.y === null ? null : side("y") };
 }
 

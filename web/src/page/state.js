@@ -1,6 +1,7 @@
 // What the page shows at the moment. The parts read it, change it with `set` alone, and listen for what they draw.
 
 import { angleOf, lengthOf } from "./geography.js";
+import { exact } from "./missing.js";
 
 export class State {
   #listeners = [];
@@ -55,7 +56,7 @@ export function firstState(exhibit, theme) {
     confidence: 0.95,
     at: columns.map((column, j) => {
       if (column.role !== "number") return column.values[0] ?? "";
-      return modes.length ? modes[0].point[j] : (ranges[j][0] + ranges[j][1]) / 2;
+      return exact(column, modes.length ? modes[0].point[j] : (ranges[j][0] + ranges[j][1]) / 2);
     }), // one cell per column: where those stay that are not drawn
     ranges,
     categories: columns.map((column) => [...column.values]),

@@ -42,6 +42,7 @@ function drowned(exhibit, state) {
     if (!axis || axis.numeric) return [];
     return axis.categories.filter((_, c) => !placesOf(drawn, k, c).some(clear));
   });
+  const hint = exhibit.columns.some(({ code }) => code) ? unheard : unknown;
   if (empty.length) return [hint(quoted(empty))];
   const nothing = !Array.from(found[0].density.keys()).some(clear);
   const still = exhibit.usable.filter((j) => !exhibit.isNumber(j) && j !== state.x && j !== state.y);
@@ -49,7 +50,8 @@ function drowned(exhibit, state) {
   return [still.length ? hint(quoted(still.map((j) => state.at[j]))) : "Nothing here rises above the noise."];
 }
 
-const hint = (what) => `${what}: nothing there rises above the noise. Is it written as in the table?`;
+const unheard = (what) => `${what}: nothing there rises above the noise.`;
+const unknown = (what) => `${unheard(what)} Is it written as in the table?`;
 
 // The places of the c-th category along x (k = 0) or y.
 function placesOf({ x, y }, k, c) {

@@ -5,6 +5,14 @@ import { measured, tick } from "../page/words.js";
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
 const FEW = 8; // whole numbers that each have room for their name
+// How many levels stand together so that there are at most so many bins, all of them alike if that takes less than twice as
+// many levels; else the last one is shorter. The twin of `scumble.tabular.questions`.
+function together(line, most) {
+  const least = Math.max(1, Math.ceil(line / most));
+  for (let run = least; run < 2 * least; run++) if (line % run === 0) return run;
+  return least;
+}
+
 const keeps = (filter, level) => !filter || filter.weights[level] > 0;
 const WORDS = { boolean: { false: "no", true: "yes" } };
 
@@ -41,7 +49,7 @@ export class Column {
       return kept.map((level) => this.#bin(level, level + 1));
     }
     const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];
-    const cuts = this.#cuts(first, end, Math.ceil((end - first) / most), grouped);
+    const cuts = this.#cuts(first, end, together(end - first, most), grouped);
     const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut));
     if (this.missing && (!filter || filter.missing)) bins.push(this.#bin(this.line, this.size));
     return bins;
