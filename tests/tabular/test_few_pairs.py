@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import scumble
+from scumble.cli import main
 from scumble.privacy.budget import Budget
 from scumble.schema.column import Column
 from scumble.schema.date import Date
@@ -215,3 +218,51 @@ def test_single_years_need_cells_of_their_own() -> None:
 def test_advice_about_one_column_and_about_two() -> None:
     assert "and 'born' has more" in few_cells({"born": 900, "sex": 2}, 4)[0]
     assert "and 'born' and 'died' have more" in few_cells({"born": 900, "died": 800}, 4)[0]
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_whoever_asks_about_a_pair_that_was_not_measured_is_told(
+    joined: bool, release: scumble.TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the command line; in Python no question warns (warnings are errors here), and the release tells."""
+    path, measured = str(tmp_path / "t.scumble"), set(release.views[COLUMNS:])
+    one, two = next(pair for pair in itertools.combinations(SCHEMA, 2) if (pair in measured) == joined)
+    release.save(path)
+    loaded = scumble.load(path)
+    loaded.count(f"{one} or c0"), loaded.mean(one), loaded.count(by=two)
+    assert all("c0" in pair for pair in loaded.inferred)
+    for _ in range(2):
+        loaded.count(f"{two} and {one}")
+    assert ((one, two) in loaded.inferred) != joined and len(set(loaded.inferred)) == len(loaded.inferred)
+    query = f"select {one}, count(*) as n from t where {two} group by {one}"
+    for words in (["count", path, "--where", f"{one} and {two}"], ["count", path, "--by", f"{one},{two}"]):
+        assert main([*words, "--json"]) == 0
+        _remarked(capsys, None if joined else (one, two))
+    assert main(["sql", path, query, "--json"]) == 0
+    _remarked(capsys, None if joined else (one, two))
+    assert main(["count", path, "--where", one]) == 0
+    assert not capsys.readouterr().err
+
+
+def _remarked(capsys: pytest.CaptureFixture[str], pair: tuple[str, str] | None) -> None:
+    """One remark that names a pair, beside every number and on standard error; or none."""
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    for row in found if isinstance(found, list) else [found]:
+        assert captured.err == "".join(f"scumble: warning: {remark}\n" for remark in row["remarks"])
+        assert len(row["remarks"]) == (pair is not None)
+        assert pair is None or "Not counted together: '{}' and '{}'. ".format(*pair) in row["remarks"][0]
+
+
+def test_one_remark_names_a_few_pairs_and_counts_the_others(
+    release: scumble.TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release.save(tmp_path / "t.scumble")
+    assert main(["count", str(tmp_path / "t.scumble"), "--where", " and ".join(SCHEMA)]) == 0
+    left = math.comb(COLUMNS, 2) - (len(release.views) - COLUMNS)
+    assert f" and {left - 3} more pairs. How" in capsys.readouterr().err
+
+
+def test_the_card_does_not_vouch_for_pairs_that_were_not_measured(release: scumble.TableRelease) -> None:
+    told = dict(tablecards.lines(release))["Worth"]
+    assert "intervals allow for what is usual among tables, and fail where it is more" in told

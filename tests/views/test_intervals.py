@@ -296,8 +296,12 @@ def test_pairs_that_were_left_out_hide_what_the_measured_ones_tell() -> None:
     assert phi == pytest.approx(LEFT_OUT * (0.8 / (1 / 3)) ** POWER)
     found = Unseen(seen, model, phi, ColumnSums(seen))
     asked = [(1.0, {0: [1, 0], 2: [1, 0]})]
-    assert found.variance(asked, signed=False) == pytest.approx((phi * seen.count) ** 2 / 16)
+    # The third column was measured with no other: of its half nothing is known.
+    assert found.variance(asked, signed=False) == pytest.approx(phi * UNKNOWN * seen.count**2 / 16)
     assert found.variance([(1.0, {0: [1, 0], 1: [1, 0]})], signed=False) == pytest.approx(0, abs=1e-6)
+    tied = replace(seen, views=(*seen.views, View((1, 2), np.full((2, 2), 2500.0), 1.0)))
+    known = Unseen(tied, model, phi, ColumnSums(tied)).variance(asked, signed=False)
+    assert known == pytest.approx((phi * tied.count) ** 2 / 16)
     assert left_out(replace(seen, views=alone), model, np.random.default_rng(0)) == UNKNOWN
 
 

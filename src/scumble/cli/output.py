@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
 
 if TYPE_CHECKING:
+    from scumble import TableRelease
     from scumble.privacy.budget import Budget
 
 TABLES = {
@@ -34,6 +35,10 @@ TABLES = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
+
+
+MOST_PAIRS = 3
+"""That one remark names."""
 
 
 def say(args: argparse.Namespace, message: str) -> None:
@@ -66,6 +71,20 @@ def remarked() -> Iterator[list[str]]:
     finally:
         for text in found:
             tell(f"scumble: warning: {text}")
+
+
+def remark_on_pairs(releases: Iterable[TableRelease]) -> None:
+    """Warn of columns that an answer was about and that were not counted together."""
+    pairs = [f"'{one}' and '{two}'" for release in releases for one, two in release.inferred]
+    if not pairs:
+        return
+    more = f" and {len(pairs) - MOST_PAIRS} more pairs" if len(pairs) > MOST_PAIRS else ""
+    warnings.warn(
+        f"Not counted together: {', '.join(pairs[:MOST_PAIRS])}{more}. How such columns hang together is inferred; "
+        "intervals allow for what is usual among tables, and fail where it is more.",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def print_json(value: object) -> None:

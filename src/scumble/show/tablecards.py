@@ -60,7 +60,10 @@ def _worth(noise: dict[str, float], left: int) -> str:
     told += "".join(f", {where} one of about {group(less)}" for where, less in others)
     told += " (the median; it would hardly be seen there by chance, being four standard deviations of the noise)."
     if left:
-        told += " Pairs that were not measured are inferred from what was: trust their intervals, not small groups."
+        told += (
+            " How columns of other pairs hang together is inferred; intervals allow for what is usual among tables, "
+            "and fail where it is more."
+        )
     return told
 
 

@@ -7,9 +7,10 @@ asked of the table is the sum of what is asked of each class, and variances add 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -63,6 +64,8 @@ class Answers:
         self._spec, self._evidence, self._law = spec, evidence, law
         self._seed = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:6], "big")
         self._number = {j: k for k, j in enumerate(spec.counted)}
+        self.inferred: dict[tuple[int, int], None] = {}
+        """Pairs of columns that were asked about together so far, and that no view shows together."""
         self._readings: list[Reading] | None = None
         self._whole: Mixture | None = None
         self._lock = threading.Lock()
@@ -129,6 +132,7 @@ class Answers:
         theirs, as it may be off by as much in each."""
         exact = others = NOTHING
         modelled = 0.0
+        self.inferred |= dict.fromkeys(self._not_measured(asked))
         for number, reading in enumerate(self.readings):
             mine = self._of_class(asked, number)
             own = reading.exact(mine)
@@ -138,6 +142,14 @@ class Answers:
             else:
                 exact, modelled = exact + own, modelled + reading.modelled(mine)
         return nearest(modelled, exact) + others
+
+    def _not_measured(self, asked: Condition) -> Iterator[tuple[int, int]]:
+        """Pairs of columns that a question joins and no view does."""
+        for _, product in asked:
+            for pair in itertools.combinations(sorted(j for j in product if j != self._spec.place), 2):
+                one, two = sorted(self._number[j] for j in pair)
+                if self._evidence[0].pair((one, two)) is None:
+                    yield pair
 
     def _of_class(self, asked: Condition, number: int) -> Condition:
         """The same question, to the records of one class."""

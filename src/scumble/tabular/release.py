@@ -105,6 +105,15 @@ class TableRelease(Asking, Weighing):
         return tuple(tuple(names[j] for j in self.spec.views[row]) for row in kept)
 
     @property
+    def inferred(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of columns that answers so far were about and that were not measured together.
+
+        How such columns hang together is inferred from other views, or taken for nothing at all; intervals allow for as
+        much as is usual among tables.
+        """
+        return tuple((self.columns[one], self.columns[two]) for one, two in self._answers.inferred)
+
+    @property
     def groups(self) -> dict[str, np.ndarray]:
         """For each column the group of each of its levels: what pairs of columns tell apart."""
         spec, found = self.spec, self._grouped.groups

@@ -211,7 +211,8 @@ class Reading:
             cells_off = cells.value - rehearsal.truth(condition) * rehearsal.size
             errors.append(weight * cells_off + (1 - weight) * model_off)
         summed = spread(own, modelled, weight, SHARED_NOISE)
-        variance = max((float(np.mean(np.square(errors))) + summed) / 2, weight**2 * own.variance)  # their exact law
+        square = mean_square(np.array(errors), 0.0, 1)
+        variance = max((square + summed) / 2, weight**2 * own.variance)  # their exact law
         return Estimate(value, max(variance, (1 - weight) ** 2 * apart(own, modelled)))
 
 

@@ -10,7 +10,15 @@ How large φ is depends on the table. On fifty real ones, 95 % of random pairs o
 `UNKNOWN` is taken. Where some pairs were chosen and others left out, those chosen tell: with c the mean over measured
 pairs of the root mean square correlation of random conditions, and s the share of all pairs that was measured, left-out
 pairs had φ ≈ 0.08 (c/s)^0.3 on 25 tables, within a factor of 1.35 in two of three; a little less is taken, as there are
-other errors beside. Within the groups of a measured pair what its groups tell has come first, and little is left.
+other errors beside.
+
+But a column that was measured with no other may hang together with all of them: wide ones, such as dates, are dear to
+measure, and are left out however much they would tell. Of such a column the pairs that were measured tell nothing, and
+either column of a pair has its half: φ is the geometric mean of what is known of one column and of the other. On 17
+tables, 95 % of the pairs of conditions with φ as above were correlated by less than 1.96 times 0.94 φ if both columns
+were measured with others, 0.99 φ if one was, and 1.40 φ if none.
+
+Within the groups of a measured pair what its groups tell has come first, and little is left.
 
 But not where records clump, as places on a map do. Of a cell of the view that a condition cuts in two, either part may
 hold everything. So each cell adds ψ² n² times the variance of the condition within it, n being its records. ψ² is
@@ -62,7 +70,7 @@ class Unseen:
     model : Mixture
         The model.
     correlation : float
-        φ of pairs that were not measured (`left_out`).
+        φ of pairs that were not measured, of columns that were measured with others (`left_out`).
     sums : ColumnSums
         What the views tell of single columns.
     """
@@ -77,11 +85,16 @@ class Unseen:
         variance = 0.0
         for pair, one, two, often in self._pairs_of(condition, signed=signed):
             if self.seen.pair(pair) is None:
-                variance += (self.correlation * often) ** 2 * one.total * two.total
+                variance += (self._correlation(pair) * often) ** 2 * one.total * two.total
             else:
                 within = max(one.total * two.total - one.between * two.between, 0.0)
                 variance += (WITHIN * often) ** 2 * within
         return variance + sum(self._clumped(coefficient, product) for coefficient, product in condition)
+
+    def _correlation(self, pair: tuple[int, int]) -> float:
+        """φ of a pair that was not measured: half of its logarithm for either column."""
+        told = sum(j in self.seen.tied for j in pair) / 2
+        return float(self.correlation**told * UNKNOWN ** (1 - told))
 
     def _clumped(self, coefficient: float, product: Product) -> float:
         """The variance of a count from clumps within the groups of measured pairs."""

@@ -6,10 +6,14 @@ const NEAR = 0.5;
 
 export class Views {
   #found = new Map();
+  #tied = new Set();
 
   // Each has `columns`, `counts` and `variance`; `groups` says which levels of a column pairs tell apart.
   constructor(views, groups) {
-    for (const view of views) this.#found.set(String(view.columns), view);
+    for (const view of views) {
+      this.#found.set(String(view.columns), view);
+      if (view.columns.length === 2) view.columns.forEach((j) => this.#tied.add(j));
+    }
     this.groups = groups;
     this.sums = new ColumnSums(views, groups);
     this.starts = groups.map(firsts);
@@ -17,6 +21,11 @@ export class Views {
 
   has(i, j) {
     return this.#found.has(`${i},${j}`);
+  }
+
+  // Whether a column was measured together with another.
+  ties(j) {
+    return this.#tied.has(j);
   }
 
   // The count of a product of two columns from the cells of their view, or null if no view holds it.

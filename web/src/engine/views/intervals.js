@@ -6,6 +6,7 @@ import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
 const SURE = 3;
+const UNKNOWN = 0.18;
 const WITHIN = 0.05;
 const SHARED_NOISE = 0.5;
 
@@ -13,7 +14,7 @@ export class Reading {
   #variances = new Map();
   #clumpings = new Map();
 
-  // `correlation` is that of pairs that were not measured; `runs` are how many groups of each column have neighbours.
+  // `correlation` is that of pairs that were not measured, of columns that were with others; `runs` are how many groups of each column have neighbours.
   constructor(model, views, [count, ofCount], law, correlation, runs) {
     Object.assign(this, { model, views, count, ofCount, law, correlation, runs });
     this.marginals = model.columns.map((column) => column.shares(model.weights));
@@ -69,13 +70,19 @@ export class Reading {
         const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k), signed));
         const measured = this.views.has(i, j);
         const unseen = Math.max(one.total * two.total - (measured ? one.between * two.between : 0), 0);
-        const phi = measured ? WITHIN : this.correlation;
+        const phi = measured ? WITHIN : this.#correlation(i, j);
         const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
         variance += (coefficient * phi * rest * this.count) ** 2 * unseen;
         if (measured) variance += (coefficient * this.count) ** 2 * this.#clumped(product, i, j);
       }
     }
     return variance;
+  }
+
+  // φ of a pair that was not measured: half of its logarithm for either column.
+  #correlation(i, j) {
+    const told = [i, j].filter((k) => this.views.ties(k)).length / 2;
+    return this.correlation ** told * UNKNOWN ** (1 - told);
   }
 
   // The variance of a share from clumps within the groups of a measured pair.
