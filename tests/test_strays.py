@@ -165,7 +165,10 @@ def test_a_table_of_which_no_row_is_left_is_told_in_plain_words(
     assert main([*line.split(), "--invalid", "drop"]) == 0
     err = capsys.readouterr().err
     assert "WARNING: every row was left out. The release is nothing but noise" in err and "01/02" not in err
-    assert "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so." in err
+    assert (
+        "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so "
+        "(pandas.to_datetime(x, format='%m/%d/%Y') reads others)." in err
+    )
     schema = scumble.Schema(age=scumble.Number(0, 9, outside="drop"))
     for ages, alarmed in (([41.0, 42.0], True), ([41.0, 4.0], False)):
         job = Build(pa.table({"age": ages}), schema=schema)
