@@ -39,6 +39,7 @@ import pytest
 import scumble
 from scumble.cli import VERBS, home, main
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # of the tables that are made up here
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 """And the README, which is typed in an empty folder: tests/test_readme.py."""

@@ -34,3 +34,9 @@ def test_years_on_a_card_have_no_commas() -> None:
 
 def test_one_path_is_no_paths() -> None:
     assert str(Report((Verdict("a", pairs=20),))).endswith("\n1 path, 20 pairs of tables: no violation found.")
+
+
+def test_a_target_that_is_none_is_guessed() -> None:
+    schema = scumble.Schema(birth_country=scumble.Category(["CAN", "USA"]), age=scumble.Number(0, 99))
+    with pytest.raises(scumble.ParameterError, match=r"got 'country'\. Did you mean 'birth_country'\?$"):
+        scumble.TableSketch(schema, target="country")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ import pytest
 
 import scumble
 from scumble.cli import BAD_DATA, main
-from scumble.errors import DataError, ParameterError
+from scumble.errors import CuratorWarning, DataError, ParameterError
 from scumble.schema import draft, toml
 from scumble.schema.column import Column
 from scumble.schema.column import Strays as OfBatch
 from scumble.show import cards
-from scumble.sources import Build
+from scumble.sources import Build, build_by
 from scumble.sources.strays import SURELY_WRONG
 
 SEEN = scumble.Date("2009-01-01", "2009-12-31", missing=True)
@@ -164,7 +165,10 @@ def test_a_table_of_which_no_row_is_left_is_told_in_plain_words(
     assert main([*line.split(), "--invalid", "drop"]) == 0
     err = capsys.readouterr().err
     assert "WARNING: every row was left out. The release is nothing but noise" in err and "01/02" not in err
-    assert "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so." in err
+    assert (
+        "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so "
+        "(pandas.to_datetime(x, format='%m/%d/%Y') reads others)." in err
+    )
     schema = scumble.Schema(age=scumble.Number(0, 9, outside="drop"))
     for ages, alarmed in (([41.0, 42.0], True), ([41.0, 4.0], False)):
         job = Build(pa.table({"age": ages}), schema=schema)
@@ -322,6 +326,31 @@ def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, caps
     assert capsys.readouterr().err == "Period 1 is closed, and this batch was counted before; nothing was done.\n"
     assert main([*append, "--period", "1", "--batch", "late"]) == 2
     assert capsys.readouterr().err.count("Period 1 is closed") == 1
+
+
+def test_python_tells_what_the_command_line_tells(folder: Path) -> None:
+    """In one warning, before anything is spent; and nothing where there is nothing to tell."""
+    (folder / "people.csv").write_text("who,age,mode\na,41,b\na,7,a\nb,999,a\nc,x,b\n,5,a\n")
+    kernel, bounds = scumble.EuclideanKernel(5.0), {"age": (0, 99)}
+    options: dict[str, Any] = {"bounds": bounds, "design": "grid", "buckets": 16, "epsilon": 1.0, "invalid": "drop"}
+    with pytest.warns(CuratorWarning) as found:
+        scumble.build("people.csv", kernel, ["age"], person_column="who", **options)
+    assert [str(one.message) for one in found] == [
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
+        "finite in 'age'; each row is counted once, at its first such column (do not publish this).\n"
+        "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).\n"
+        "1 record over the limit of their person was left out (do not publish this)."
+    ]
+    assert found[0].filename == __file__
+    with pytest.warns(CuratorWarning, match=r"^1 row was left out: ") as found:
+        build_by("people.csv", kernel, ["age"], label="mode", classes=["a", "b"], **options)
+    assert found[0].filename == __file__
+    ledger = scumble.Ledger.create("l.ledger")
+    ledger.open_dataset("d", epsilon=1.0)
+    for _ in range(2):  # a warning that is an error comes before the charge
+        with warnings.catch_warnings(action="error"), pytest.raises(CuratorWarning):
+            scumble.build("people.csv", kernel, ["age"], **options, ledger=ledger, dataset="d")
+    scumble.build(pa.table({"age": [1.0, 99.0]}), kernel, **options)
 
 
 def test_a_stream_in_memory_tells_what_it_left_out() -> None:

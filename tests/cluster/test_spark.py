@@ -28,6 +28,7 @@ from scumble.cluster import spark
 from scumble.cluster.spark import counting, engine, sql, wire
 from scumble.cluster.spark.building import ClusterBuild
 from scumble.cluster.spark.task import Order
+from scumble.errors import CuratorWarning
 from scumble.sources import Build
 from scumble.sources.strays import SURELY_WRONG
 from scumble.sources.tally import Tally
@@ -300,7 +301,8 @@ def test_a_release_and_its_ledger(df, tmp_path: Path) -> None:
     ledger = scumble.Ledger.create(tmp_path / "budget.ledger")
     ledger.open_dataset("people", epsilon=1.0)
     charge = {"ledger": ledger, "dataset": "people"}
-    release = spark.build(df, KERNEL, COLUMNS, epsilon=1.0, invalid="drop", rows=20, buckets=64, **charge)
+    with pytest.warns(CuratorWarning, match=r"^20 rows were left out: .*\(do not publish this\)\.$"):
+        release = spark.build(df, KERNEL, COLUMNS, epsilon=1.0, invalid="drop", rows=20, buckets=64, **charge)
     assert isinstance(release, scumble.Release) and abs(release.count - 5980) < FAR
     with pytest.raises(scumble.BudgetError):
         spark.build(df, KERNEL, COLUMNS, epsilon=1.0, invalid="drop", rows=20, buckets=64, **charge)
@@ -328,9 +330,10 @@ def test_one_sketch_a_key(df, table: pa.Table, room: int, monkeypatch: pytest.Mo
             release_disjoint(sketches, *paid),
         )[1],
     )
-    bundle = spark.build_by(
-        df.repartition(3), "town", kernel, ["a", "b"], classes=towns, epsilon=1.0, invalid="drop", **size
-    )
+    with pytest.warns(CuratorWarning, match="rows were left out"):
+        bundle = spark.build_by(
+            df.repartition(3), "town", kernel, ["a", "b"], classes=towns, epsilon=1.0, invalid="drop", **size
+        )
     np.testing.assert_array_equal(np.array(counted), np.array(expected))
     assert bundle.classes == tuple(towns) and bundle.label == "town" and bundle.privacy.epsilon == 1.0
     assert abs(bundle["Rom"].count) < FAR, "an empty class also has its release"

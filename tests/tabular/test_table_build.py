@@ -15,6 +15,7 @@ from tests.tabular.people import SCHEMA, by_pandas, people
 import scumble
 from scumble import TableRelease, TableSketch
 from scumble.cli import main
+from scumble.errors import CuratorWarning
 from scumble.sources import Build, parquet
 
 FRAME = people(1500)
@@ -87,7 +88,9 @@ def test_a_build_gives_a_release_and_is_charged(tmp_path: Path) -> None:
     ledger = scumble.Ledger.create(tmp_path / "town.ledger")
     ledger.open_dataset("people", epsilon=1.5)
     options = {"schema": SCHEMA, "epsilon": 1.0, "ledger": ledger, "dataset": "people"}
-    release = scumble.build("people.csv", n=1500, **options)
+    with pytest.warns(CuratorWarning, match=r"^69 cells of 'sex' held none of its words") as told:
+        release = scumble.build("people.csv", n=1500, **options)
+    assert len(told) == 1 and told[0].filename == __file__
     assert isinstance(release, TableRelease) and release.privacy.epsilon <= 1.0
     with pytest.raises(scumble.BudgetError):
         scumble.build("people.csv", **options)

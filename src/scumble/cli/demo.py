@@ -94,7 +94,8 @@ def run(args: argparse.Namespace) -> None:
     pictures = _Pictures(args.out)
     pictures.map(homes, release, peaks)
 
-    _say("\n5. What the file says of itself.\n")
+    _say("\n5. What the file says of itself. (Cells were counted finely, as planned. The release adds some of them up,")
+    _say("   where noisy numbers tell that the map is smoother than the plan allows for.)\n")
     from scumble.show.cards import card  # not before the first picture: it takes a second to load
 
     _say(card(release, os.path.basename(release_file)))

@@ -262,7 +262,7 @@ def load_release(
     if container.kind == "model" and not models:
         raise ForeignFileError(
             f"Cannot read {'standard input' if path == '-' else repr(path)}: it holds a fitted model, not {sought}. "
-            "Hint: scumble predict asks it, scumble info shows it."
+            "Hint: scumble predict asks it, scumble info shows it, and in Python its plot() draws it."
         )
     if container.kind == "model":
         from scumble.learn.models import from_container

@@ -18,7 +18,7 @@ from scumble import checks
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 from scumble.planning.later import Menu
-from scumble.planning.plans import COUNTER_BYTES, Bounds, Plan, counting_seconds, plan_within, rows_error
+from scumble.planning.plans import Bounds, Plan, counting_seconds, file_bytes, plan_within, rows_error
 from scumble.planning.start import choose
 from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
@@ -126,5 +126,5 @@ def _published(spec: Spec, variance: float, n: int, density: float, refined: boo
         relative = spec.layout.relative_error(variance, n, density)
         error = relative * f
     size = {"design": spec.design, "rows": spec.rows, "buckets": spec.buckets, "shape": spec.shape}
-    sizes = {**size, "bytes": COUNTER_BYTES * prod(spec.counters), "bounds": spec.bounds}
+    sizes = {**size, "bytes": file_bytes(prod(spec.counters)), "bounds": spec.bounds}
     return {**sizes, "relative_error": relative, "standard_error": error}

@@ -32,6 +32,8 @@ Bounds = tuple[float | Sequence[float], float | Sequence[float]] | None
 DEFAULT_RECORDS = 100_000
 COUNTER_BYTES = 4
 """Of a counter in a file: noisy counters nearly always fit into 32 bits."""
+BESIDE_COUNTERS = 2_000
+"""Bytes of a released file that are no counters, about."""
 MOST_COUNTERS = 2**22
 """Counters of a planned sketch: 16 MiB in a file. Pure ε rarely wants more than a third of that."""
 
@@ -200,12 +202,17 @@ def _plan_rows(
         shape=None,
         relative_error=errors[chosen],
         standard_error=hypot(sqrt((row_spread(kernel, design, buckets, n, f) + f) / chosen), noise_of(budget, chosen)),
-        bytes=COUNTER_BYTES * chosen * buckets,
+        bytes=file_bytes(chosen * buckets),
         seconds=counting_seconds(kernel, n, chosen),
         density=density,
         neighbors=budget.neighbors,
         records_per_person=budget.records_per_person,
     )
+
+
+def file_bytes(counters: int) -> int:
+    """Of a released file with so many counters, about."""
+    return COUNTER_BYTES * counters + BESIDE_COUNTERS
 
 
 def counting_seconds(kernel: Kernel, n: int, rows: int, *, gridded: bool = False) -> float:
@@ -315,7 +322,7 @@ def _plan_grid(
         shape=tuple(int(side) for side in shape),
         relative_error=relative,
         standard_error=relative * density * n,
-        bytes=COUNTER_BYTES * cells,
+        bytes=file_bytes(cells),
         seconds=counting_seconds(kernel, n, 1, gridded=True),
         bounds=sides,
         density=density,

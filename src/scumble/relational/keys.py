@@ -35,6 +35,8 @@ _CONDITIONS = (
 )
 _MOST_STEP = 1e299
 """Beyond, a statement's numbers are too large."""
+MOST_SINGLE = 1000
+"""Numbers that a schema is advised to give a cell each."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 
@@ -328,8 +330,17 @@ def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str) -> None
         raise ParameterError(
             f"{what} cuts through cells of column {name!r}, so groups would be guessed. Hint: its cells are "
             f"{', '.join(column.levels[:3])}, …; {_instead(name, column)}, or ask for a range in WHERE. Who makes the "
-            "release can have such groups: by `edges` in its schema."
+            f"release can have such groups: by `edges` in its schema{_single_cells(column)}."
         )
+
+
+def _single_cells(column: Number | Date) -> str:
+    """How a schema gives each whole number a cell, where that is no great many."""
+    if not isinstance(column, Number) or not column.whole:
+        return ""
+    assert column.low is not None and column.high is not None  # as every number has once it is made
+    numbers = int(column.high - column.low) + 1
+    return f", or by cells = {numbers}, one for each number" if numbers <= MOST_SINGLE else ""
 
 
 def _too_many(what: str) -> ParameterError:

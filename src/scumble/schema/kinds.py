@@ -38,9 +38,10 @@ MOST_DAYS = 700_000
 UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
 """What a bad cell is that is not merely no number."""
 NUMBERS_READ = "numbers are read as 1234.5, $1,234.50 or 12 %"
+OTHER_DATES = "pandas.to_datetime(x, format='%m/%d/%Y') reads others"
 READ_AS = {
     "whole": f"{NUMBERS_READ}, and a fraction is cut off",
-    "date": "dates are read as ISO 8601 has them, 2009-01-31: write them so",
+    "date": f"dates are read as ISO 8601 has them, 2009-01-31: write them so ({OTHER_DATES})",
     "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
     "boolean": "true and false, yes and no, 1 and 0 are read",
 }

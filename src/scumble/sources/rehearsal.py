@@ -20,7 +20,7 @@ import numpy as np
 from scumble.errors import ScumbleError
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
-from scumble.planning.plans import COUNTER_BYTES
+from scumble.planning.plans import COUNTER_BYTES, file_bytes
 from scumble.privacy.account import Account
 from scumble.privacy.budget import unenforced
 from scumble.show.wording import SPREAD, UNKNOWN_SPREAD, decided_later, human_bytes
@@ -46,8 +46,6 @@ ROWS = 10_000
 """Records that are made up: each stands for as many as there will be."""
 ASKED = 64
 """Of them, where the error is looked at."""
-BESIDE_COUNTERS = 2_000
-"""Bytes of a released file that are no counters, about."""
 PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
 
 
@@ -246,7 +244,7 @@ def _narrowed(counts: np.ndarray, choice: Choice) -> np.ndarray:
 
 
 def _bytes(spec: Spec, classes: int) -> int:
-    return classes * (COUNTER_BYTES * math.prod(spec.counters) + BESIDE_COUNTERS)
+    return classes * file_bytes(math.prod(spec.counters))
 
 
 def _table_bytes(spec: TableSpec, cells: int) -> int:

@@ -23,9 +23,9 @@ import numpy as np
 
 from scumble.errors import DataError
 from scumble.machine.later import pa
-from scumble.schema.column import OTHER
+from scumble.schema.column import OTHER, Column
 from scumble.schema.column import Strays as OfBatch
-from scumble.schema.kinds import shown
+from scumble.schema.kinds import OTHER_DATES, shown
 from scumble.sources.source import Position, Source
 from scumble.spec import Spec
 from scumble.tables import Table
@@ -136,7 +136,8 @@ class Strays:
                 raise DataError(
                     f"Not one cell of column {name!r} can be read, and all would count as missing: "
                     f"{spec.schema[name].refuses}{_first(mine, source)}. Nothing was spent. Hint: correct the cells, "
-                    f"or the column's kind in the schema, or leave the column out of it; {_AS_IT_IS}"
+                    f"or the column's kind in the schema, or leave the column out of it{_dated(spec.schema[name])}; "
+                    f"{_AS_IT_IS}"
                 )
             if mine.read == mine.other >= SURELY_WRONG:
                 raise DataError(
@@ -144,6 +145,11 @@ class Strays:
                     f"'{OTHER}'. Nothing was spent. Hint: capitals and blanks at the ends count; correct the cells, or "
                     f"the column's values in the schema, or leave the column out of it; {_AS_IT_IS}"
                 )
+
+
+def _dated(column: Column) -> str:
+    """How dates of another spelling are converted."""
+    return f"; dates are read as ISO 8601 has them, and {OTHER_DATES}" if column.kind == "date" else ""
 
 
 def _cells(count: int) -> str:

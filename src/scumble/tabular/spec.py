@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, did_you_mean, parameter
 from scumble.privacy.sensitivity import ONE
 from scumble.schema import Described, Schema
 from scumble.schema.column import Column
@@ -81,7 +81,8 @@ class TableSpec:
         """All pairs, as finely as memory allows, where nothing else is asked for."""
         schema = Schema.of(schema)
         if target is not None and target not in schema:
-            raise parameter("target", f"one of the columns {', '.join(schema)}", target)
+            refused = parameter("target", f"one of the columns {', '.join(schema)}", target)
+            raise ParameterError(f"{refused}{did_you_mean(target, schema)}")
         if target is not None and len(schema) == 1:
             raise parameter("target", "one of several columns", target)
         counted = [j for j, name in enumerate(schema) if name != target]
