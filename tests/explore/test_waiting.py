@@ -50,9 +50,7 @@ def test_the_frame_is_there_at_once(kind: str, width: int, visit: Callable[..., 
 
 def test_bounds_that_are_years_have_no_commas(visit: Callable[..., Any], tmp_path: Path) -> None:
     years = np.random.default_rng(2).integers(1870, 2010, (2_000, 1))
-    sketch = scumble.Sketch(
-        scumble.EuclideanKernel(5.0), columns=["born"], bounds=(1870, 2009), kinds={"born": "whole"}
-    )
+    sketch = scumble.Sketch(scumble.EuclideanKernel(5.0), columns=["born"], bounds=(1870, 2009))
     export(Exhibit(sketch.update(years).release(epsilon=1.0), "born"), tmp_path / "born.html")
     page = visit().open((tmp_path / "born.html").as_uri())
     page.get_by_text("The whole privacy card").click()

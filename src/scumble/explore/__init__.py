@@ -5,6 +5,8 @@ The files::
     opening.py        from a file to what is shown of it; `scumble.explore` itself
     exhibit.py        what is shown, and what answers questions
     exhibits.py       all of them, by one name
+    columns.py        a column, as a page shows it
+    coded.py          the columns of a model that was fitted by a schema
     pairexhibit.py    two releases side by side
     ranges.py         what part of each column to draw
     payload.py        what the page computes with
