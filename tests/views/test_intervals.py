@@ -22,7 +22,7 @@ from scumble.views.grouping import Column
 from scumble.views.intervals import Reading, apart, conditions, gamma_regression, law_inputs, mean_square
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.rehearsal import rehearse
-from scumble.views.unseen import LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
+from scumble.views.unseen import LEAST, LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
 GROUPS = (np.array([0, 0, 1, 1, 2, 2]), np.arange(3), np.array([0, 1, 2, 2]))
@@ -294,6 +294,8 @@ def test_pairs_that_were_left_out_hide_what_the_measured_ones_tell() -> None:
     model = Mixture(np.full(2, 0.5), halves)
     phi = left_out(seen, model, np.random.default_rng(0))
     assert phi == pytest.approx(LEFT_OUT * (0.8 / (1 / 3)) ** POWER)
+    nothing = replace(model, columns=(np.full((2, 2), 0.5),) * 3)
+    assert left_out(seen, nothing, np.random.default_rng(0)) == LEAST, "what was measured told nothing"
     found = Unseen(seen, model, phi, ColumnSums(seen))
     asked = [(1.0, {0: [1, 0], 2: [1, 0]})]
     # The third column was measured with no other: of its half nothing is known.
