@@ -252,6 +252,20 @@ def test_where_records_clump_either_part_of_a_cell_may_hold_them_all() -> None:
     assert flat < 100
 
 
+def test_a_rare_word_whose_cells_are_noise_is_as_unsure_as_if_they_had_not_been_measured() -> None:
+    """50 of 10,000 records have the word, and half have the other condition: φ = 0.07 is 25 records."""
+    columns, deviation = (Column(2), Column(2)), LEAST * 1e4 * math.sqrt(0.005 * 0.995 / 4)
+    counts = np.outer([0.005, 0.995], [5e3, 5e3])
+    asked = [(1.0, {0: [1, 0], 1: [1, 0]})]
+    found = []
+    for noise in (1e4, 1.0):
+        alone = (View((0,), counts.sum(1), 1.0), View((1,), counts.sum(0), 1.0))
+        seen = Evidence(columns, (np.arange(2),) * 2, (*alone, View((0, 1), counts, noise)))
+        found.append(math.sqrt(Reading(seen, "gaussian", 1).count(asked).variance))
+    drowned, told = found
+    assert drowned > 0.93 * deviation > 20 and told < 0.2 * deviation
+
+
 def test_large_tables_count_the_chance_of_their_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsals, "MOST_ROWS", 10)
     reading = Reading(evidence(table(), 5.0, 0), "gaussian", 1)

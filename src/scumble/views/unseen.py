@@ -23,6 +23,11 @@ How rare the conditions are hardly matters beside this: in all pairs of 29 table
 0.4 a^0.45, and in those that were left out as a^0.25. So rare words have intervals that are wider than they need to be,
 for most columns, and still too narrow for some.
 
+**Noise hides what was measured.** Of a rare word the cells of a view may tell nothing: V, the variance of a count that
+φ = `LEAST` would make, is less than that of their noise, N. A fit then does without what was there, and so do the
+worlds of rehearsals. Whoever keeps V/(V + N) of what cells show, as is best, is off by the square V (N/(V + N))²; the
+variance is no less (`drowned`). Where cells are surer than that, it is nothing.
+
 Within the groups of a measured pair what its groups tell has come first, and little is left.
 
 But not where records clump, as places on a map do. Of a cell of the view that a condition cuts in two, either part may
@@ -95,6 +100,16 @@ class Unseen:
                 within = max(one.total * two.total - one.between * two.between, 0.0)
                 variance += (WITHIN * often) ** 2 * within
         return variance + sum(self._clumped(coefficient, product) for coefficient, product in condition)
+
+    def drowned(self, condition: Condition, noise: float) -> float:
+        """The least variance of a count inside the view of a pair, whose own cells have so much noise."""
+        usual = 0.0
+        for coefficient, product in condition:
+            if len(product) < 2:
+                continue
+            each = (self._parts(j, np.asarray(weights, float)).total for j, weights in product.items())
+            usual += (LEAST * coefficient * self.seen.count) ** 2 * math.prod(each)
+        return usual * (noise / (usual + noise)) ** 2 if noise > 0 else 0.0
 
     def _correlation(self, pair: tuple[int, int]) -> float:
         """φ of a pair that was not measured: half of its logarithm for either column."""
