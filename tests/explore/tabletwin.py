@@ -40,7 +40,8 @@ class PageReading(Reading):
             return modelled
         value, weight = combined(own, modelled, SHARED_NOISE)
         variance = spread(own, modelled, weight, SHARED_NOISE)
-        return Estimate(value, max(variance, (1 - weight) ** 2 * apart(own, modelled)))
+        least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
+        return Estimate(value, max(variance, least))
 
 
 def as_rounded(reading: Reading) -> Mixture:

@@ -22,7 +22,7 @@ from scumble.views.grouping import Column
 from scumble.views.intervals import Reading, apart, conditions, gamma_regression, law_inputs, mean_square
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.rehearsal import rehearse
-from scumble.views.unseen import LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
+from scumble.views.unseen import LEAST, LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
 GROUPS = (np.array([0, 0, 1, 1, 2, 2]), np.arange(3), np.array([0, 1, 2, 2]))
@@ -252,6 +252,20 @@ def test_where_records_clump_either_part_of_a_cell_may_hold_them_all() -> None:
     assert flat < 100
 
 
+def test_a_rare_word_whose_cells_are_noise_is_as_unsure_as_if_they_had_not_been_measured() -> None:
+    """50 of 10,000 records have the word, and half have the other condition: φ = 0.07 is 25 records."""
+    columns, deviation = (Column(2), Column(2)), LEAST * 1e4 * math.sqrt(0.005 * 0.995 / 4)
+    counts = np.outer([0.005, 0.995], [5e3, 5e3])
+    asked = [(1.0, {0: [1, 0], 1: [1, 0]})]
+    found = []
+    for noise in (1e4, 1.0):
+        alone = (View((0,), counts.sum(1), 1.0), View((1,), counts.sum(0), 1.0))
+        seen = Evidence(columns, (np.arange(2),) * 2, (*alone, View((0, 1), counts, noise)))
+        found.append(math.sqrt(Reading(seen, "gaussian", 1).count(asked).variance))
+    drowned, told = found
+    assert drowned > 0.93 * deviation > 20 and told < 0.2 * deviation
+
+
 def test_large_tables_count_the_chance_of_their_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rehearsals, "MOST_ROWS", 10)
     reading = Reading(evidence(table(), 5.0, 0), "gaussian", 1)
@@ -294,6 +308,8 @@ def test_pairs_that_were_left_out_hide_what_the_measured_ones_tell() -> None:
     model = Mixture(np.full(2, 0.5), halves)
     phi = left_out(seen, model, np.random.default_rng(0))
     assert phi == pytest.approx(LEFT_OUT * (0.8 / (1 / 3)) ** POWER)
+    nothing = replace(model, columns=(np.full((2, 2), 0.5),) * 3)
+    assert left_out(seen, nothing, np.random.default_rng(0)) == LEAST, "what was measured told nothing"
     found = Unseen(seen, model, phi, ColumnSums(seen))
     asked = [(1.0, {0: [1, 0], 2: [1, 0]})]
     # The third column was measured with no other: of its half nothing is known.

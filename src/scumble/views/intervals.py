@@ -213,7 +213,8 @@ class Reading:
         summed = spread(own, modelled, weight, SHARED_NOISE)
         square = mean_square(np.array(errors), 0.0, 1)
         variance = max((square + summed) / 2, weight**2 * own.variance)  # their exact law
-        return Estimate(value, max(variance, (1 - weight) ** 2 * apart(own, modelled)))
+        least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
+        return Estimate(value, max(variance, least))
 
 
 def apart(own: Estimate, modelled: Estimate) -> float:

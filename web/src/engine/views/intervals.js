@@ -8,6 +8,7 @@ const SMALL = 0.003;
 const SURE = 3;
 const UNKNOWN = 0.18;
 const WITHIN = 0.05;
+const LEAST = 0.07;
 const SHARED_NOISE = 0.5;
 
 export class Reading {
@@ -40,7 +41,8 @@ export class Reading {
     const { value, weight } = combined(own, { value: modelled, variance }, SHARED_NOISE);
     const both = spread(own, { variance }, weight, SHARED_NOISE);
     const off = (1 - weight) ** 2 * apart(own, modelled);
-    return { value, variance: Math.max(both, off), unseen: unseen * (1 - weight) ** 2 };
+    const drowned = this.#drowned(product, coefficient, own.variance);
+    return { value, variance: Math.max(both, off, drowned), unseen: unseen * (1 - weight) ** 2 };
   }
 
   // Σ value over the records that meet a product, by the views of the valued column alone. How many of the records in each
@@ -77,6 +79,13 @@ export class Reading {
       }
     }
     return variance;
+  }
+
+  // The least variance of a count inside the view of a pair, whose own cells have so much noise.
+  #drowned(product, coefficient, noise) {
+    const totals = [...product].map(([j, weights]) => this.#parts(j, weights, false).total);
+    const usual = (LEAST * coefficient * this.count) ** 2 * totals[0] * totals[1];
+    return noise > 0 ? usual * (noise / (usual + noise)) ** 2 : 0;
   }
 
   // φ of a pair that was not measured: half of its logarithm for either column.
