@@ -148,7 +148,7 @@ class Answers:
         for _, product in asked:
             for pair in itertools.combinations(sorted(j for j in product if j != self._spec.place), 2):
                 one, two = sorted(self._number[j] for j in pair)
-                if self._evidence[0].pair((one, two)) is None:
+                if any(evidence.pair((one, two)) is None for evidence in self._evidence):
                     yield pair
 
     def _of_class(self, asked: Condition, number: int) -> Condition:
