@@ -391,6 +391,7 @@ def test_files_of_somebody_who_means_ill_are_refused(tmp_path: Path) -> None:
 
 def forged(path: Path, **changes: Any) -> None:
     box = files.read(path, expect="release")
+    path.unlink()  # else it would stay under a second name
     files.write(path, "release", {**box.metadata, **changes}, box.arrays)
 
 
