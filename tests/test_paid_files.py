@@ -148,3 +148,45 @@ def test_what_a_killed_run_left_replaces_nothing_paid(
     told = capsys.readouterr().err
     assert "a.scumble is there already: it stays as a.1.scumble." in told and "nothing was" in told
     assert scumble.load("a.1.scumble").identity == other.identity != scumble.load("a.scumble").identity
+
+
+@posix
+def test_a_fit_whose_predecessor_cannot_be_kept_is_not_paid_for(capsys: pytest.CaptureFixture) -> None:
+    """A second name would be too long: that is found out before the ledger is charged, and the first model stays."""
+    Path("p.csv").write_text("x,y\n" + "".join(f"{k % 9},{k % 2}\n" for k in range(60)))
+    out = "m" * (255 - len(".scumble")) + ".scumble"
+    line = ["fit", "p.csv", "--task", "classify", "--columns", "x", "--target", "y", "--classes", "0,1", "--rows", "2"]
+    line += ["--bounds", "x=0:9", "--epsilon", "1", "--ledger", "l", "--dataset", "d", "--out", out]
+    assert main(["ledger", "l", "--open", "d", "--epsilon", "9"]) == 0
+    assert main(line) == 0
+    first = Path(out).read_bytes()
+    capsys.readouterr()
+    assert main(line) == 5
+    assert "its name is too long" in capsys.readouterr().err
+    assert Path(out).read_bytes() == first and len(scumble.Ledger("l").account("d").charges) == 1
+
+
+@posix
+def test_a_copy_is_as_private_as_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    first, second = made("release")
+    first.save("a.scumble")
+    os.chmod("a.scumble", 0o600)
+    monkeypatch.setattr(os, "link", refuse)
+    assert files.keep_paid("a.scumble", second.to_bytes) == "a.1.scumble"
+    assert os.stat("a.1.scumble").st_mode & 0o777 == 0o600
+
+
+@posix
+def test_a_pipe_is_refused_at_once_and_a_secret_stays() -> None:
+    first, _ = made("release")
+    os.mkfifo("pipe")
+    with pytest.raises(scumble.FileError, match="not a regular file"):
+        first.save("pipe")
+    sketch().save("a.secret")
+    secret = Path("a.secret").read_bytes()
+    with pytest.raises(scumble.SecretFileError, match="holds exact counters"):
+        first.save("a.secret")
+    assert Path("a.secret").read_bytes() == secret and sorted(os.listdir()) == ["a.secret", "pipe"]

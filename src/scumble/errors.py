@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
-from typing import Any, NoReturn
+from typing import Any
 
 _CONTEXT: Any = BaseException.__dict__["__context__"]
 
@@ -37,10 +37,6 @@ class ScumbleError(Exception):
 
 class ParameterError(ScumbleError, ValueError):
     """An argument is out of its range or contradicts another."""
-
-
-class NotAMethodError(ParameterError, TypeError):
-    """A value was called, as another class's method is."""
 
 
 class DataError(ScumbleError, ValueError):
@@ -135,24 +131,6 @@ def told_by_others(asked: object, name: str, others: Collection[str], which: str
     if name in others:
         raise AttributeError(f"A {type(asked).__name__} has no `{name}`. Hint: {which}.", name=name, obj=asked)
     return object.__getattribute__(asked, name)
-
-
-class PlainNumber(float):
-    """A number that people who know another release take for a method: called, it says who answers.
-
-    >>> PlainNumber(2.5) + 1
-    3.5
-    """
-
-    __slots__ = ()
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Refuse, with the way to what was meant."""
-        raise NotAMethodError(
-            "`count` of a density is a number, all its records (write it without brackets), and knows no conditions. "
-            "Hint: a density answers `density`, `kernel_sum` and `interval` near points; `count(where)` is asked of a "
-            "table's release, which a build with a schema makes."
-        )
 
 
 def _shown(got: object) -> str:

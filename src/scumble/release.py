@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import files
 from scumble.counting.headroom import fits
-from scumble.errors import CorruptFileError, MergeError, ParameterError, PlainNumber, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
@@ -204,7 +204,7 @@ class Release(Answers):
     @property
     def count(self) -> float:
         """Estimated number of records; exact only where the neighbouring relation makes it public."""
-        return PlainNumber(self._count_and_variance[0])
+        return self._count_and_variance[0]
 
     @property
     def count_standard_error(self) -> float:

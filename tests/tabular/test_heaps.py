@@ -77,3 +77,12 @@ def test_a_long_vocabulary_is_cut_between_words() -> None:
     schema = scumble.Schema(c=scumble.Category(words, other=False))
     found = scumble.TableSketch(schema).update(pa.table({"c": words * 30})).release(epsilon=2.0)
     assert "'word number 2', …." in " ".join(card(found, "t").split())
+
+
+def test_cells_of_any_width_and_few_of_them_are_no_heaps() -> None:
+    """A wide last cell holds more than a narrow one beside it, and of five grades the best may be the commonest."""
+    ages, grades = np.random.default_rng(2).uniform(0, 90, 6_000), np.array([5] * 70 + [4, 3, 2] * 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release(ages, scumble.Number(0, 100, edges=[0, 1, 2, 3, 4, 5, 6, 7, 8, 100])).mean("year")
+        release(np.repeat(grades, 50), scumble.Number(1, 5, whole=True)).mean("year")

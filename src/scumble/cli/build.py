@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int | None:
     from scumble.cli.handover import Handover, Left, finished, room
     from scumble.cli.output import check_out, misnamed, print_json, say, tell_weak
     from scumble.cli.preparing import count, prepare
-    from scumble.cli.replacing import tell_replaced
+    from scumble.cli.replacing import set_apart
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
     from scumble.show.wording import human_bytes
@@ -93,8 +93,7 @@ def run(args: argparse.Namespace) -> int | None:
         sketches = job.tally.sketches
         needs = room(sketches[0].spec, len(sketches))
         note = None if kept is None else kept.note
-        with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover:
-            tell_replaced(args, "build")
+        with Handover(args.out, needs, secret=args.checkpoint, note=note) as handover, set_apart(args, "build"):
             tell_weak(args, job.budget)
             if sys.stderr.isatty():  # a script wants one line, and it is of what went wrong
                 for line in beforehand(job):

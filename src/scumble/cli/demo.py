@@ -56,13 +56,15 @@ def run(args: argparse.Namespace) -> None:
     import pyarrow.parquet as pq
 
     import scumble
-    from scumble.cli.output import write_release
+    from scumble.cli.output import check_out, write_release
     from scumble.show.wording import human_bytes
 
     began = time.monotonic()
     os.makedirs(args.out, exist_ok=True)
     table_file, release_file = (os.path.join(args.out, name) for name in ("commuters.parquet", "commuters.scumble"))
 
+    for name in ("commuters.scumble", "people.scumble"):
+        check_out(os.path.join(args.out, name), ours=True)
     _say(f"1. A private table. {args.people:,} commuters: where they live, age, income, how they travel.")
     table = commuters(args.people)
     pq.write_table(table, table_file)

@@ -28,9 +28,13 @@ def told(total: float, low: float, high: float) -> list[str]:
 
     >>> told(1234.5, 1200.0, 1269.0), told(0.14, -0.03, 0.31)
     (['1,234', '1,200', '1,269'], ['0.14', '-0.03', '0.31'])
+    >>> told(12.0, -0.001, 25.0), told(1.5e-10, 1.4e-10, 1.6e-10)
+    (['12', '0', '25'], ['1.5e-10', '1.4e-10', '1.6e-10'])
     """
     after = places((high - low) or abs(total), 2)
-    return [f"{number:,.{min(after, 9)}f}" for number in (total, low, high)]
+    if after > 9:
+        return [f"{number:.4g}" for number in (total, low, high)]
+    return [f"{round(number, after) + 0.0:,.{after}f}" for number in (total, low, high)]  # + 0.0: no -0
 
 
 def rounded(columns: Sequence[Iterable[float]], widths: Iterable[float], digits: int = 6) -> list[list[float]]:

@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.output import check_out, say, tell_weak
     from scumble.cli.records import opened, read
-    from scumble.cli.replacing import keep_replaced, tell_replaced
-    from scumble.errors import ParameterError
+    from scumble.cli.replacing import keep_replaced, set_apart
+    from scumble.errors import FileError, ParameterError
     from scumble.learn import saving
     from scumble.learn.estimators import TASKS
     from scumble.machine.interrupts import Unbroken
@@ -145,17 +145,22 @@ def run(args: argparse.Namespace) -> None:
         options |= {"classes": args.classes, "unknown": args.unknown or "error"}
     model = kind(**options)
     fitting.tell_left_out(args, found, args.classes)
-    tell_replaced(args, "fit")
-    tell_weak(args, Budget.of(**asked))
     place = Place(args.out)
     try:
-        model.before_charge = place.reserve
-        model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
-        with Unbroken():
-            data = saving.to_bytes(model)
-            place.fill(data)
-            keep_replaced(args.out, data, told=True)
-            place.take_name()
+        with set_apart(args, "fit"):
+            tell_weak(args, Budget.of(**asked))
+            model.before_charge = place.reserve
+            model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
+            with Unbroken():
+                data = saving.to_bytes(model)
+                place.fill(data)
+                try:
+                    keep_replaced(args.out, data)
+                    place.take_name()
+                except OSError as problem:  # it is paid for
+                    place.owed = True
+                    place.set_aside()
+                    raise FileError(f"{problem} The model is whole in {place.draft!r}.") from None
     finally:
         place.close()
     say(args, f"Wrote {args.out}: {model.privacy_}. Next: scumble predict {args.out} TABLE")

@@ -133,7 +133,7 @@ class Handover:
                     self._note.fill(self._make_note(_identity(release), self.pledge))
                     self._note.take_name()
                 if self.out != "-" and self._release is not None:
-                    keep_replaced(self.out, data, told=True)
+                    keep_replaced(self.out, data)
                     self._release.take_name()
                     done()
             if self.out == "-":  # a pipe may make us wait, and signals act meanwhile

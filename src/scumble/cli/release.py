@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.guard import tidy
     from scumble.cli.handover import Handover, Part, room
     from scumble.cli.output import check_out, misnamed, print_json, say, tell_weak
-    from scumble.cli.replacing import tell_replaced
+    from scumble.cli.replacing import set_apart
     from scumble.errors import BudgetError, ParameterError
     from scumble.loading import load_secret, sketch_in
     from scumble.privacy.budget import Budget
@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> None:
         if args.ledger is None:
             raise BudgetError("A part that is kept can be released again: that needs a ledger. Hint: --ledger FILE.")
         sketch = load_secret(args.secret)
-        with Handover(args.out, room(sketch.spec)) as handover:
-            tell_replaced(args, "release")
+        with Handover(args.out, room(sketch.spec)) as handover, set_apart(args, "release"):
             release, size = handover.make(lambda: sketch.release(**asked, **charged))
     else:
         with Part(args.secret) as part:
@@ -65,8 +64,8 @@ def run(args: argparse.Namespace) -> None:
                 say(args, "A run that was killed had made this release; nothing was drawn or charged again.")
             else:
                 sketch = sketch_in(part.container)
-                with Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked) as handover:
-                    tell_replaced(args, "release")
+                handing = Handover(args.out, room(sketch.spec), secret=part.path, note=part.note, asked=asked)
+                with handing as handover, set_apart(args, "release"):
                     release, size = handover.make(
                         lambda: sketch.release(**asked, **charged), sign=part.sign, put_back=part.put_back
                     )

@@ -1,4 +1,4 @@
-"""What an output's name holds already: told before a budget is spent, and kept when the name is taken.
+"""Before a budget is spent: what an output's name holds already, and under which name that is kept.
 
 A file of scumble's own gives up its name (another does not: see `check_out`), since scripts write the same one again
 and again. But a release is paid for and cannot be made again, so it is never lost: it stays beside the new one, as
@@ -8,32 +8,44 @@ and again. But a release is paid for and cannot be made again, so it is never lo
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import os
+from collections.abc import Iterator
 
 
-def tell_replaced(args: argparse.Namespace, verb: str) -> None:
-    """Say what is at --out, if anything, and what becomes of it."""
+@contextlib.contextmanager
+def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
+    """Give what is at --out a second name, before anything is spent, and say so; if the work fails, take it back."""
     from scumble import files
     from scumble.cli.output import say
 
-    if args.out != "-" and os.path.isfile(args.out):
+    kept = None
+    if args.out != "-" and files.is_paid(args.out):
         what, identity = _held(args.out)
         written = datetime.date.fromtimestamp(os.path.getmtime(args.out))
-        kept, cost = files.kept_as(args.out), _cost(args, verb, identity)
-        say(args, f"{args.out} is {what}, written {written}: it will stay as {kept}, and {cost}.")
+        name, cost = files.kept_as(args.out), _cost(args, verb, identity)
+        kept = files.keep_paid(args.out)
+        say(args, f"{args.out} is {what}, written {written}: it will stay as {kept or name}, and {cost}.")
+    try:
+        yield
+    except BaseException:
+        if kept is not None:
+            files.forget(kept, args.out)
+        raise
 
 
-def keep_replaced(out: str, data: bytes, *, told: bool = False) -> None:
+def keep_replaced(out: str, data: bytes) -> None:
     """Keep the file at a name that these bytes are about to take, if it was paid for and is not the very same.
 
-    Not sooner: until then the work may fail, and its name is what it was. `told`: `tell_replaced` has said so.
+    `set_apart` has done so before anything was spent; but hours may have passed, and what a killed run left to be
+    taken, or what is made of other releases, costs nothing and was not announced.
     """
     from scumble import files
     from scumble.cli.streams import tell
 
     kept = None if out == "-" else files.keep_paid(out, lambda: data)
-    if kept is not None and not told:
+    if kept is not None:
         tell(f"{out} is there already: it stays as {kept}.")
 
 

@@ -43,7 +43,7 @@ The files::
 
 from scumble.files.disk import BOUND, bytes_of, read, write
 from scumble.files.headers import is_foreign, is_ours, kind_at
-from scumble.files.paid import keep_paid, kept_as
+from scumble.files.paid import forget, is_paid, keep_paid, kept_as
 from scumble.files.reading import from_bytes
 from scumble.files.rules import FORMAT_VERSION, KINDS, PUBLIC_KINDS, RELEASES, SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
@@ -57,9 +57,11 @@ __all__ = [
     "SECRET_KINDS",
     "Container",
     "bytes_of",
+    "forget",
     "from_bytes",
     "is_foreign",
     "is_ours",
+    "is_paid",
     "keep_paid",
     "kept_as",
     "kind_at",

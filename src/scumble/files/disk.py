@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scumble.errors import FileError, ForeignFileError, MissingFileError, SecretFileError, parameter
-from scumble.files.headers import is_foreign
+from scumble.files.headers import is_foreign, kind_at
 from scumble.files.paid import forget, keep_paid
 from scumble.files.reading import from_bytes, preamble
 from scumble.files.rules import SECRET_KINDS, Container
@@ -50,6 +50,10 @@ def write(
         raise ForeignFileError(
             f"Cannot write {target!r}: it is there already, and scumble did not write it: it would be lost. Hint: name "
             "another file, or remove that one first."
+        )
+    if kind not in SECRET_KINDS and kind_at(target) in SECRET_KINDS and not os.path.islink(target):
+        raise SecretFileError(
+            f"Cannot write {target!r}: it is there already and holds exact counters or noise. Hint: name another file."
         )
     kept = keep_paid(target, lambda: b"" if bound else data(""))
     try:

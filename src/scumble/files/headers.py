@@ -28,6 +28,8 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
 
 def kind_at(path: str | os.PathLike[str]) -> str | None:
     """Of which kind a file of scumble's calls itself; None if it is none, or too damaged to say."""
+    if not os.path.isfile(path):  # a pipe would make us wait
+        return None
     try:
         with open(path, "rb") as file:
             size = int.from_bytes(file.read(8), "little")

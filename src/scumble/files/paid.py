@@ -2,7 +2,7 @@
 
 A release or a model cannot be made again: its noise was drawn once, and its cost stays spent. Scripts write the same
 name again and again all the same, and the newest has it; so the file that was there gets a second name first. Secret
-files are no such thing: what they hold can be counted again.
+files get none, for what they hold is to be in one place: another secret file may replace one, a public one may not.
 """
 
 from __future__ import annotations
@@ -10,20 +10,26 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import stat
 from collections.abc import Callable
 
 from scumble.files.headers import is_ours, kind_at
 from scumble.files.rules import SECRET_KINDS
-from scumble.machine.places import write_whole
+from scumble.machine.places import write_error
 
 
-def keep_paid(path: str, data: Callable[[], bytes]) -> str | None:
+def is_paid(path: str) -> bool:
+    """Whether a file at this name was paid for, and would be lost with it: what a link leads to stays."""
+    there = os.path.isfile(path) and not os.path.islink(path)
+    return there and is_ours(path) and kind_at(path) not in SECRET_KINDS
+
+
+def keep_paid(path: str, data: Callable[[], bytes] = bytes) -> str | None:
     """The new name under which the file at `path` stays when other bytes take its place; None if nothing is lost.
 
-    So it is where nothing paid is there, where it is the very same or has a second name already, and where `path` is a
-    link: what that leads to stays.
+    So it is where nothing paid is there, and where it is the very same or has a second name already.
     """
-    if os.path.islink(path) or not is_ours(path) or kind_at(path) in SECRET_KINDS:
+    if not is_paid(path):
         return None
     with open(path, "rb") as old:
         if old.read() == data():
@@ -64,14 +70,35 @@ def _second(path: str) -> tuple[str, bool]:
         except FileExistsError:
             continue
         except OSError:  # not every disk has second names
-            with open(path, "rb") as old:
-                write_whole(name, old.read())
+            try:
+                _copy(path, name)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise write_error(error, name, os.path.dirname(name) or ".", os.path.getsize(path)) from None
         return name, True
 
 
+def _copy(path: str, name: str) -> None:
+    """A copy, to be read by whom the file may be read by; whole, or not at all."""
+    with open(path, "rb") as old:
+        data, mode = old.read(), stat.S_IMODE(os.fstat(old.fileno()).st_mode)
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with open(descriptor, "wb") as new:
+            new.write(data)
+            new.flush()
+            os.fsync(new.fileno())
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
 def _same(one: str, other: str) -> bool:
-    """Whether two files are one, or hold the same."""
-    if os.path.getsize(one) != os.path.getsize(other):
-        return False
-    with open(one, "rb") as first, open(other, "rb") as second:
-        return first.read() == second.read()
+    """Whether two files are one, or hold the same; not if either cannot be read."""
+    with contextlib.suppress(OSError):
+        if os.path.getsize(one) != os.path.getsize(other):
+            return False
+        with open(one, "rb") as first, open(other, "rb") as second:
+            return first.read() == second.read()
+    return False

@@ -65,8 +65,9 @@ class Grid:
         self.start = np.array([start for start, _, _ in sizes])
         self.step = np.array([step for _, step, _ in sizes])
         self.spread = np.array([spread for _, _, spread in sizes])
-        self.hidden = np.where(whole, self.spread, 1.0) if len(whole) else np.ones(len(sizes))
-        """Of the variance of an even spread over a cell, h²/12: what a cell can hide at most."""
+        worst = np.minimum(3.0 * np.square(1.0 - np.sqrt(1.0 - self.spread)), 1.0)  # all s numbers at one end
+        self.hidden = np.where(whole, worst, 1.0) if len(whole) else np.ones(len(sizes))
+        """What a cell can hide, by the variance of an even spread over it, h²/12."""
 
     def cell(self, values: np.ndarray) -> np.ndarray:
         """(n, columns) → the flat numbers of the records' cells: ⌊(x − start)/step⌋ along each axis, or the edge cell

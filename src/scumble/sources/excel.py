@@ -43,7 +43,7 @@ class Excel(Format):
             )
         if not names:
             raise empty(file)
-        if _filled(names) == 1 < _filled(below):
+        if _filled(names) == 1 < _filled(below) and all(isinstance(cell, str) for cell in below if cell is not None):
             raise DataError(
                 f"{file.name}: the first row has one cell, and the next has more, as below a title. "
                 "Hint: remove what stands above the names of the columns."

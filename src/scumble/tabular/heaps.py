@@ -19,11 +19,15 @@ TIMES = 3.0
 """A heap has more records than so many times those beside it ..."""
 SURE = 4.0
 """... by so many standard errors."""
+FEW = 8
+"""Of fewer cells, such as grades from 1 to 5, the last may well be the fullest."""
 
 
 def heaps(answers: Answers, place: int, column: Column) -> list[str]:
     """The bounds of a column, as written, at which records heap."""
-    if not column.ordered or getattr(column, "outside", "drop") != "clip" or column.size - column.missing < 3:
+    if not column.ordered or getattr(column, "outside", "drop") != "clip" or column.size - column.missing < FEW:
+        return []
+    if getattr(column, "edges", None) is not None:  # cells of any width
         return []
     bounds: Any = column
     last = column.size - column.missing - 1
@@ -39,13 +43,12 @@ def remark(name: str, ends: list[str]) -> str:
     """What to say of them to whoever asks about the column.
 
     >>> remark("year", ["1990"])
-    "Far more records are at the bound 1990 of 'year' than beside it: what lay beyond counts there, as that value."
+    "Far more records are at the bound 1990 of 'year' than beside it: whatever lay beyond counts there, too."
     """
     which = f"bound {ends[0]}" if len(ends) == 1 else f"bounds {ends[0]} and {ends[1]}"
     beside = "it" if len(ends) == 1 else "them"
     return (
-        f"Far more records are at the {which} of {name!r} than beside {beside}: what lay beyond counts there, as that "
-        "value."
+        f"Far more records are at the {which} of {name!r} than beside {beside}: whatever lay beyond counts there, too."
     )
 
 
