@@ -16,5 +16,6 @@ The files::
     weighing.py     their weights, and both for DuckDB
     rows.py         synthetic rows in pandas, polars and Arrow
     faithfulness.py how faithful they are, by the release's own knowledge
+    heaps.py        records at a bound, more than beside it
     estimate.py     a number that is known up to noise
 """
