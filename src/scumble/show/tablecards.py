@@ -76,6 +76,7 @@ def _columns(release: ShownTable) -> str:
 
 
 def _short(words: str) -> str:
+    words = words.replace("; ", ", ")
     return words if len(words) <= LETTERS else f"{words[:LETTERS].rpartition(', ')[0] or words[:LETTERS]}, …"
 
 
