@@ -301,7 +301,7 @@ def test_a_release_and_its_ledger(df, tmp_path: Path) -> None:
     ledger = scumble.Ledger.create(tmp_path / "budget.ledger")
     ledger.open_dataset("people", epsilon=1.0)
     charge = {"ledger": ledger, "dataset": "people"}
-    with pytest.warns(CuratorWarning, match=r"^20 rows were left out: .*\(do not publish this\)\.$"):
+    with pytest.warns(CuratorWarning, match=r"^21 rows were left out: .*\(do not publish this\)\.$"):
         release = spark.build(df, KERNEL, COLUMNS, epsilon=1.0, invalid="drop", rows=20, buckets=64, **charge)
     assert isinstance(release, scumble.Release) and abs(release.count - 5980) < FAR
     with pytest.raises(scumble.BudgetError):
@@ -555,6 +555,7 @@ def test_the_command_line(session, table: pa.Table, tmp_path: Path, monkeypatch:
 # ---- the page of the docs ----
 
 
+@pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # towns that the page does not name
 def test_the_pages_examples_run(session, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     people = pa.table({"age": table["b"], "income": table["who"], "town": table["town"]})

@@ -163,7 +163,7 @@ def test_nothing_is_sure_beyond_the_bounds(tmp_path: Path, capsys: pytest.Captur
     assert len(told) == 1 and captured.err == f"scumble: warning: {told[0]}\n"
     query = "select y >= 5 as z, count(*) as n from t where x > 20 group by z"
     assert main(["sql", str(tmp_path / "t.scumble"), query, "--json"]) == 0
-    assert all(row["remarks"] == told for row in json.loads(capsys.readouterr().out))
+    assert all(told[0] in row["remarks"] for row in json.loads(capsys.readouterr().out))
     for ask in (
         release.count,
         lambda where: scumble.sql(f"select count(*) from t where {where} group by x", t=release),
