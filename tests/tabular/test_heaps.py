@@ -51,12 +51,14 @@ def test_whoever_asks_about_a_heap_at_a_bound_is_told_once(years: np.ndarray, as
 
 
 def test_nobody_is_told_where_nothing_heaps(years: np.ndarray) -> None:
-    """Bounds that hold all, records that were left out instead, zeros, a question about another column."""
+    """Bounds that hold all, records left out instead, zeros, few that heap, a question about another column."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release(years, scumble.Number(1950, 2009, whole=True)).mean("year")
         release(years, scumble.Number(1950, 1990, whole=True, outside="drop")).mean("year")
         release(np.maximum(years - 1990, 0), scumble.Number(0, 30, whole=True)).mean("year")
+        few = np.append(np.arange(6_000) % 30 + 1950, [1990] * 55)
+        release(few, scumble.Number(1950, 1990, whole=True)).mean("year")
         release(years, scumble.Number(1950, 1990, whole=True)).count("sex == True")
 
 

@@ -366,14 +366,14 @@ class Asking:
         return answer(asked) if by is None else self._grouped_by(asked, names_of(by), answer, None)
 
     @cached_property
-    def _without_heaps(self) -> set[int]:
-        """Columns that were looked at, or told of."""
+    def _looked_at(self) -> set[int]:
+        """Columns that were looked at for heaps; those that have one were told of."""
         return set()
 
     def _tell_heaps(self, places: Iterable[int]) -> None:
         """Warn of columns whose bounds hold more than lies there, each once."""
-        for place in {*places} - self._without_heaps:
-            self._without_heaps.add(place)
+        for place in {*places} - self._looked_at:
+            self._looked_at.add(place)
             name, column = list(self.schema.items())[place]
             if ends := heaps(self._answers, place, column):
                 warnings.warn(remark(name, ends), UserWarning, stacklevel=4)

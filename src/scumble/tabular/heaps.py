@@ -1,4 +1,4 @@
-"""Records that heap at a column's bound: what lay beyond it was probably counted there.
+"""Records that heap at a column's bound: what lay beyond it, if anything did, counts there.
 
 Where values outside the bounds count as the nearest bound, nobody can tell them from those that lie at it. But a cell
 at the end that holds far more than the one beside it is told of, by noisy numbers that are published anyway. Nothing is
@@ -18,7 +18,9 @@ from scumble.tabular.answers import Answers
 TIMES = 3.0
 """A heap has more records than so many times those beside it ..."""
 SURE = 4.0
-"""... by so many standard errors."""
+"""... by so many standard errors, ..."""
+SHARE = 0.01
+"""... and at least this share of all. Fewer hardly move a mean."""
 FEW = 8
 """Of fewer cells, such as grades from 1 to 5, the last may well be the fullest."""
 
@@ -55,4 +57,4 @@ def remark(name: str, ends: list[str]) -> str:
 def _is_heap(answers: Answers, place: int, size: int, at: int, beside: int) -> bool:
     here, there = (answers.count([(1.0, {place: np.eye(size)[level]})]) for level in (at, beside))
     error = math.sqrt(here.variance + TIMES**2 * there.variance)
-    return here.value > TIMES * max(there.value, 0.0) + SURE * error
+    return here.value > SHARE * answers.total.value and here.value > TIMES * max(there.value, 0.0) + SURE * error
