@@ -28,7 +28,8 @@ class Loops:
         """Let those that mean something else by now be compiled anew, and be kept nowhere."""
         for loop, before in self._meanings:
             if meaning(loop) != before:
-                loop._made, loop._options = None, loop._options | {"cache": False}
+                vars(loop).pop("_made", None)
+                loop._options = loop._options | {"cache": False}
 
 
 def meaning(value: Any, names: tuple[str, ...] = (), around: frozenset[int] = frozenset()) -> Hashable:

@@ -26,7 +26,7 @@ def test_a_sketch_a_plan_a_build_and_an_estimator_take_them_and_mean_the_pair() 
     assert named.spec == scumble.Sketch(KERNEL, columns=["a", "b"], bounds=PAIR).spec
     about = {"n": 10**5, "dimensions": 2, "epsilon": 1.0, "kernel": KERNEL, "columns": ["a", "b"]}
     assert scumble.plan(**about, bounds=NAMED) == scumble.plan(**about, bounds=PAIR)
-    made = scumble.build(TABLE, KERNEL, ["a", "b"], bounds=NAMED, design="grid", buckets=64)
+    made = scumble.build(TABLE, KERNEL, ["a", "b"], bounds=NAMED, design="grid", buckets=64, epsilon=1.0)
     assert made.spec.bounds == tuple(map(tuple, PAIR))
     model = PrivateKDE(bounds=NAMED, rows=1, buckets=64)
     model.feature_names_in_ = np.array(["a", "b"], dtype=object)

@@ -127,8 +127,9 @@ def _stamp(path: str) -> int:
 
 
 def command(folder: Path, *more: str) -> list[str]:
-    words = ["build", str(folder / "t.csv"), "--columns", "x,y", "--bandwidth", "1", "--power", "2", "--epsilon", "1"]
-    return [*words, "--rows", "64", "--buckets", "64", "--invalid", "drop", "--checkpoint-seconds", "0", *more]
+    words = ["build", str(folder / "t.csv"), "--columns", "x,y", "--bandwidth", "1", "--power", "2"]
+    usual = {"--epsilon": "1", "--rows": "64", "--buckets": "64", "--invalid": "drop", "--checkpoint-seconds": "0"}
+    return [*words, *(word for option in usual.items() if option[0] not in more for word in option), *more]
 
 
 def stopped_build(folder: Path, checkpoint: Path, **changes: object) -> None:

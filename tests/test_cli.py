@@ -33,6 +33,14 @@ DESIGN = shlex.split(
 )
 
 
+def design(*more: str) -> list[str]:
+    """The same with other options, each with its value."""
+    words = [*DESIGN]
+    for option, value in zip(more[::2], more[1::2], strict=True):
+        words[words.index(option) + 1] = value
+    return words
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -111,7 +119,7 @@ def test_releases_hold_no_name_of_the_source(folder: Path) -> None:
 
 
 def test_out_and_quiet_and_pipes(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert main([*DESIGN, "--out", "-", "--rows", "16"]) == 0
+    assert main(design("--out", "-", "--rows", "16")) == 0
     captured = capsysbinary.readouterr()
     release = scumble.Release.from_bytes(captured.out)
     assert release.rows == 16 and captured.err == b""
@@ -126,7 +134,7 @@ def test_out_and_quiet_and_pipes(capsysbinary: pytest.CaptureFixture[bytes]) -> 
 
 @pytest.mark.parametrize("end", ["csv", "parquet", "arrow", "json", "jsonl"])
 def test_answers_in_every_table_format(end: str) -> None:
-    assert main([*DESIGN, "--rows", "16"]) == 0
+    assert main(design("--rows", "16")) == 0
     assert main(["query", "people.scumble", "points.csv", "--out", f"answers.{end}", "--confidence", "0.5"]) == 0
     read = {
         "csv": pl.read_csv,
@@ -257,7 +265,7 @@ def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*DESIGN, "--rows", "32"]) == 0
+    assert main(design("--rows", "32")) == 0
     both = ["--range", "age=0:90,income=10000:90000", "--units", "age=years"]
     for end in ("png", "svg", "pdf"):
         assert main(["plot", "people.scumble", *both, "--out", f"map.{end}"]) == 0
@@ -300,10 +308,10 @@ def test_every_verb_has_help_with_an_example(verb: str, capsys: pytest.CaptureFi
 
 
 def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*DESIGN, "--rows", "8"]) == 0
+    assert main(design("--rows", "8")) == 0
     assert "rows/s" not in said(capsys)[1]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert main([*DESIGN, "--rows", "8"]) == 0
+    assert main(design("--rows", "8")) == 0
     assert "100%  4,000 rows" in said(capsys)[1]
 
     def gone(_: str) -> int:
@@ -314,7 +322,7 @@ def test_progress_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: py
         line = ProgressLine(quiet=False)
         line(Progress(1, 1.0, None, None))  # no reason for a build to fail
         line.close()
-    assert main([*DESIGN, "--rows", "8", "--quiet"]) == 0
+    assert main([*design("--rows", "8"), "--quiet"]) == 0
     assert said(capsys)[1] == ""
 
 
@@ -473,6 +481,12 @@ def test_what_is_given_twice_does_not_replace_the_first(capsys: pytest.CaptureFi
         ("--scale age=1,age=2", "argument --scale: names 'age' twice"),
         ("--scale 2 --scale age=2", "--scale is given twice"),
         ("--columns income", "--columns is given twice"),
+        (
+            "--epsilon 1 --epsilon 2",
+            "--epsilon is given twice, and the second would replace the first: write one, the one that you mean",
+        ),
+        ("--epsilon=1 --epsilon=1", "--epsilon is given twice"),
+        ("--seed 1 --seed 2", "--seed is given twice"),
         *((f"--{kind} age --{kind} income", f"--{kind} is given twice") for kind in ("whole", "dates", "categories")),
     ):
         assert main([*build, *words.split()]) == 2

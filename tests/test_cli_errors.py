@@ -35,7 +35,9 @@ GOOD = "age,income\n41,50000\n42,52000\n"
 
 
 def build(source: str, *more: str) -> list[str]:
-    return ["build", source, *(BUILD if "--columns" not in more else BUILD[2:]), *more]
+    """A build with these options, each said once."""
+    pairs = zip(BUILD[::2], BUILD[1::2], strict=True)
+    return ["build", source, *(word for pair in pairs if pair[0] not in more for word in pair), *more]
 
 
 @pytest.fixture(autouse=True)
@@ -223,6 +225,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "delta of a half": (build("good.csv", "--delta", "0.5"), 2, r"`delta` must be"),
     "a flag that is begun": (build("good.csv", "--eps=1"), 2, r"--eps=1. Did you mean --epsilon\?"),
     "a flag of elsewhere": (["count", "t.scumble", "--group-by", "a"], 2, r"Did you mean --by\? Hint: scumble count"),
+    "a bare condition": (["count", "t.scumble", "age > 5"], 2, r'--where "age > 5"\. Hint: scumble count'),
     "a flag of nowhere": (["count", "t.scumble", "--xyzzy"], 2, r"unrecognized arguments: --xyzzy. Hint"),
     "unknown flag": (
         build("good.csv", "--epsilonn", "1"),

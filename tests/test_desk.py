@@ -11,6 +11,7 @@ import pytest
 
 import scumble
 from scumble.cli import main
+from scumble.errors import CuratorWarning
 from scumble.learn.modes import PrivateModes
 
 
@@ -78,4 +79,5 @@ def test_a_rehearsal_says_which_budget_is_taken_if_none_is_given(table: bool) ->
     assert scumble.build(rows, **how, rehearse=True).advice[0] == said
     for given in ({"epsilon": 1.0}, {"rho": 0.1}, {"mu": 0.5}):
         assert said not in scumble.build(rows, **how, **given, rehearse=True).advice
-    assert "ε = 1" in repr(scumble.build(rows, **how))
+    with pytest.warns(CuratorWarning, match="No budget is given"):
+        assert "ε = 1" in repr(scumble.build(rows, **how))

@@ -17,8 +17,8 @@ import scumble
 from scumble.cli import main
 from scumble.privacy.exact import show
 from scumble.show import nist, registry, wording
-from scumble.show.cards import facts, lines
-from scumble.show.usefulness import group, noises, sample_worth, smallest_group
+from scumble.show.cards import card, facts, lines
+from scumble.show.usefulness import errors, group, noises, sample_worth, smallest_group
 
 # The schema of opendp/deployments-registry-data, without its descriptions.
 SCHEMA = json.loads((Path(__file__).parent / "golden" / "registry" / "schema.json").read_text())
@@ -97,7 +97,7 @@ def test_nineteen_points_are_answered(kind: str) -> None:
     assert nist.BLANK in answers["Other releases of the same data"]
     chance = float(answers["Privacy loss, epsilon"].split("right in ")[1].split(" %")[0]) / 100
     assert chance >= math.exp(one["epsilon"]) / (1 + math.exp(one["epsilon"]))  # a promise is not rounded down
-    card, least = dict(lines(found)).get("Worth", ""), list(noises(one).values())
+    card, least = dict(lines(found)).get("Worth", ""), list(errors(one).values())
     assert least == sorted(least, reverse=True), "the less flattering comes first"
     told, moved = answers["Smallest group that is visible"], answers["Accuracy"]
     assert [word for word in told.split() if word[0].isdigit()] == [group(noise) for noise in least]
@@ -156,3 +156,15 @@ def test_one_point_at_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert main(["query", "p.scumble", "--at", at]) in (2, 4)
         assert word in capsys.readouterr().err
     assert main(["query", "p.scumble"]) == 2 and main(["query", "p.scumble", "q.csv", "--at", "age=1"]) == 2
+
+
+def test_the_smallest_group_of_hashed_rows_counts_what_hashing_does_to_answers() -> None:
+    """With next to no noise, answers are off by collisions alone: no card may promise to show less than these."""
+    rng = np.random.default_rng(3)
+    sketch = scumble.Sketch(scumble.EuclideanKernel(3.0), 6, rows=64, buckets=64, design="iid")
+    release = sketch.update(rng.normal(size=(20_000, 6))).release(epsilon=1000.0)
+    known = facts(release)
+    (told,) = errors(known).values()
+    lower, upper = release.interval(np.full((1, 6), 30.0))  # nobody is there
+    assert next(iter(noises(known).values())) < 0.01 and smallest_group(told) > (upper - lower)[0] / 2
+    assert f"groups of about {group(told)} records stand out" in " ".join(card(release, "people").split())

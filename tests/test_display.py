@@ -16,6 +16,8 @@ from scumble.cli.demo import BOUNDS, commuters
 from scumble.show import plots, shading
 from scumble.show.cards import card, expected_error, facts, lines
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
+
 HOSTILE = "<script>alert('x')</script>"
 
 

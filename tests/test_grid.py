@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.integrate import quad
 
+import scumble
 from rates import normal
 from scumble import Sketch
 from scumble.errors import ParameterError
@@ -17,6 +19,7 @@ from scumble.grid.profile import Profile
 from scumble.grid.shape import _moments
 from scumble.kernels import AngularKernel, EuclideanKernel, HammingKernel, ManhattanKernel
 from scumble.kernels.projection import ProjectionKernel
+from scumble.reading.answers import BeyondBounds
 
 STATIONARY = [EuclideanKernel, ManhattanKernel]
 
@@ -106,6 +109,33 @@ def test_every_record_counts_once_and_partitions_merge_to_the_integer():
         owner = rng.integers(0, parts, len(X))
         np.testing.assert_array_equal(sum(counted(grid, X[owner == i]) for i in range(parts)), whole)
     np.testing.assert_array_equal(counted(grid, X[rng.permutation(len(X))]), whole)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (300, 200)], ids=["few cells", "many cells"])
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_threads_count_what_one_counts(threads, shape, monkeypatch):
+    monkeypatch.setattr("scumble.grid.cells.TILE", 64)
+    X = np.vstack([gaussian(3, 1001, 2), [[np.nan, 0.0], [np.inf, -np.inf], [-0.0, 1e300]]])
+    grid = Grid(EuclideanKernel(1.0), low=[-9, -8.5], high=[9, 8], shape=shape, width=2)
+    places = []
+    for x in X:
+        place = np.floor((x - grid.start) / grid.step)
+        places.append([0 if not p > 0 else int(min(p, n - 1)) for p, n in zip(place, shape, strict=True)])
+    wanted = np.zeros(shape, np.int64)
+    np.add.at(wanted, tuple(np.transpose(places)), 1)
+    counts = np.ones((1, grid.cells), np.int64)
+    grid.count(X, counts, threads)
+    assert np.array_equal(counts[0] - 1, wanted.ravel())
+
+
+def test_a_sketch_counts_a_grid_with_its_threads(monkeypatch):
+    asked = []
+    real = Grid.count
+    monkeypatch.setattr(Grid, "count", lambda self, X, counts, threads: asked.append(threads) or real(self, X, counts))
+    monkeypatch.setattr("scumble.reading.grid.available_threads", lambda: 7)
+    for threads in (3, None):
+        Sketch(EuclideanKernel(1.0), 1, design="grid", bounds=(0, 1), buckets=8, threads=threads).update([[0.5]])
+    assert asked == [3, 7]
 
 
 def test_counting_nothing_adds_nothing():
@@ -581,3 +611,17 @@ def test_first_answers_are_the_same_in_parts_and_without_mirror_images(kernel, s
     whole = answers(tile=1 << 20, even=True)
     np.testing.assert_allclose(answers(tile=40, even=True), whole, rtol=1e-11)
     np.testing.assert_allclose(answers(tile=1 << 20, even=False), whole, rtol=1e-11)
+
+
+def test_points_beyond_the_bounds_are_told() -> None:
+    """As `scumble query` tells them: what lay there was counted at the edge."""
+    kernel = scumble.EuclideanKernel(5.0)
+    release = scumble.build(pa.table({"age": [50.0] * 100}), kernel, bounds=(0, 100), epsilon=1.0)
+    release.kernel_sum([[0.0], [100.0]]), release.density([[50.0]])
+    release.interval([[150.0]]), release.standard_error([[150.0]])  # which allow for it
+    for ask in (release.kernel_sum, release.density):
+        with pytest.warns(
+            BeyondBounds, match=r"^2 points lie outside the release's bounds\. Records from there"
+        ) as told:
+            ask([[50.0], [100.1], [-1.0]])
+        assert [one.filename for one in told] == [__file__]

@@ -308,6 +308,7 @@ def test_a_bundle_has_kinds(tmp_path: Path) -> None:
         classes=["bus", "car"],
         bounds=(0, 100),
         whole=["age"],
+        epsilon=1.0,
     )
     drawn, _ = sample(scumble.Bundle.from_bytes(found.to_bytes()), 50, 0)
     assert (drawn == np.rint(drawn)).all()

@@ -87,7 +87,7 @@ def test_no_record_is_counted_in_two_classes(classes: list[Any]) -> None:
     """Labels that cells cannot tell apart are one class: two sketches would count the same record."""
     table = pa.table({"x": [0.0], "c": pa.array(["true"])})
     with pytest.raises(scumble.ParameterError, match="labels that differ"):
-        build_by(table, KERNEL, ["x"], label="c", classes=classes, rows=4, buckets=8, invalid="drop")
+        build_by(table, KERNEL, ["x"], label="c", classes=classes, rows=4, buckets=8, invalid="drop", epsilon=1.0)
     with pytest.raises(scumble.ParameterError, match="labels that differ"):
         Labels("c", classes)
 
@@ -256,7 +256,7 @@ def test_points_of_a_query_keep_their_keys(tmp_path: Path, capsys: pytest.Captur
     """Points are public: the analyst's own."""
     from scumble.cli import main
 
-    scumble.build(pa.table({"x": np.zeros(50)}), KERNEL, rows=4, buckets=8).save(tmp_path / "r.scumble")
+    scumble.build(pa.table({"x": np.zeros(50)}), KERNEL, rows=4, buckets=8, epsilon=1.0).save(tmp_path / "r.scumble")
     points = json_file(tmp_path / "points.jsonl", ['{"x": 0.5, "name": "here"}'])
     assert main(["query", str(tmp_path / "r.scumble"), str(points), "--out", "-"]) == 0
     assert capsys.readouterr().out.startswith("x,name,kernel_sum")

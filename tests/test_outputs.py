@@ -316,7 +316,7 @@ def test_a_killed_release_is_taken_or_told(
     assert main(["info", "r.scumble"]) == 0
     capsys.readouterr()
     if budget == "another":
-        assert main([*words, "--epsilon", "0.5"]) == 3
+        assert main([*words[:3], "0.5", *words[4:]]) == 3
         said = capsys.readouterr().err
         assert whole.identity in said and str(ready) in said and ready.exists()
         assert main(["query", "r.scumble", "points.csv", "--out", "o.csv"]) == 0

@@ -77,7 +77,7 @@ def test_no_record_is_read_no_noise_drawn_nothing_written_or_charged(
 def test_what_it_tells_is_what_comes_out(folder: Path) -> None:
     table = madeup.records(KERNEL, ["age", "income"], BOUNDS, 20_000)
     found = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000, epsilon=1.0, rehearse=True)
-    release = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000)
+    release = scumble.build(table, KERNEL, bounds=BOUNDS, n=20_000, epsilon=1.0)
     cells = math.prod(map(int, re.fullmatch(r"A grid of (\d+) × (\d+) cells", found.kind).groups()))  # type: ignore[union-attr]
     assert 1 / 3.2 < cells / release.spec.buckets < 3.2  # noisy facts choose: see `STEP` of test_one_plan.py
     assert found.bytes == pytest.approx(4 * cells + 2000, rel=0.02) and found.records == 20_000
@@ -95,7 +95,7 @@ def test_a_table_is_rehearsed_by_its_schema(folder: Path) -> None:
     schema = scumble.Schema(age=scumble.Number(0, 99, whole=True), income=scumble.Number(0, 200_000))
     found = scumble.build(folder / "sound.csv", schema=schema, rehearse=True)
     assert found.kind == "Counts of 2 columns and 1 of 1 pairs of them"
-    wide = {"schema": scumble.Schema(age=scumble.Number(0, 999, cells=1000)), "allow_empty": True}
+    wide = {"schema": scumble.Schema(age=scumble.Number(0, 999, cells=1000)), "allow_empty": True, "epsilon": 1}
     size = len(scumble.build(folder / "sound.csv", **wide).to_bytes())
     assert scumble.build(folder / "sound.csv", **wide, rehearse=True).bytes == pytest.approx(size, rel=0.1)
     assert found.decides == "'age' has the most levels, 100; pairs tell them all apart."
@@ -323,3 +323,19 @@ def test_a_program_asks_why_rows_were_left_out(folder: Path, caplog: pytest.LogC
         "1 with a cell missing, unreadable or not finite in 'age'",
     ]
     assert not caplog.records
+
+
+def test_a_guessed_number_of_records_says_below_which_no_pair_is_measured() -> None:
+    schema = scumble.Schema({f"c{k}": scumble.Number(0, 100) for k in range(12)})
+    table = pa.table({name: [1.0] for name in schema})
+
+    def rehearsed(**n: int) -> scumble.sources.rehearsal.Rehearsal:
+        return scumble.build(table, schema=schema, epsilon=1.0, rehearse=True, **n)
+
+    told = re.search(
+        r"The number of records is a guess: below about ([\d,]+) no pair would be measured", str(rehearsed())
+    )
+    assert told is not None
+    least = int(told[1].replace(",", ""))
+    assert " and 0 of 66 pairs" not in rehearsed(n=least).kind and " and 0 of 66 pairs" in rehearsed(n=least // 2).kind
+    assert "is a guess" not in str(rehearsed(n=100_000))

@@ -20,9 +20,9 @@ import scumble
 from scumble import files
 from scumble.counting.guard import FEW, prepare
 from scumble.schema.column import Strays
+from scumble.schema.strays import Strays as OfSource
 from scumble.sources.formats import Read
 from scumble.sources.source import Piece
-from scumble.sources.strays import Strays as OfSource
 from scumble.tables.containers import take_apart
 
 KERNEL = scumble.EuclideanKernel(1.0)

@@ -309,7 +309,9 @@ def test_build_gives_a_release_with_the_plans_choice(table: pa.Table, tmp_path: 
     assert abs(release.count - ROWS) < laplace() * release.count_standard_error
     assert str(tmp_path).encode() not in release.to_bytes()
     seen: list[int] = []
-    scumble.build(table, kernel, ["age"], rows=8, buckets=8, progress=lambda state: seen.append(state.rows))
+    scumble.build(
+        table, kernel, ["age"], rows=8, buckets=8, progress=lambda state: seen.append(state.rows), epsilon=1.0
+    )
     assert seen[-1] == ROWS
 
 
@@ -334,13 +336,13 @@ def test_one_sketch_a_class(table: pa.Table, tmp_path: Path) -> None:
     with pytest.raises(
         scumble.DataError, match=r"row \d+: [\d,]+ cells are none of the classes: [\d,]+ in column 'town'"
     ):
-        build_by(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8)
+        build_by(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, epsilon=1.0)
     job = Build(table, kernel, ["age"], label="town", classes=["Ulm"], rows=8, buckets=8, invalid="drop")
     assert job.count().sketches[0].count + job.tally.dropped == ROWS
     with pytest.raises(scumble.PrivacyError, match="must list all classes"):
         Build(table, kernel, ["age"], label="town")
     with pytest.raises(scumble.PrivacyError, match="neighbors='replace'"):
-        build_by(table, kernel, ["age"], label="town", classes=towns, neighbors="replace")
+        build_by(table, kernel, ["age"], label="town", classes=towns, neighbors="replace", epsilon=1.0)
 
 
 def test_kernels_of_any_make_say_what_they_read() -> None:

@@ -23,9 +23,9 @@ from scumble.errors import CuratorWarning, DataError, ParameterError
 from scumble.schema import draft, toml
 from scumble.schema.column import Column
 from scumble.schema.column import Strays as OfBatch
+from scumble.schema.strays import SURELY_WRONG
 from scumble.show import cards
 from scumble.sources import Build, build_by
-from scumble.sources.strays import SURELY_WRONG
 
 SEEN = scumble.Date("2009-01-01", "2009-12-31", missing=True)
 AGE = scumble.Number(0, 99, whole=True, missing=True)

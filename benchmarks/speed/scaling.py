@@ -55,6 +55,7 @@ CASES = (
     Case("noise", Shape("counters", 40_000_000, 1), 1, 1),
     Case("reading Parquet", Shape("file", 10_000_000, path.COLUMNS), 1, 1, 500_000),
     Case("Parquet to release", Shape("file", 10_000_000, path.COLUMNS), 128, 1, 500_000),
+    Case("Parquet to release", Shape("file", 2_000_000, path.COLUMNS), 1000, 1, 100_000),
 )
 
 

@@ -217,13 +217,24 @@ class Sketch(Holder, Answers):
 
     def add(self, found: Readings) -> Sketch:
         """Count what `read` of this very sketch has found."""
-        if found.of is not self._spec:
-            raise PrivacyError("These are the records of another sketch. Hint: `update` this one with them.")
+        self._require_mine(found)
         with self.secret.changing("update") as counts:
             self._spec.layout.count(found.records, counts, engine_name=self._engine, threads=self._threads)
             self.secret.counted(len(found.records[0]))
             self.dropped += found.dropped
         return self
+
+    def count_aside(self, found: Readings, counts: np.ndarray) -> None:
+        """Count what `read` of this very sketch has found, but by one thread and in counters of its own.
+
+        They come from `Secret.aside` and go to `Secret.take_in`. Any number of threads may count so at the same time.
+        """
+        self._require_mine(found)
+        self._spec.layout.count(found.records, counts, engine_name=self._engine, threads=1)
+
+    def _require_mine(self, found: Readings) -> None:
+        if found.of is not self._spec:
+            raise PrivacyError("These are the records of another sketch. Hint: `update` this one with them.")
 
     # ---- releasing ----
 

@@ -29,8 +29,8 @@ from scumble.cluster.spark import counting, engine, sql, wire
 from scumble.cluster.spark.building import ClusterBuild
 from scumble.cluster.spark.task import Order
 from scumble.errors import CuratorWarning
+from scumble.schema.strays import SURELY_WRONG
 from scumble.sources import Build
-from scumble.sources.strays import SURELY_WRONG
 from scumble.sources.tally import Tally
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

@@ -99,6 +99,7 @@ def test_a_file_that_changes_is_not_released(name: str, change: Callable, tmp_pa
             ledger=ledger,
             dataset="people",
             progress=Once(lambda: change(path)),
+            epsilon=1.0,
         )
     assert not ledger.account("people").charges
 
@@ -106,13 +107,22 @@ def test_a_file_that_changes_is_not_released(name: str, change: Callable, tmp_pa
 def test_a_file_that_stays_is_released(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.csv"
     write(path, 10)
-    assert scumble.build(path, KERNEL, rows=2, buckets=4, design="iid", progress=Once(lambda: None)).columns == ("x",)
+    assert scumble.build(
+        path, KERNEL, rows=2, buckets=4, design="iid", progress=Once(lambda: None), epsilon=1.0
+    ).columns == ("x",)
 
 
 def test_a_changed_file_leaves_no_checkpoint_to_go_on_from(tmp_path: pathlib.Path) -> None:
     path, checkpoint = tmp_path / "a.csv", tmp_path / "c.secret"
     write(path)
-    options = {"rows": 2, "buckets": 4, "design": "iid", "checkpoint": checkpoint, "checkpoint_seconds": 0.0}
+    options = {
+        "epsilon": 1,
+        "rows": 2,
+        "buckets": 4,
+        "design": "iid",
+        "checkpoint": checkpoint,
+        "checkpoint_seconds": 0.0,
+    }
     with pytest.raises(scumble.DataError, match="changed"):
         scumble.build(path, KERNEL, **options, progress=Once(lambda: append(path)))
     with pytest.raises(scumble.DataError, match="has changed"):
@@ -127,7 +137,8 @@ def test_a_truncated_arrow_file_does_not_end_the_process(tmp_path: pathlib.Path)
         "path = sys.argv[1]\n"
         "cut = lambda progress: os.truncate(path, 1_000_000)\n"
         "try:\n"
-        "    scumble.build(path, scumble.EuclideanKernel(1.0), rows=2, buckets=4, design='iid', progress=cut)\n"
+        "    build = scumble.build\n"
+        "    build(path, scumble.EuclideanKernel(1.0), rows=2, buckets=4, design='iid', progress=cut, epsilon=1)\n"
         "except scumble.DataError as problem:\n"
         "    print(problem)\n"
     )
@@ -149,7 +160,14 @@ def test_a_database_that_is_replaced_is_not_released(tmp_path: pathlib.Path) -> 
     meddle = Once(lambda: os.replace(tmp_path / "b.db", tmp_path / "a.db"))
     with pytest.raises(scumble.DataError, match=r"a\.db has changed"):
         scumble.build(
-            f"sqlite:///{tmp_path / 'a.db'}", KERNEL, table="t", rows=2, buckets=4, design="iid", progress=meddle
+            f"sqlite:///{tmp_path / 'a.db'}",
+            KERNEL,
+            table="t",
+            rows=2,
+            buckets=4,
+            design="iid",
+            progress=meddle,
+            epsilon=1.0,
         )
 
 

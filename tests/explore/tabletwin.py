@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from scumble.explore.tablepayload import FINEST, rounded, stacks
+from scumble.explore.tablepayload import FINEST, rounded, shapes, stacks
 from scumble.tabular.answers import Answers
 from scumble.tabular.release import TableRelease
-from scumble.views.estimates import Estimate, combined, inside, spread
-from scumble.views.intervals import SHARED_NOISE, Reading, apart, conditions, smoothed
+from scumble.views.estimates import Estimate, by_groups, combined, inside, spread
+from scumble.views.intervals import SHARED_NOISE, Reading, apart, beyond_model, conditions, smoothed
 from scumble.views.mixture import Mixture
 
 
@@ -32,12 +32,18 @@ class PageReading(Reading):
         share = self.model.share(condition)
         variance = smoothed(self.law, share if alike is None else alike, conditions(condition))
         variance += share**2 * self.of_count
-        modelled = Estimate(
-            share * self.evidence.count, variance + self.unseen.variance(condition, signed=alike is not None)
-        )
-        own = inside(self.evidence, condition)
-        if own is None:
-            return modelled
+        value, unseen = share * self.evidence.count, self.unseen.variance(condition, signed=alike is not None)
+        told = by_groups(self.evidence, self.unseen.marginals, condition)
+        if told is None:
+            return Estimate(value, variance + unseen)
+        if inside(self.evidence, condition) is not None:
+            return self._paired(Estimate(value, variance + unseen), condition, told)
+        found = self._paired(Estimate(value, variance), condition, told)
+        return Estimate(found.value, found.variance + unseen)
+
+    def _paired(self, modelled: Estimate, condition: Any, told: Any) -> Estimate:
+        beside = beyond_model(self.evidence, self.model, told)
+        own = Estimate(modelled.value + beside.value, beside.variance)
         value, weight = combined(own, modelled, SHARED_NOISE)
         variance = spread(own, modelled, weight, SHARED_NOISE)
         least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
@@ -47,7 +53,7 @@ class PageReading(Reading):
 def as_rounded(reading: Reading) -> Mixture:
     """The model as the page has it."""
     seen, columns = reading.seen, []
-    for stack, group, shape in zip(stacks(reading.model, seen), seen.groups, seen.shapes, strict=True):
+    for stack, group, shape in zip(stacks(reading.model, seen), seen.groups, shapes(reading), strict=True):
         shares = (rounded(stack).T / FINEST) ** 2
         columns.append((shares / shares.sum(axis=1, keepdims=True))[:, group] * shape)
     return Mixture(reading.model.weights, tuple(columns))

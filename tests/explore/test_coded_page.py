@@ -18,6 +18,8 @@ from scumble.explore import Exhibit, export
 from scumble.learn import PrivateKDEClassifier
 from scumble.schema import Boolean, Category, Date, Number, Schema
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # other teams, on purpose
+
 SCHEMA = Schema(
     {
         "medal": Category(["Gold", "Silver", "Bronze"], other=False, missing=False),

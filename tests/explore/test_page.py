@@ -203,6 +203,7 @@ ASK = """async ([content, points]) => {
 }"""
 
 
+@pytest.mark.filterwarnings("ignore::scumble.reading.answers.BeyondBounds")  # some points are, on purpose
 def test_the_page_computes_what_python_computes(visit: Callable[..., Any], pages: dict[str, Path]) -> None:
     page = visit().open(pages["town"].as_uri())
     looked, astray = 0, 0
@@ -232,6 +233,7 @@ def test_the_page_computes_what_python_computes(visit: Callable[..., Any], pages
     assert astray <= looked / 1e5
 
 
+@pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
 def test_classes_are_those_of_python(
     visit: Callable[..., Any], pages: dict[str, Path], wards: Bundle, tmp_path: Path
 ) -> None:

@@ -301,3 +301,40 @@ def test_the_verb_says_what_is_wrong(ages: Bundle, tmp_path: Path, capsys: pytes
     assert isinstance(read(path), Bundle)
     with pytest.raises(ParameterError, match="fitted estimator"):
         Exhibit(object())
+
+
+def test_numbers_and_letters_that_nobody_can_hold_are_refused(served: Server) -> None:
+    """Whole numbers beyond 64 bits are numbers; beyond all floats they are none; half a character is no text."""
+
+    def density(point: str, **more: Any) -> tuple[int, Any]:
+        extra = "".join(f', "{name}": {value}' for name, value in more.items())
+        status, found, _ = ask(
+            served, "POST", "/api/density", f'{{"points": [{point}], "class": "old"{extra}}}'.encode()
+        )
+        return status, found
+
+    assert density('[45, "Ulm"]')[0] == 200
+    for digits in ("9" * 19, "-" + "9" * 30, "9" * 299):
+        assert density(f'[{digits}, "Ulm"]')[0] == 200 and density(f"[45, {digits}]")[0] == 200
+    for digits, more in (("9" * 309, {}), ("9" * 5000, {}), ("45", {"confidence": "9" * 400})):
+        status, found = density(f'[{digits}, "Ulm"]', **more)
+        assert status == 400 and "digits is too large" in found["error"]
+    for half in (r"\ud83d", r"\udc00", r"x\ud83dy"):
+        for body in (f'[45, "{half}"]', f'{{"age": 45, "{half}": 1}}'):
+            status, found = density(body)
+            assert status == 400 and "half a character" in found["error"]
+        status, found = density('[45, "Ulm"]', confidence=f'"{half}"')
+        assert status == 400
+    assert density(r'[45, "\ud83d\ude00"]')[0] == 200  # both halves
+
+
+@pytest.mark.parametrize(("more", "opened"), [((), 1), (("--no-browser",), 0), (("--api",), 0)])
+def test_a_browser_is_opened_unless_nobody_wants_it(
+    more: tuple[str, ...], opened: int, ages: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages.save(tmp_path / "ages.scumble")
+    asked: list[str] = []
+    monkeypatch.setattr("webbrowser.open", asked.append)
+    monkeypatch.setattr(Server, "serve_forever", lambda *_, **__: None)
+    assert main(["explore", str(tmp_path / "ages.scumble"), "--port", "0", "--quiet", *more]) == 0
+    assert len(asked) == opened

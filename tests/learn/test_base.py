@@ -25,6 +25,8 @@ from scumble.checks import sides
 from scumble.learn.base import PrivateEstimator, RepeatedReleaseWarning, default_kernel
 from scumble.moments.hats import HatMoments
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
+
 # scikit-learn's checks that an honest private estimator cannot pass, each with its reason.
 NOISE = "the noise has no seed: two fits are two releases, and differ"
 NOT_PRIVATE = {

@@ -14,6 +14,8 @@ from scumble.counting import engine
 from scumble.kernels import ColumnKernel
 from scumble.learn import PrivateKDEClassifier, RepeatedReleaseWarning, load
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
+
 
 @pytest.fixture
 def blobs(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -255,7 +255,7 @@ def test_a_fit_takes_the_target_from_the_schema(
         assert main([*line, "--task", "classify", "--target", "smoker", "--classes", classes]) == 2
         assert "--classes must be a word for yes and one for no" in capsys.readouterr().err
     assert main(["predict", "m.scumble", "people.csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[2].startswith("1,1.5,")
+    assert capsys.readouterr().out.splitlines()[2].startswith("1,1,1.5,")
     assert main([*line, "--task", "classify", "--target", "smoke"]) == 4
     assert "Did you mean 'smoker'?" in capsys.readouterr().err
 

@@ -208,7 +208,16 @@ def test_predictions_from_a_terminal(classifier: learn.PrivateKDEClassifier, tmp
     TEST.to_csv(table, index=False)
     assert main(["predict", str(model), str(table), "--out", str(out)]) == 0
     found = pd.read_csv(out)
-    assert list(found.columns) == ["age", "town", "seen", "hours", "prediction", "probability_no", "probability_yes"]
+    assert list(found.columns) == [
+        "age",
+        "town",
+        "seen",
+        "hours",
+        "ill",
+        "prediction",
+        "probability_no",
+        "probability_yes",
+    ]
     assert found.prediction.tolist() == classifier.predict(TEST).tolist()
     assert main(["predict", str(model), str(table), "--columns", "age", "--out", str(out), "--replace"]) == 2
 

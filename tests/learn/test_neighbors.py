@@ -9,6 +9,8 @@ import scumble
 from rates import most
 from scumble.learn.neighbors import PrivateNeighbors, half_radius
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
+
 
 @pytest.fixture
 def table(rng: np.random.Generator) -> np.ndarray:

@@ -15,6 +15,8 @@ from scumble import learn
 from scumble.learn.columnwise import column_sketch, columns_of, countable
 from scumble.learn.outliers import PrivateOutlierDetector
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
+
 HASHED: dict[str, Any] = {"rows": 256, "buckets": 512, "bounds": (0, 1)}
 
 

@@ -10,6 +10,8 @@ from scumble.kernels import FoldedKernel
 from scumble.learn import PrivateLinearRegression, load, moments
 from scumble.learn.moments import angular_gaussian, second_moments
 
+pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # bounds that cut, on purpose
+
 GAUSS = {"delta": 1e-6, "rows": 2000}
 
 

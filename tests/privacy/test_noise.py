@@ -347,8 +347,9 @@ def test_numpy_seed_changes_nothing() -> None:
     assert (first != noise.discrete_laplace(1e6, 50)).any()  # equal by chance: below 1e-300
 
 
-def test_threads_draw_different_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noise, "available_threads", lambda: 3)
+@pytest.mark.parametrize("threads", [3, 16])
+def test_threads_draw_different_noise(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(noise, "available_threads", lambda: threads)
     monkeypatch.setattr(noise, "_CHUNK", 1000)
     draws = noise.discrete_laplace(1e6, 100_000)
     assert p_value(draws, "laplace", 1e6) > FALSE_ALARM

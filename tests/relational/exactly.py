@@ -7,6 +7,7 @@ the model is as ever.
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,9 @@ class _Exact:
 
     def count(self, condition: Condition, alike: float | None = None) -> Estimate:
         return Estimate(round(self.model.share(condition) * len(self.model.weights), 9), self.variance)
+
+    def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
+        return 0.0, math.inf
 
     def column_sums(self, condition: Condition, column: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return values @ self.model.table([column], condition) * len(self.model.weights), np.zeros(len(values))

@@ -68,3 +68,12 @@ def test_senseless_budgets_are_refused() -> None:
     for scale in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ParameterError, match="scale"):
             Noise("laplace", scale)
+
+
+def test_columns_of_few_levels_need_not_stand_alone() -> None:
+    """2,500 records, ε = 1: pairs of 18 levels an axis are next to none, of 5 levels they all are to be had."""
+    noise = Noise("laplace", 1.0)
+    assert plan(2500, 4, noise).choice == "singles"
+    few = plan(2500, 4, noise, cells=25.0)
+    assert (few.choice, few.rounds) == ("adaptive", 6) and few.levels >= 5
+    assert plan(39_073, 15, noise, cells=25.0) == plan(39_073, 15, noise)  # there are pairs anyway

@@ -15,7 +15,7 @@ from scumble.tabular.estimate import deviations
 from scumble.views import rehearsal as rehearsals
 from scumble.views.budgeting import Law
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, combined, inside, nearest
+from scumble.views.estimates import Estimate, by_groups, combined, inside, nearest
 from scumble.views.evidence import Evidence, View, simplex
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
@@ -401,10 +401,10 @@ def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Rea
 def test_cells_keep_their_exact_law(reading: Reading) -> None:
     """Rehearsals that never err do not make an interval narrower than what its cells' own noise says."""
     asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
-    own = inside(reading.evidence, asked)
-    assert own is not None
-    found = reading._both(own, Estimate(own.value, 1e12), asked, np.zeros(len(reading.rehearsals)))
-    assert found.variance >= own.variance
+    own, told = inside(reading.evidence, asked), by_groups(reading.evidence, reading.unseen.marginals, asked)
+    assert own is not None and told is not None
+    found = reading._both(Estimate(reading.modelled(asked), 1e12), asked, told, np.zeros(len(reading.rehearsals)))
+    assert found.value == pytest.approx(own.value) and found.variance >= own.variance
 
 
 def test_an_interval_of_one_column_holds_however_far_the_model_is_off() -> None:

@@ -30,6 +30,8 @@ class _Parser(argparse.ArgumentParser):
             if (self.prog, odd) in ELSEWHERE:
                 self.error(ELSEWHERE[self.prog, odd])
             flags = [flag[2:] for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+            if "where" in flags and not any(word.startswith("-") for word in rest):
+                self.error(f'a condition goes after --where: --where "{" ".join(rest)}"')
             close = nearest(odd[2:], flags) if odd else None
             self.error(f"unrecognized arguments: {' '.join(rest)}" + (f". Did you mean --{close}?" * bool(close)))
         return found
@@ -54,12 +56,13 @@ def parse(verb: str, summary: str, module: ModuleType, words: list[str]) -> tupl
 
 
 def _require_once(parser: Parser, words: list[str]) -> None:
-    """Refuse a second list for the same option."""
+    """Refuse a second value for an option that takes one."""
     given = [word.partition("=")[0] for word in itertools.takewhile(lambda word: word != "--", words)]
     for action in parser._actions:
-        if action.type in LISTS and sum(word in action.option_strings for word in given) > 1:
-            flag = action.option_strings[0]
-            parser.error(f"{flag} is given twice, and the second would replace the first: write one, with commas")
+        takes_one = isinstance(action, argparse._StoreAction)  # switches may be repeated, and some options add up
+        if takes_one and sum(word in action.option_strings for word in given) > 1:
+            flag, how = action.option_strings[0], "with commas" if action.type in LISTS else "the one that you mean"
+            parser.error(f"{flag} is given twice, and the second would replace the first: write one, {how}")
 
 
 def parser_of(verb: str, summary: str, module: ModuleType) -> Parser:
@@ -246,6 +249,9 @@ def reading(parser: Any, *, table: str = "table") -> None:
         "--table", dest=table, metavar="NAME", help="the table of a database, or the sheet of an Excel workbook"
     )
     parser.add_argument("--delimiter", help="what separates the cells of a CSV file; 'tab' is one")
+    parser.add_argument(
+        "--decimal", default=".", choices=[".", ","], help="what stands before the decimals in a CSV file (default: .)"
+    )
     parser.add_argument("--encoding", default="utf8", help="of a CSV file, such as latin-1 (default: utf8)")
 
 

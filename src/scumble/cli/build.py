@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from typing import Any
 
 EXAMPLE = """
 scumble build people.parquet --columns age,income --scale age=10,income=20000 --bandwidth 1 --epsilon 1 --out p.scumble
@@ -104,9 +105,16 @@ def run(args: argparse.Namespace) -> int | None:
     if args.json:
         print_json({"out": args.out, "bytes": size, **facts(release)})
     elif args.out != "-":
-        about = f"{release.privacy}.{misnamed(args.out)} Next: scumble info {args.out}"
+        apart = " No pair of columns was counted together." if _all_apart(release) else ""
+        about = f"{release.privacy}.{apart}{misnamed(args.out)} Next: scumble info {args.out}"
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {about}")
     return None
+
+
+def _all_apart(release: Any) -> bool:
+    """Whether it is of a whole table, and tells each column by itself."""
+    views = getattr(release, "views", ())
+    return len(views) > 1 and release.target is None and all(len(view) == 1 for view in views)
 
 
 def _rehearse(args: argparse.Namespace) -> int:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
+from typing import Any
 
 EXAMPLE = """
 scumble count town.scumble --where "age >= 65 and mode == 'bus'"
 scumble count town.scumble --by mode --json
 """
 NOTHING_PRIVATE = "reads a released file"
+_RANGE = re.compile(r"([\[(])(\S+), (\S+)([\])])")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +39,35 @@ def run(args: argparse.Namespace) -> None:
         whole = dict.fromkeys(("value", "low", "high"), "{:,.0f}".format)  # as of a single number, below
         as_text = {"formatters": whole, "float_format": "{:,.1f}".format, "index": False}
         rows = [row | {"remarks": remarks} for row in found.to_dict("records")]
-        print_json(rows) if args.json else print(found.to_string(**as_text))
+        if args.json:
+            print_json(rows)
+        else:
+            shown = {name: _short(found[name].tolist()) for name in args.by}
+            print(found.assign(**shown).to_string(**as_text))
     elif args.json:
-        print_json(vars(found) | {"remarks": remarks})
+        print_json(found.numbers() | {"remarks": remarks})
     else:
         print(f"{found.value:,.0f} ({found.low:,.0f} to {found.high:,.0f}, {args.confidence:.0%})")
+
+
+def _short(names: list[Any]) -> list[Any]:
+    """Ranges for people: their ends to three digits of the narrowest.
+
+    >>> _short(["[0, 1.42857142857)", "[1.42857142857, 2.85714285714]", "(missing)"])
+    ['[0, 1.43)', '[1.43, 2.86]', '(missing)']
+    """
+    found = [_RANGE.fullmatch(name) if isinstance(name, str) else None for name in names]
+    try:
+        ends = [tuple(map(float, one.group(2, 3))) for one in found if one]
+    except ValueError:  # words that look like ranges
+        return names
+    least = min((high - low for low, high in ends if high > low), default=1.0)
+    places = max(0, 2 - math.floor(math.log10(least)))
+
+    def told(end: str) -> str:
+        return f"{round(float(end), places) + 0.0:.15g}"
+
+    return [
+        f"{one[1]}{told(one[2])}, {told(one[3])}{one[4]}" if one else name
+        for one, name in zip(found, names, strict=True)
+    ]

@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("other", nargs="?", help="a second release of the same columns, to stand beside it")
     parser.add_argument("--export", metavar="FILE.html", help="write the page to a file that opens with a double-click")
     shared.replace_flag(parser)
+    parser.add_argument("--no-browser", action="store_true", help="serve the page, and open no browser")
     parser.add_argument("--api", action="store_true", help="serve programs: open no browser; /openapi.json says how")
     group = parser.add_argument_group("what to draw (left out: bounds, or where a search finds the records)")
     group.add_argument("--range", type=shared.ranges, metavar="A=0:100", help="of numbers")
@@ -91,7 +92,8 @@ def serve(args: argparse.Namespace, exhibit: object) -> None:
         say(args, f"{what}. Stop it with Ctrl-C.")
         if not args.api:
             server.html()  # made before anybody waits for it in a browser
-            webbrowser.open(server.url)
+            if not args.no_browser:
+                webbrowser.open(server.url)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import promised, require
     from scumble.cli.output import check_out, say, tell_weak
     from scumble.cli.records import opened, read
-    from scumble.cli.replacing import keep_replaced, set_apart
+    from scumble.cli.replacing import replacing, set_apart
     from scumble.errors import FileError, ParameterError
     from scumble.learn import saving
     from scumble.learn.estimators import TASKS
@@ -149,14 +149,14 @@ def run(args: argparse.Namespace) -> None:
     try:
         with set_apart(args, "fit"):
             tell_weak(args, Budget.of(**asked))
-            model.before_charge = place.reserve
+            model.before_charge, model.curator = place.reserve, fitting.AtTerminal(args)
             model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
             with Unbroken():
                 data = saving.to_bytes(model)
                 place.fill(data)
                 try:
-                    keep_replaced(args.out, data)
-                    place.take_name()
+                    with replacing(args.out, data):
+                        place.take_name()
                 except OSError as problem:  # it is paid for
                     place.owed = True
                     place.set_aside()

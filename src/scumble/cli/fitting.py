@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scumble.cli.output import say
 from scumble.cli.records import Records
 from scumble.errors import ParameterError, PrivacyError, did_you_mean
+from scumble.learn.telling import Curator
 from scumble.machine.later import pa
 from scumble.schema import Boolean, Category, Number, Schema
 from scumble.schema.column import Column
-from scumble.sources.causes import NO_CLASS
-from scumble.sources.tally import left_out
+from scumble.schema.told import NO_CLASS, left_out, misnamed
 
 
 def features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -96,6 +96,22 @@ def clipping(schema: Schema) -> Schema:
 def drops(column: Column) -> bool:
     """Whether records outside its bounds are left out."""
     return bool(getattr(column, "outside", "clip") == "drop")
+
+
+class AtTerminal(Curator):
+    """The curator whom the command line tells."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.target, self.as_it_is, self._args = args.target, args.invalid == "drop", args
+
+    def tell(self, lines: Sequence[str]) -> None:
+        """Lines that are as private as the records."""
+        for line in lines:
+            say(self._args, line)
+
+    def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
+        """Classes that may be misspelt: `tell_left_out` has told of the rows."""
+        self.tell(list(misnamed(self.target, rows, lost, empty)))
 
 
 def tell_left_out(args: argparse.Namespace, found: Records, classes: Any) -> None:

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scumble import files
-from scumble.cli.replacing import keep_replaced
+from scumble.cli.replacing import replacing
 from scumble.errors import BudgetError, FileError, PrivacyError
 from scumble.loading import release_in
 from scumble.machine import places
@@ -133,8 +133,8 @@ class Handover:
                     self._note.fill(self._make_note(_identity(release), self.pledge))
                     self._note.take_name()
                 if self.out != "-" and self._release is not None:
-                    keep_replaced(self.out, data)
-                    self._release.take_name()
+                    with replacing(self.out, data):
+                        self._release.take_name()
                     done()
             if self.out == "-":  # a pipe may make us wait, and signals act meanwhile
                 _pour(data)
@@ -327,8 +327,8 @@ class Left:
                 note = self._note(self.identity, {"pledge": self._metadata["pledge"]})
                 places.write_whole(self._secret, note, secret=True)
             if out != "-":
-                keep_replaced(out, data)
-                places.write_whole(out, data)
+                with replacing(out, data):
+                    places.write_whole(out, data)
                 places.clear(self.path)
                 done()
         if out == "-":

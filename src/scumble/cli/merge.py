@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble import files
     from scumble.bundle import Bundle
     from scumble.cli.output import check_out, misnamed, say, secret_out, write_release
-    from scumble.cli.replacing import keep_replaced
+    from scumble.cli.replacing import replacing
     from scumble.errors import MergeError, ParameterError
     from scumble.loading import NO_MERGED_TABLES, merge, sketch_in
     from scumble.release import Release, merge_releases
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> None:
             {name: merge_releases([bundle[name] for bundle in bundles], disjoint=disjoint) for name in bundles[0]},
             label=bundles[0].label,
         )
-    keep_replaced(args.out, result.to_bytes())
-    size = write_release(result, args.out)
+    with replacing(args.out, result.to_bytes()):
+        size = write_release(result, args.out)
     if args.out != "-":
         say(args, f"Wrote {args.out} ({human_bytes(size)}): {result.privacy}.{misnamed(args.out)}")
     if not (args.disjoint or args.overlapping) and len(containers) > 1:

@@ -100,4 +100,9 @@ def column_names(release: object) -> list[str]:
 
 def free(names: list[str], taken: list[str]) -> list[str]:
     """Names of answers, out of the way of the columns' own."""
-    return [name if name not in taken else f"scumble_{name}" for name in names]
+    found: list[str] = []
+    for name in names:
+        while name in (*taken, *found):
+            name = f"scumble_{name}"
+        found.append(name)
+    return found

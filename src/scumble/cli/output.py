@@ -17,7 +17,15 @@ import numpy as np
 
 from scumble import files
 from scumble.cli.streams import tell
-from scumble.errors import CorruptFileError, FileError, ForeignFileError, MissingFileError, ParameterError, PrivacyError
+from scumble.errors import (
+    CorruptFileError,
+    DataError,
+    FileError,
+    ForeignFileError,
+    MissingFileError,
+    ParameterError,
+    PrivacyError,
+)
 from scumble.machine.interrupts import Unbroken
 from scumble.machine.places import Place, write_error, write_whole
 
@@ -35,10 +43,6 @@ TABLES = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
-
-
-MOST_PAIRS = 3
-"""That one remark names."""
 
 
 def say(args: argparse.Namespace, message: str) -> None:
@@ -75,16 +79,10 @@ def remarked() -> Iterator[list[str]]:
 
 def remark_on_pairs(releases: Iterable[TableRelease]) -> None:
     """Warn of columns that an answer was about and that were not counted together."""
-    pairs = [f"'{one}' and '{two}'" for release in releases for one, two in release.inferred]
-    if not pairs:
-        return
-    more = f" and {len(pairs) - MOST_PAIRS} more pairs" if len(pairs) > MOST_PAIRS else ""
-    warnings.warn(
-        f"Not counted together: {', '.join(pairs[:MOST_PAIRS])}{more}. How such columns hang together is inferred; "
-        "intervals allow for what is usual among tables, and fail where it is more.",
-        UserWarning,
-        stacklevel=2,
-    )
+    from scumble.tabular.apart import not_counted_together
+
+    for remark in not_counted_together(pair for release in releases for pair in release.inferred):
+        warnings.warn(remark, UserWarning, stacklevel=2)
 
 
 def print_json(value: object) -> None:
@@ -169,10 +167,14 @@ def write_release(release: Any, out: str) -> int:
 
 
 class TableWriter:
-    """Batches to a file or to standard output, as they come. A file gets its name when it is complete."""
+    """Batches to a file or to standard output, as they come. A file gets its name when it is complete.
 
-    def __init__(self, out: str, as_json: bool) -> None:
+    As text, numbers of the `whole` columns that have no fraction are written without a point, each by itself.
+    """
+
+    def __init__(self, out: str, as_json: bool, *, whole: Iterable[str] = ()) -> None:
         self.kind = "json" if as_json else ("csv" if out == "-" else TABLES[os.path.splitext(out.lower())[1]])
+        self._whole = {*whole}
         self._lines = out.lower().endswith((".jsonl", ".ndjson"))
         self._out = out
         self._writer: Any = None
@@ -190,7 +192,8 @@ class TableWriter:
     def write(self, batch: Any) -> None:
         """Write a batch of rows."""
         if self.kind == "json":
-            for row in batch.to_pylist():
+            for cells in self._rows(batch):
+                row = dict(zip(batch.schema.names, cells, strict=True))
                 text = json.dumps(plain(row), ensure_ascii=False, default=str)
                 before = "" if self._lines else ("[\n" if not self._objects else ",\n")
                 self._sink.write((before + text + ("\n" if self._lines else "")).encode())
@@ -199,12 +202,35 @@ class TableWriter:
         if self._writer is None:
             self._writer = self._open(batch.schema)
         if self.kind == "csv":
-            self._writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            self._writer.writerows(self._rows(batch))
             self._text.flush()
             return
+        batch = self._alike(batch)
         self._writer.write(batch) if self.kind != "parquet" else self._writer.write_batch(batch)
 
+    def _rows(self, batch: Any) -> Iterator[tuple[Any, ...]]:
+        """The cells, row by row."""
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        return zip(
+            *(
+                [*map(_without_point, cells.to_pylist())] if name in self._whole else cells.to_pylist()
+                for name, cells in columns
+            ),
+            strict=True,
+        )
+
+    def _alike(self, batch: Any) -> Any:
+        """The batch in the types of the first: in such a file a column has one type throughout."""
+        try:
+            return batch.cast(self._schema)
+        except (ValueError, TypeError):
+            raise DataError(
+                f"A column changes its type on the way, so {self._out!r} cannot hold it. "
+                "Hint: write text, --out answers.csv, or give the table one type per column."
+            ) from None
+
     def _open(self, schema: Any) -> Any:
+        self._schema = schema
         if self.kind == "csv":
             self._text = io.TextIOWrapper(self._sink, encoding="utf-8", newline="", write_through=True)
             writer = csv.writer(self._text, lineterminator="\n")
@@ -242,6 +268,12 @@ class TableWriter:
                         self._writer.close()  # which would want to write its end later
                     self._sink.close()
                 self._place.close()
+
+
+def _without_point(cell: Any) -> Any:
+    if not isinstance(cell, float):
+        return cell
+    return None if cell != cell else int(cell) if cell.is_integer() else cell
 
 
 def load_release(

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble import learn
     from scumble.cli.modes import free
     from scumble.cli.output import TABLES, TableWriter, check_out, say
-    from scumble.cli.records import opened
+    from scumble.cli.records import opened, whole_rows, with_columns
     from scumble.errors import DataError
     from scumble.machine.later import pa
     from scumble.sources.causes import Causes
@@ -54,17 +54,21 @@ def run(args: argparse.Namespace) -> None:
     roles = dict.fromkeys(columns, "number") if schema is None else dict(schema.roles)
     source.require(list(roles))
     rows, unread = 0, Causes()
-    with TableWriter(args.out, args.json) as writer:
-        for piece in source.pieces(dict.fromkeys(roles, "any")):
-            batch = piece.batch.select(list(roles))
+    whole = [name for name in roles if schema is None or getattr(schema[name], "whole", False)]
+    waiting: list[Any] = []  # until a row has an answer: a table of which none has is not printed
+    with TableWriter(args.out, args.json, whole=whole) as writer:
+        for piece in whole_rows(args, source, list(roles)):
+            batch = piece.batch
             if not batch.num_rows:
                 continue
-            read = converted(batch, roles)
+            read = converted(batch.select(list(roles)), roles)
             names, answers = _answered(model, schema, read, unread)
-            given = _given(batch if writer.kind == "csv" else read, schema, text=writer.kind in ("csv", "json"))
-            names = [*roles, *free(names, list(roles))]
-            writer.write(pa.RecordBatch.from_arrays([*given, *answers], names=names))
+            given = batch if writer.kind == "csv" else with_columns(batch, read)  # CSV gets its own text back
+            names = [*given.schema.names, *free(names, given.schema.names)]
+            waiting.append(pa.RecordBatch.from_arrays([*given.columns, *answers], names=names))
             rows += batch.num_rows
+            while waiting and unread.total < rows:
+                writer.write(waiting.pop(0))
         if not rows:
             raise DataError(f"{source} has no rows.")
         if unread.total == rows:
@@ -137,24 +141,3 @@ def _answers(model: Any, X: Any) -> tuple[list[str], list[Any]]:
         answers += list(model.predict_proba(X).T)
         names += [f"probability_{label}" for label in model.classes_]
     return names, [pa.array(column) for column in answers]
-
-
-def _given(batch: Any, schema: Any, *, text: bool) -> list[Any]:
-    """The rows as they came: CSV gets their own text back, and `text` its whole numbers without a point.
-
-    In other files a column has one type throughout, whatever the rows of a batch are.
-    """
-    whole = [schema is None or getattr(schema[name], "whole", False) for name in batch.schema.names]
-    return [_as_written(cells) if text and one else cells for cells, one in zip(batch.columns, whole, strict=True)]
-
-
-def _as_written(column: Any) -> Any:
-    """Numbers without fractions as whole ones, as a text file has them: there they are read as floats."""
-    from scumble.machine.later import pa, pc
-
-    if not pa.types.is_floating(column.type):
-        return column
-    try:
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.int64())
-    except pa.ArrowInvalid:  # it has fractions
-        return column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -37,9 +38,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
+    from scumble.reading.answers import BeyondBounds
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BeyondBounds)  # the verb says it in its own way
+        _run(args)
+
+
+def _run(args: argparse.Namespace) -> None:
     from scumble.bundle import Bundle
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import DataError, ParameterError
+    from scumble.reading.answers import beyond
 
     if (args.points is None) == (args.at is None):
         raise ParameterError("Give a table of points, or one point by --at, such as --at age=45,income=50000.")
@@ -56,13 +66,17 @@ def run(args: argparse.Namespace) -> None:
             for name, release in releases:
                 print(_sentence(point, name, release, args.confidence))
             return
+    from scumble.cli.records import with_columns  # one point, above, needs nothing of this
+
     empty, outside = True, 0
     dated = _dated(releases[0][1])  # dates stay dates
     with TableWriter(args.out, args.json) as writer:
         for batch, points in _points(args, releases[0][1]):
             empty = empty and batch.num_rows == 0
             if writer.kind != "csv":  # CSV gets the points' own text back; elsewhere numbers are numbers
-                batch = _replaced(batch, points.drop_columns([name for name in points.schema.names if name in dated]))
+                batch = with_columns(
+                    batch, points.drop_columns([name for name in points.schema.names if name in dated])
+                )
             about_each = _remarks(points, releases[0][1])
             outside += sum(map(bool, about_each))
             for name, release in releases:
@@ -73,37 +87,29 @@ def run(args: argparse.Namespace) -> None:
         if empty:
             raise DataError(f"{args.points} has no points. Hint: one point per row, under the names of the columns.")
     if args.at is None and outside:
-        say(args, _outside(outside))
+        say(args, f"{beyond(outside)} --json says it of each point.")
     if args.out != "-":
         say(args, f"Wrote {args.out}.")
 
 
-def _outside(points: int) -> str:
-    """Of a table of points: how many lie outside the bounds."""
-    which = "1 point lies" if points == 1 else f"{points:,} points lie"
-    return (
-        f"{which} outside the release's bounds. Records from there were counted at the edge: the intervals allow for "
-        "it. --json says it of each point."
-    )
-
-
 def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]:
     """The points' own columns as they are, and the release's columns among them as numbers or text."""
+    from scumble.cli.records import whole_rows
     from scumble.errors import DataError
     from scumble.machine.later import pa
     from scumble.sources import open_source
     from scumble.tables.roles import converted, roles_of
 
     given = args.points if args.at is None else pa.table(_one_point(args.at, release))
-    reading = {name: getattr(args, name) for name in ("table", "format", "delimiter", "encoding")}
+    reading = {name: getattr(args, name) for name in ("table", "format", "delimiter", "decimal", "encoding")}
     source = open_source(given, **reading)
-    names = list(source.names if source.declared else source.keys())  # points are public, and so are their keys
-    columns = list(release.columns) if release.columns is not None else names
+    # Points are public, and so are their keys.
+    columns = list(release.columns or (source.names if source.declared else source.keys()))
     source.require(columns)
     if len(columns) != release.dimensions:
         raise DataError(f"{source} has {len(columns)} columns and the release has {release.dimensions}.")
     roles = roles_of(release.kernel, columns)
-    for piece in source.pieces(dict.fromkeys(names, "any")):
+    for piece in whole_rows(args, source, columns):
         points = _numbers(piece.batch.select(columns), release)
         if isinstance(points, dict):
             points = pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in points.items()})
@@ -155,12 +161,6 @@ def _cell(value: float | str, role: str) -> float | str:
 def _dated(release: Any) -> dict[str, str]:
     """The columns that are asked for as dates, times or booleans."""
     return {name: kind for name, kind in release.kinds.items() if kind != "whole"}
-
-
-def _replaced(batch: Any, points: Any) -> Any:
-    for name, column in zip(points.schema.names, points.columns, strict=True):
-        batch = batch.set_column(batch.schema.names.index(name), name, column)
-    return batch
 
 
 def _check(points: Any, release: Any, columns: list[str], place: Callable[[int], str]) -> None:

@@ -8,15 +8,18 @@ record still differ in one record at most.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from scumble.cli.output import say
 from scumble.errors import UNPUBLISHED, DataError
 from scumble.machine.later import pa, pc
 from scumble.schema import Schema
 from scumble.sources import Source, open_source
 from scumble.sources.causes import BAD_CELL, BEYOND, Causes, Found, without_level
+from scumble.sources.source import Piece
 from scumble.tables.roles import converted
 
 
@@ -38,8 +41,39 @@ class Records(NamedTuple):
 
 def opened(args: argparse.Namespace) -> Source:
     """The table that a verb's options name."""
-    reading = {name: getattr(args, name) for name in ("format", "delimiter", "encoding")}
+    reading = {name: getattr(args, name) for name in ("format", "delimiter", "decimal", "encoding")}
     return open_source(args.table, table=args.sheet, **reading)
+
+
+def whole_rows(args: argparse.Namespace, source: Source, needed: Sequence[str]) -> Iterator[Piece]:
+    """Public rows with all that stands in them, not just the columns that are `needed`, text as text.
+
+    Of a name that stands twice nobody can tell which column is meant: it is left out, and the person at the terminal is
+    told. A column that some files of a folder lack has missing cells there.
+    """
+    names = source.keys()
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1 and name not in needed]
+    if twice:
+        say(args, f"Left out, since their names stand twice: {', '.join(map(repr, twice))}.")
+    kept = [name for name in dict.fromkeys([*names, *needed]) if name not in twice]
+    for piece in source.pieces(dict.fromkeys(kept, "any")):
+        batch = piece.batch
+        columns = [_plain_text(column) for column in batch.columns]
+        yield piece._replace(batch=pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+
+
+def with_columns(batch: pa.RecordBatch, others: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with these columns in the place of its own."""
+    for name, column in zip(others.schema.names, others.columns, strict=True):
+        batch = batch.set_column(batch.schema.names.index(name), name, column)
+    return batch
+
+
+def _plain_text(column: pa.Array) -> pa.Array:
+    """Cells that a workbook gives as bytes out of a list, as text."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return column.dictionary_decode().cast(pa.string())
 
 
 def read(

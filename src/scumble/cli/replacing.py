@@ -19,34 +19,44 @@ def set_apart(args: argparse.Namespace, verb: str) -> Iterator[None]:
     """Give what is at --out a second name, before anything is spent, and say so; if the work fails, take it back."""
     from scumble import files
     from scumble.cli.output import say
+    from scumble.machine.onebyone import in_turn
 
     kept = None
     if args.out != "-" and files.is_paid(args.out):
         what, identity = _held(args.out)
         written = datetime.date.fromtimestamp(os.path.getmtime(args.out))
         name, cost = files.kept_as(args.out), _cost(args, verb, identity)
-        kept = files.keep_paid(args.out)
+        with in_turn(args.out):
+            kept = files.keep_paid(args.out)
         say(args, f"{args.out} is {what}, written {written}: it will stay as {kept or name}, and {cost}.")
     try:
         yield
     except BaseException:
         if kept is not None:
-            files.forget(kept, args.out)
+            with in_turn(args.out):
+                files.forget(kept, args.out)
         raise
 
 
-def keep_replaced(out: str, data: bytes) -> None:
-    """Keep the file at a name that these bytes are about to take, if it was paid for and is not the very same.
+@contextlib.contextmanager
+def replacing(out: str, data: bytes) -> Iterator[None]:
+    """A turn to give these bytes their name; the file that has it stays, if it was paid for and is not the very same.
 
     `set_apart` has done so before anything was spent; but hours may have passed, and what a killed run left to be
     taken, or what is made of other releases, costs nothing and was not announced.
     """
     from scumble import files
     from scumble.cli.streams import tell
+    from scumble.machine.onebyone import in_turn
 
-    kept = None if out == "-" else files.keep_paid(out, lambda: data)
-    if kept is not None:
-        tell(f"{out} is there already: it stays as {kept}.")
+    if out == "-":
+        yield
+        return
+    with in_turn(out):
+        kept = files.keep_paid(out, lambda: data)
+        if kept is not None:
+            tell(f"{out} is there already: it stays as {kept}.")
+        yield
 
 
 def _held(path: str) -> tuple[str, str | None]:

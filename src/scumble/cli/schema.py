@@ -31,19 +31,22 @@ def run(args: argparse.Namespace) -> None:
     from scumble.machine.places import write_whole
     from scumble.schema import draft
     from scumble.sources import open_source
-    from scumble.sources.source import BELOW_A_TITLE
+    from scumble.sources.source import BELOW_A_TITLE, numbers_rows
 
     check_out(args.out, replace=args.replace)
-    reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "encoding")}
+    reading = {name: getattr(args, name) for name in ("table", "query", "format", "delimiter", "decimal", "encoding")}
     source = open_source(args.source, **reading)
     try:
-        names = source.columns(args.columns or None)
-        source.require(names)
         if source.titled:
             raise DataError(f"{source} seems to have a title above its header. {BELOW_A_TITLE}")
+        numbers = [] if args.columns else [name for name in source.names if numbers_rows(name)]
+        names = source.columns(args.columns or None, besides=numbers)
+        source.require(names)
         text = draft(source.types(names))
     finally:
         source.close()
+    if numbers:
+        say(args, "Left out: a column that seems to hold the numbers of the rows, as pandas and R write them.")
     if args.out == "-":
         print(text, end="")
         return

@@ -176,7 +176,7 @@ def _append(args: argparse.Namespace) -> None:
             return
         if args.period is not None and args.period > opened:
             raise ParameterError(f"Period {opened} is open, not {args.period}. Hint: publish it first.")
-        reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "encoding")}
+        reading = {key: getattr(args, key) for key in ("table", "query", "format", "delimiter", "decimal", "encoding")}
         if not stream.update(args.source, batch=name, **reading):
             say(args, "This batch was counted before; nothing was done.")
             return
@@ -213,7 +213,7 @@ def _publish(args: argparse.Namespace) -> None:
 def _window(args: argparse.Namespace) -> None:
     from scumble.cli.arguments import require
     from scumble.cli.output import check_out, print_json, say, write_release
-    from scumble.cli.replacing import keep_replaced
+    from scumble.cli.replacing import replacing
     from scumble.continual.published import StreamRelease
     from scumble.errors import ParameterError
     from scumble.show.cards import facts
@@ -227,8 +227,8 @@ def _window(args: argparse.Namespace) -> None:
         release = found.total(args.last)
     else:
         release = found.window(args.width, first=args.first, last=args.last)
-    keep_replaced(args.out, release.to_bytes())
-    write_release(release, args.out)
+    with replacing(args.out, release.to_bytes()):
+        write_release(release, args.out)
     if args.json:
         print_json({"out": args.out, **facts(release)})
     elif args.out != "-":

@@ -202,8 +202,9 @@ def _early(hasher: Hasher, n: int) -> bool:
 
 def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
-    if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // threads, quick.ready):
-        return None  # threads share the work, and would all wait for the compiler
+    shared = min(threads, early.WORTH)  # the threads would all wait for the compiler
+    if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // shared, quick.ready):
+        return None
     columns = sum(len(which) for which in hasher.which)
     return prepare(hasher, records, _spread(columns, threads, pool))
 

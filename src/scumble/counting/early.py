@@ -27,8 +27,10 @@ LOADING = 1 << 26
 """Work of NumPy, a third of a second, that takes no longer than loading compiled loops."""
 COMPILING = 1 << 28
 """Work of NumPy, a second or two, that takes no longer than compiling the loops of `exact`."""
-QUICK = 1 << 35
-"""Work of a thread in the loops of `exact`, some ten seconds, that takes no longer than compiling those of `quick`."""
+QUICK, WORTH = 1 << 35, 2
+"""Work of a thread in the loops of `exact`, some ten seconds, that takes no longer than compiling those of `quick`, and
+how many threads that share it are reckoned with. More of them would be done sooner than the compiler, but what that has
+made is kept for all runs to come, and a process that never waits for it leaves all of them with the slow loops."""
 TILE = 1 << 16
 """Codes at a time: those of some records in all rows, in a cache."""
 

@@ -64,8 +64,11 @@ def _of_a_table(exhibit: TableExhibit) -> dict[str, Any]:
     names = ("value", "low", "high", "standard_error")
     answer = {
         "type": "object",
-        "required": list(names),
-        "properties": {name: {"type": ["number", "null"]} for name in names},
+        "required": [*names, "remarks"],
+        "properties": {
+            **{name: {"type": ["number", "null"]} for name in names},
+            "remarks": {"type": "array", "items": {"type": "string"}, "description": "what else must be known of it"},
+        },
     }
     where = {"type": "string", "description": "which records: age >= 65 and sex == 'Female'; left out, all of them"}
     shared = {"where": where, "confidence": _CONFIDENCE}

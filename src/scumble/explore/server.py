@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -26,6 +28,8 @@ from scumble.explore.openapi import description
 from scumble.explore.pages import page
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MOST_DIGITS = 400
+"""Of a whole number; the largest float has 309."""
 MOST_BYTES = 8 << 20
 MOST_CONNECTIONS = 128
 PATIENCE = 30.0
@@ -231,7 +235,13 @@ class Handler(BaseHTTPRequestHandler):
             )
         body = self.rfile.read(length)
         try:
-            found = json.loads(body, parse_constant=_no_number)
+            found = json.loads(body, parse_constant=_no_number, parse_int=_whole)
+            if b"\\" in body:
+                json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Refused(
+                400, "The body spells half a character: after \\ud83d, say, the other half must follow."
+            ) from None
         except (ValueError, RecursionError) as problem:
             raise Refused(400, f"The body is no JSON: {problem}.") from None
         if not isinstance(found, dict):
@@ -272,6 +282,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Questions are nobody's business."""
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number; one that is too large for 64 bits, as a float, which all numbers are in the end."""
+    number = int(digits) if len(digits) <= MOST_DIGITS else math.inf
+    if abs(number) > sys.float_info.max:
+        raise ValueError(f"a whole number of {len(digits):,} digits is too large; 1e308 is the largest of all")
+    return int(number) if abs(number) < 1 << 63 else float(number)
 
 
 def _no_number(word: str) -> Any:

@@ -10,6 +10,7 @@ from scumble import checks
 from scumble.errors import DataError
 from scumble.explore.exhibit import Questions, confidence_in, finite
 from scumble.explore.tablepayload import content
+from scumble.schema import condition
 from scumble.show import cards
 from scumble.tabular.estimate import Estimate
 from scumble.tabular.release import TableRelease
@@ -34,7 +35,7 @@ class TableExhibit:
     >>> sketch = scumble.TableSketch(schema).update({"age": [41, 30] * 5000, "smoker": [True, False] * 5000})
     >>> exhibit = TableExhibit(sketch.release(epsilon=1.0), "People")
     >>> sorted(exhibit.count("age >= 35"))
-    ['high', 'low', 'standard_error', 'value']
+    ['high', 'low', 'remarks', 'standard_error', 'value']
     """
 
     parts = ("page.html", "table.css", "tableengine.js", "table.js")
@@ -85,13 +86,18 @@ class TableExhibit:
 
     def count(self, where: object = None, confidence: float = 0.95) -> dict[str, Any]:
         """How many records meet a condition, as `scumble count` gives it."""
-        return _told(self.release.count(_condition(where), confidence=confidence))
+        return self._told(self.release.count(_condition(where), confidence=confidence), where)
 
     def mean(self, column: object, where: object = None, confidence: float = 0.95) -> dict[str, Any]:
         """The mean of a column among them."""
         if not isinstance(column, str):
             raise DataError("`column` must name a column of numbers.")
-        return _told(self.release.mean(column, _condition(where), confidence=confidence))
+        return self._told(self.release.mean(column, _condition(where), confidence=confidence), where)
+
+    def _told(self, found: Estimate, where: object) -> dict[str, Any]:
+        beyond = condition(self.release.schema, _condition(where)).remarks
+        told: dict[str, Any] = finite(found.numbers())
+        return told | {"remarks": [*(one.text for one in beyond), *found.remarks]}
 
 
 def _condition(where: object) -> str | None:
@@ -99,8 +105,3 @@ def _condition(where: object) -> str | None:
     if where is None or isinstance(where, str):
         return where
     raise DataError('`where` must be text, such as "age >= 65".')
-
-
-def _told(found: Estimate) -> dict[str, Any]:
-    told: dict[str, Any] = finite(vars(found))
-    return told

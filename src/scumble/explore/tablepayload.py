@@ -76,7 +76,7 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
         "weights": arrays.add(reading.model.weights),
         "told": [arrays.add(np.asarray(group, np.int64)) for group in reading.seen.groups],
         "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, reading.seen)],
-        "shapes": [arrays.add(shape) for shape in reading.seen.shapes],
+        "shapes": [arrays.add(shape) for shape in shapes(reading)],
         "law": law_of(reading, of_count, seed).tolist(),
         "unseen": reading.unseen.correlation,
         "runs": reading.seen.runs,
@@ -89,6 +89,21 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
             for view in evidence.views
         ],
     }
+
+
+def shapes(reading: Reading) -> list[Floats]:
+    """For each column how its groups are divided into levels, by the model itself where it knows each level.
+
+    It does where nothing but single columns was measured.
+    """
+    model, seen = reading.model, reading.seen
+    if len(model.weights) > 1:
+        return list(seen.shapes)
+    found = []
+    for (share,), group, usual in zip(model.columns, seen.groups, seen.shapes, strict=True):
+        whole = np.bincount(group, share)[group]
+        found.append(np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), usual))
+    return found
 
 
 def stacks(model: Mixture, evidence: Evidence) -> list[Floats]:

@@ -18,6 +18,7 @@ from scumble.files.rules import SECRET_KINDS, Container
 from scumble.files.writing import to_bytes
 from scumble.machine import places
 from scumble.machine.mark import mark_of
+from scumble.machine.onebyone import in_turn
 
 BOUND = "bound_to"
 """The metadata of a bound file: which file it is."""
@@ -40,7 +41,8 @@ def write(
     replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
     A file that scumble did not write is never replaced: it may be somebody's table. Another release or model, which
-    was paid for, stays beside the new file under a second name, and a warning says which.
+    was paid for, stays beside the new file under a second name, and a warning says which. Saves to one name take turns
+    (:mod:`scumble.machine.onebyone`), so that this holds for what another process has just written.
 
     A ``bound`` file says which file it is (:mod:`scumble.machine.mark`). It may be moved within its file system; a copy
     is refused when it is read.
@@ -55,13 +57,14 @@ def write(
         raise SecretFileError(
             f"Cannot write {target!r}: it is there already and holds exact counters or noise. Hint: name another file."
         )
-    kept = keep_paid(target, lambda: b"" if bound else data(""))
-    try:
-        places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)
-    except BaseException:
-        if kept is not None:
-            forget(kept, target)
-        raise
+    with in_turn(target):
+        kept = keep_paid(target, lambda: b"" if bound else data(""))
+        try:
+            places.write_whole(target, data, secret=secret or kind in SECRET_KINDS)
+        except BaseException:
+            if kept is not None:
+                forget(kept, target)
+            raise
     if kept is not None:
         warnings.warn(
             f"{target!r} held another release or model, which was paid for and cannot be made again: it stays as "

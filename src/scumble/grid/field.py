@@ -86,6 +86,7 @@ class Field:
         self._margin = margin_of(grid.shape)
         self._slab = np.maximum(np.rint(self._profile.half_widths / grid.step), 1).astype(int).tolist()
         self._told: dict[tuple[float, ...], tuple[float, ...]] = {}
+        self._told_places: dict[tuple[float, ...], float] = {}
         self._near = lattice([np.arange(-REACH, REACH + 2.0)] * d, np.ones(d)).reshape(-1, d)
         small = self._profile.smooth_table(grid.step, around([REACH + 3] * d))
         sharp = sharpened(small, grid.spread)
@@ -116,7 +117,7 @@ class Field:
 
     def kernel_sum(self, Q: np.ndarray) -> np.ndarray:
         """The estimate of f(q) = Σₓ k(x, q) for each query; unbiased under the noise, so it may be negative."""
-        return self.estimate(Q)[0]
+        return self.sums(Q)[0]
 
     def standard_error(self, Q: np.ndarray) -> np.ndarray:
         """The standard deviation of `kernel_sum`: noise and the places inside the cells together."""
@@ -126,10 +127,23 @@ class Field:
     def estimate(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The kernel sums, their variance from noise, and their variance from the places inside the cells."""
         terms = self._terms(np.asarray(Q, dtype=np.float64))
+        return *self._summed(terms), np.maximum(terms.places, 0.0) + terms.together
+
+    def sums(self, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of `estimate` the first two: the last is most of the work for the first few queries of a large grid."""
+        return self._summed(self._terms(np.asarray(Q, dtype=np.float64), places=False))
+
+    def sums_few(self, Q: np.ndarray) -> bool:
+        """Whether these queries are so few, and the grid so large, that `sums` takes far less than `estimate`.
+
+        What `sums` has found is kept: `estimate` then takes no longer than it would have.
+        """
+        return len(Q) <= AT_ONCE and self._grid.cells > SMALL and "_tables" not in vars(self)
+
+    def _summed(self, terms: _Terms) -> tuple[np.ndarray, np.ndarray]:
         beta = self._beta(terms)
         noise = self._variance * np.maximum(terms.squares - beta * terms.ones, 0.0)
-        places = np.maximum(terms.places, 0.0) + terms.together
-        return terms.total + beta * self._excess, noise, places
+        return terms.total + beta * self._excess, noise
 
     def at_centres(self) -> np.ndarray:
         """The estimate at the centre of every cell, in the order of the counters, as the FFT has found it.
@@ -171,7 +185,8 @@ class Field:
 
     # ---- the fast way: interpolation, exact near the query ----
 
-    def _terms(self, Q: np.ndarray) -> _Terms:
+    def _terms(self, Q: np.ndarray, places: bool = True) -> _Terms:
+        """What queries need; without `places` where they take long."""
         grid, d = self._grid, len(self._grid.shape)
         out = _Terms(*np.empty((5, len(Q))))
         with np.errstate(over="ignore"):
@@ -180,7 +195,7 @@ class Field:
         tile = max(1, TILE // (d * len(self._near)))
         rows = np.flatnonzero(inside)
         for first in range(0, len(rows), tile):
-            self._interpolate(place[rows[first : first + tile]], rows[first : first + tile], out)
+            self._interpolate(place[rows[first : first + tile]], rows[first : first + tile], out, places)
         for row in np.flatnonzero(~inside):
             sizes = self._far.nodes(Q[row])
             if sizes is None:
@@ -189,12 +204,13 @@ class Field:
                 self._sum_nodes(Q[row], sizes, int(row), out)
         return out
 
-    def _interpolate(self, place: np.ndarray, rows: np.ndarray, out: _Terms) -> None:
+    def _interpolate(self, place: np.ndarray, rows: np.ndarray, out: _Terms, places: bool) -> None:
         base = np.floor(place).astype(np.int64)
         cubic, linear = _weights(place - base)
         slopes = _slopes(place - base)
         weights = _outer(cubic)
-        for term, values in zip(vars(out).values(), self._at_nodes(base, cubic, linear, slopes), strict=True):
+        found = self._at_nodes(base, cubic, linear, slopes, places)
+        for term, values in zip(vars(out).values(), found, strict=True):
             term[rows] = values
 
         # For the cells around the query: the exact kernel for the interpolated one.
@@ -207,7 +223,7 @@ class Field:
         out.squares[rows] += _dot(here, sharp * sharp - weights @ self._near_square)
 
     def _at_nodes(
-        self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray, slopes: np.ndarray
+        self, base: np.ndarray, cubic: np.ndarray, linear: np.ndarray, slopes: np.ndarray, places: bool
     ) -> list[np.ndarray]:
         """The terms, interpolated: a few queries one by one, many from tables.
 
@@ -225,9 +241,13 @@ class Field:
         for key, place, by_cubics, by_lines, by_slopes in zip(keys, base, cubic, linear, sloping, strict=True):
             if key not in self._told:
                 *sums, changes = direct.sums(self._grid, self._counts, place, by_cubics, by_slopes)
-                places = direct.places(self._grid, self._counts, self._variance, self._slab, place, by_lines)
-                self._told[key] = (*sums, places, self._together(changes) if changes else 0.0)
-        return list(np.array([self._told[key] for key in keys]).T)
+                self._told[key] = (*sums, self._together(changes) if changes else 0.0)
+            if places and key not in self._told_places:
+                self._told_places[key] = direct.places(
+                    self._grid, self._counts, self._variance, self._slab, place, by_lines
+                )
+        *found, together = np.array([self._told[key] for key in keys]).T
+        return [*found, np.array([self._told_places.get(key, np.nan) for key in keys]), together]
 
     def _together(self, changes: Iterable[Any]) -> Any:
         """Σ share h²/12 (∂f)², from the changes of f by one step along each axis."""

@@ -57,12 +57,10 @@ def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) ->
             _along(axis, counts, counts, np.ones(1), (), noise_variance, slab, out[axis])
             continue
         side = int(axis == 0)  # across which the grid is taken apart, so that all of a part stays in the cache
-        sums, widths = (np.moveaxis(part, side, 0) for part in boxed[side])
-        wholes, found = np.moveaxis(counts, side, 0), np.moveaxis(out[axis], side, 0)
         others = [other for other in range(counts.ndim) if other not in (axis, side)]
-        for here in tiles(wholes):
-            parts = (np.moveaxis(part[here], 0, side) for part in (wholes, sums, widths, found))
-            raw, summed, sizes, into = parts
+        for along_side in tiles(counts.swapaxes(side, 0)):
+            here = (slice(None),) * side + (along_side,)
+            raw, summed, sizes, into = (part[here] for part in (counts, *boxed[side], out[axis]))
             _along(axis, raw, summed, sizes, others, noise_variance, slab, into)
     return out
 
@@ -99,9 +97,12 @@ def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.nd
         lines = values.reshape(prod(values.shape[:axis]), n, -1)
         sums = boxes @ lines if lines.shape[2] > 1 else lines[:, :, 0] @ boxes.T
         return sums.reshape(values.shape), widths
-    running = np.zeros([n + 1 if k == axis else side for k, side in enumerate(values.shape)])
-    np.cumsum(values, axis, out=running[(slice(None),) * axis + (slice(1, None),)])
-    return running.take(last, axis) - running.take(first, axis), widths
+    reach, before = min(reach, n), (slice(None),) * axis
+    running = np.zeros([n + 2 * reach + 1 if k == axis else side for k, side in enumerate(values.shape)])
+    end = reach + 1 + n
+    np.cumsum(values, axis, out=running[(*before, slice(reach + 1, end))])
+    running[(*before, slice(end, None))] = running[(*before, slice(end - 1, end))]
+    return running[(*before, slice(2 * reach + 1, None))] - running[(*before, slice(n))], widths
 
 
 def _bent(values: np.ndarray, gap: int, axis: int, share: np.ndarray | float) -> np.ndarray:

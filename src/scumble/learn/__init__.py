@@ -28,6 +28,7 @@ What they share::
     reading.py          records and targets, as scumble's tables read them
     levels.py           learning from the release of a table
     targets.py          labels and targets: what about them is public
+    telling.py          what a fit tells whoever holds the table, before anything is spent
     saving.py           fitted estimators written to files
     models.py           and read from them
     sampling.py         `sample`: synthetic records from a release

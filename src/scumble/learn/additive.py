@@ -173,6 +173,7 @@ class PrivateAdditiveRegressor(LearnsFromMoments, Regresses, PrivateEstimator):
         self.target_bounds_ = public_target_bounds(self, y)
         low, high = self.target_bounds_
         self.clipped_ += int(((y < low) | (y > high)).sum())
+        self.curator.look_at_target(y, self.target_bounds_)
         self.pair_ = self.pair_columns_ = self.pair_knots_ = self.pair_effects_ = None
         self._release_all(X, y, account)
         return self

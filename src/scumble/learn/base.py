@@ -325,7 +325,7 @@ class PrivateEstimator(MakesSketches, LooksLike):
         return {
             name: value
             for name, value in super().__getstate__().items()
-            if name not in (*CURATORS, "_fits", "before_charge", *self._made_again)
+            if name not in (*CURATORS, "_fits", "before_charge", "curator", *self._made_again)
         }
 
     # ---- each fit is a release ----

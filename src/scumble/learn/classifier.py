@@ -109,7 +109,7 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 5000)
     >>> X = rng.normal(3.0 + 3.0 * y[:, None], 1.0, (5000, 3))
-    >>> model = PrivateKDEClassifier(epsilon=1.0, bounds=(0, 10), classes=[0, 1]).fit(X, y)
+    >>> model = PrivateKDEClassifier(epsilon=1.0, bounds=(-2, 12), classes=[0, 1]).fit(X, y)
     >>> accuracy = model.score(X, y)                # 0.98 or so: the noise is fresh each time
     >>> model.predict_proba(X[:3]).sum(axis=1).round(6).tolist(), round(model.privacy_.epsilon, 6)
     ([1.0, 1.0, 1.0], 1.0)

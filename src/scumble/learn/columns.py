@@ -15,6 +15,7 @@ from scumble import checks
 from scumble.errors import DataError, ParameterError, PrivacyError, parameter
 from scumble.learn.frames import Coding, coding, lasting, names_of, short_schema
 from scumble.learn.reading import BadCells, records
+from scumble.learn.telling import Curator, beyond
 from scumble.schema import Schema
 from scumble.tables import Table
 
@@ -38,6 +39,8 @@ class KnowsColumns:
 
     n_features_in_: int
     feature_names_in_: np.ndarray
+    curator: Curator = Curator()
+    """Who is told, before a budget is spent, what the estimator makes of the records."""
     bounds_: Bounds | None
     """Of the numbers that records become: with a schema, one pair for each of `Coding.names`."""
     schema_: Schema | None = None
@@ -46,17 +49,24 @@ class KnowsColumns:
     # ---- records ----
 
     def _enter(self, X: object) -> tuple[np.ndarray, int]:
-        """The first records: they settle what the columns are. As numbers, and how many were outside the bounds."""
+        """The first records: they settle what the columns are. As numbers, and how many were outside the bounds.
+
+        The curator is told which columns' cells do not stand where they are counted.
+        """
         X = self._lasting(X)
         schema = self._public_schema(X)
         vars(self).pop("schema_", None)
         if schema is not None:
             self._know(schema)
-            return self._coding().read(X)  # type: ignore[union-attr]
+            numbers, outside, strays = self._coding().read(X)  # type: ignore[union-attr]
+            self.curator.look_at(strays, schema)
+            return numbers, outside
         found = records(self, X, reset=True)
         self.bounds_ = self._public_bounds(found)
         if self.bounds_ is None:
             return found, 0
+        names = self._names() or [f"column {j}" for j in range(found.shape[1])]
+        self.curator.look_at(*beyond(found, self.bounds_, names))
         inside = np.clip(found, *self.bounds_)
         return inside, int(np.any(inside != found, axis=1).sum())
 

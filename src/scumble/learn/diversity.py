@@ -58,7 +58,7 @@ class DiversitySampler(PrivateEstimator):
     >>> rng = np.random.default_rng(0)
     >>> private = rng.normal(2.0, 0.5, (10_000, 2))
     >>> pool = np.vstack([rng.normal(2.0, 0.5, (90, 2)), rng.normal(7.0, 0.5, (10, 2))])
-    >>> sampler = DiversitySampler(bounds=(0, 10)).fit(private)
+    >>> sampler = DiversitySampler(bounds=(-1, 10)).fit(private)
     >>> sorted(sampler.select(pool, 10).tolist())        # the rare ones: 50 standard errors apart from the others
     [90, 91, 92, 93, 94, 95, 96, 97, 98, 99]
     """

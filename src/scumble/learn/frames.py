@@ -29,13 +29,17 @@ import numpy.typing as npt
 from scumble.checks import sides
 from scumble.errors import DataError, ParameterError, parameter
 from scumble.schema import Category, Number, Schema
-from scumble.schema.column import MISSING, Column
+from scumble.schema.column import MISSING, Column, Strays
 from scumble.tables import Table, invalid_message
-from scumble.tables.containers import take_apart
+from scumble.tables.cells import there
+from scumble.tables.containers import one_column, take_apart
 from scumble.tabular import rows
 from scumble.tabular.rows import Format
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Block = tuple[Floats, Mask, Mask, Strays]
+"""A column's numbers, which cells have none, which were outside, and how many were counted where they do not stand."""
 
 BELOW = 0.25
 """How far below its bounds a missing number stands among codes, in their widths."""
@@ -74,8 +78,8 @@ class Coding:
         self.sizes = [part.size for part in self.parts for _ in part.names]
         """How many values each number can have; None where it can have any."""
 
-    def read(self, X: object) -> tuple[Floats, int]:
-        """The records' numbers, (n, width), and how many records had values outside the bounds.
+    def read(self, X: object) -> tuple[Floats, int, dict[str, Strays]]:
+        """The records' numbers, (n, width), how many records had values outside the bounds, and the columns' strays.
 
         Columns are found by name, in any order; a table without names must have exactly these.
         """
@@ -85,15 +89,15 @@ class Coding:
         bad = np.zeros((table.rows, len(self.parts)), bool)
         outside = np.zeros(table.rows, bool)
         found = np.empty((table.rows, self.width))
-        first = 0
-        for j, part in enumerate(self.parts):
+        strays, first = dict[str, Strays](), 0
+        for (j, part), name in zip(enumerate(self.parts), self.schema, strict=True):
             block = found[:, first : first + len(part.names)]
-            block[:], bad[:, j], beyond = part.read(table.column(j), table.label(j))
+            block[:], bad[:, j], beyond, strays[name] = part.read(table.column(j), table.label(j))
             outside |= beyond
             first += len(part.names)
         if bad.any():
             raise DataError(invalid_message(bad, self.schema.names, hint=_HINT))
-        return found, int(outside.sum())
+        return found, int(outside.sum()), strays
 
     def table(self, numbers: Floats, format: Format = "arrow") -> Any:
         """The records that such numbers stand for, each column's nearest cell."""
@@ -147,7 +151,7 @@ class _Line:
         if self.beside:
             self.bounds.append((-1.0, 1.0))
 
-    def read(self, cells: Any, label: str) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def read(self, cells: Any, label: str) -> Block:
         """The numbers, which cells have none, and which were outside."""
         values = self.column.numbers(cells, label)
         gone = np.isnan(values)
@@ -155,7 +159,10 @@ class _Line:
         beyond = (inside != values) & ~gone
         inside = np.where(gone, self.gone, inside)
         found = np.column_stack([inside, gone]) if self.beside else inside[:, None]
-        return found, gone & (not self.column.missing), beyond
+        lost = np.flatnonzero(gone)
+        unread = int(there(one_column(cells, label), lost).sum()) if self.column.missing and len(lost) else 0
+        strays = Strays(len(values) - len(lost), unread, beyond=int(np.count_nonzero(beyond)))
+        return found, gone & (not self.column.missing), beyond, strays
 
     def cells(self, numbers: Floats) -> Any:
         """The nearest cells."""
@@ -182,14 +189,15 @@ class _Levels:
             self.names = (name,)
             self.bounds = [(0.0, float(max(column.size - 1, 1)))]
 
-    def read(self, cells: Any, label: str) -> tuple[Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def read(self, cells: Any, label: str) -> Block:
         """The numbers, which cells have none, and which were outside: no word is."""
-        codes, valid = self.column.encode(cells, label)
+        levels = self.column.find(cells, label)
+        codes = levels.codes
         if self.indicators:
             found = (codes[:, None] == np.arange(self.column.size)).astype(np.float64)
         else:
             found = codes[:, None].astype(np.float64)
-        return found, ~valid, np.zeros(len(codes), bool)
+        return found, codes < 0, np.zeros(len(codes), bool), levels.strays()
 
     def cells(self, numbers: Floats) -> Any:
         """The nearest cells."""

@@ -125,6 +125,9 @@ def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarr
             f"{records} missing or not in `classes` {UNPUBLISHED}. "
             "Hint: name all classes, or leave such records out with --unknown drop (unknown='drop')."
         )
+    records_of = np.bincount(place[known], minlength=len(model.classes_))
+    empty = [str(one) for one in model.classes_[records_of == 0]]
+    model.curator.look_at_classes(len(place), int((~known).sum()), empty)
     return X[known], model.classes_[place[known]]
 
 

@@ -3,6 +3,7 @@
 The files::
 
     places.py       a place on disk: reserved first, filled later, named at the end
+    onebyone.py     saves to one name take turns
     owned.py        a file that one process goes on from
     mark.py         which file an open file is, whatever it is called
     interrupts.py   signals that ask a program to stop, and when they may

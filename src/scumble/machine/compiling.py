@@ -48,10 +48,11 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 class Loop:
     """A function that is compiled on first use. Inside other loops, and in all else, it is what numba makes of it."""
 
+    _made: Any = None
+
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self._function, self._options = function, options
-        self._made: Any = None
 
     def __call__(self, *args: Any) -> Any:
         return (self._made or self._make())(*args)
@@ -72,7 +73,7 @@ class Loop:
         return self._function.__qualname__
 
     def _make(self) -> Any:
-        # Without a lock: two threads may both get here, and then compile the same thing.
+        # Without a lock, which a fork could find closed: several threads may get here, and go on with what one made.
         if not can_compile():
             raise ImportError(f"{self.__name__.strip('_')!r} is a loop that numba compiles. Hint: pip install numba.")
         import numba
@@ -85,8 +86,7 @@ class Loop:
                 made._cache = _Forgiving(made._cache)
             except RuntimeError:  # "no locator available"
                 _tell()
-        self._made = made
-        return made
+        return self.__dict__.setdefault("_made", made)
 
 
 class _Forgiving:

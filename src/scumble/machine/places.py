@@ -50,8 +50,9 @@ class Place:
         Where it will be. What is there now stays until `take_name`.
     secret : bool
         Whether it is for its owner's eyes only.
-    ending : {"tmp", "ready"}
-        "tmp", or "ready" for a release whose secret file has been pledged.
+    ending : {"tmp", "ready", "turn"}
+        "tmp", or "ready" for a release whose secret file has been pledged, or "turn" for a claim
+        (:mod:`scumble.machine.onebyone`).
     """
 
     def __init__(self, target: str, *, secret: bool = False, ending: str = DRAFT) -> None:
@@ -80,6 +81,11 @@ class Place:
     def mark(self) -> str:
         """Which file it is; that stays when the file takes its name."""
         return mark_of(self._descriptor)
+
+    @property
+    def locked(self) -> bool:
+        """Whether its disk has locks: then nobody takes it for a leftover while this process lives."""
+        return lock(self._descriptor) is True
 
     def reserve(self, size: int) -> None:
         """Prove that so many bytes can be written, by taking the room now."""
@@ -190,14 +196,15 @@ class Leftover(NamedTuple):
 
 def leftovers(target: str) -> list[Leftover]:
     """Drafts for this target that nobody is writing any more."""
-    folder = os.path.dirname(target) or "."
-    begin = _prefix(target)
-    found = []
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(begin) and not alive(entry.path):
-                found.append(Leftover(entry.path, entry.name.endswith(f".{READY}")))
-    return sorted(found)
+    return [Leftover(path, path.endswith(f".{READY}")) for path in beside(target) if not alive(path)]
+
+
+def beside(target: str, ending: str = "") -> list[str]:
+    """All drafts for this target, or those that end so."""
+    with contextlib.suppress(OSError), os.scandir(os.path.dirname(target) or ".") as entries:
+        begin = _prefix(target)
+        return sorted(one.path for one in entries if one.name.startswith(begin) and one.name.endswith(ending))
+    return []
 
 
 def clear(path: str) -> bool:

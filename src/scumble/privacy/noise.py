@@ -62,8 +62,8 @@ LARGEST_SCALE = 2**48
 SMALLEST_SCALE = Fraction(1, 2**32)
 """Below this the noise is zero for all practical purposes, and so is the privacy."""
 
-_CHUNK = 1 << 18  # draws at a time: they take longer than starting a thread does, and than all steps' beginnings
-_MOST_THREADS = 4  # more of them wait for the interpreter's lock, and for each other
+_CHUNK = 1 << 19  # draws at a time: each of some twenty steps asks for the interpreter's lock, however long it is
+_MOST_THREADS = 16  # more of them wait for that lock, and for each other
 _MANY = 1 << 14  # draws that are worth a table
 _BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
 """Up to which scale to begin with words of how many bits: they decide 9 draws in 10, 3 in 4, 6 in 7 there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +22,23 @@ A_TABLE = (
     "that is asked of a table's release, which a build with a schema makes; of a density, ask `count`, `density`, "
     "`kernel_sum` and `interval`"
 )
+
+
+class BeyondBounds(UserWarning):
+    """Points that lie outside the bounds of a grid."""
+
+
+def beyond(points: int) -> str:
+    """What to say of so many points outside the bounds.
+
+    >>> beyond(1)[:42]
+    "1 point lies outside the release's bounds."
+    """
+    which = "1 point lies" if points == 1 else f"{points:,} points lie"
+    return (
+        f"{which} outside the release's bounds. Records from there were counted at the edge: the intervals allow for "
+        "it."
+    )
 
 
 class LaidOut(Protocol):
@@ -57,8 +75,10 @@ class Answers(ABC):
         """Estimate of f(q) = Σₓ k(x, q) for each query: unbiased, so it may be negative.
 
         `method="median-of-means"` bounds the influence of a few rows, at the cost of a small bias and more spread.
+        Of queries beyond the bounds of a grid a :class:`BeyondBounds` warns: records from there were counted at the
+        edge, and `interval` allows for it.
         """
-        return self._estimate(Q, method).value
+        return self._sum(Q, method)
 
     def standard_error(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """The standard error of `kernel_sum`: hashing and noise together."""
@@ -96,8 +116,15 @@ class Answers(ABC):
 
     def density(self, Q: object, *, method: str = "mean") -> np.ndarray:
         """The mean kernel value over all records, f(q)/N, between 0 and 1: the paper's Algorithm 2."""
-        share = self.kernel_sum(Q, method=method) / max(self.count, 1.0)
+        share = self._sum(Q, method) / max(self.count, 1.0)
         return np.minimum(np.maximum(share, 0.0), 1.0)
+
+    def _sum(self, Q: object, method: str) -> np.ndarray:
+        layout = self._spec.layout
+        outside = 0 if layout.spec.bounds is None else np.count_nonzero(layout.beyond(self._queries(Q))[0])
+        if outside:
+            warnings.warn(BeyondBounds(beyond(int(outside))), stacklevel=3)
+        return self._estimate(Q, method).value
 
     def _estimate(self, Q: object, method: str) -> Estimate:
         if method not in METHODS:

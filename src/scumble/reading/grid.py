@@ -14,6 +14,7 @@ from scumble.grid import Field, Grid, typical_density
 from scumble.grid.field import SMALL
 from scumble.grid.shape import shape_errors
 from scumble.kernels import Records
+from scumble.machine.cores import available_threads
 from scumble.reading.layout import Count, Estimate, Keep, Layout, Parameters, Reader, Released, Source
 
 CAUTION = 1.2
@@ -82,7 +83,7 @@ class GridRow(Layout):
         return out
 
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
-        self.grid.count(self.matrix(parts), counts)
+        self.grid.count(self.matrix(parts), counts, threads or available_threads())
 
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         value, variance = count or (None, 0.0)
@@ -153,8 +154,11 @@ class GridReader(Reader):
         self.counts, self.field = counts, field
 
     def estimate(self, parts: Sequence[Records], *, groups: int | None = None) -> Estimate:
-        value, noise, places = self.field.estimate(self.layout.matrix(parts))
-        return Estimate(value, noise, places, float("inf"), CAUTION)
+        points = self.layout.matrix(parts)
+        if self.field.sums_few(points):
+            value, noise = self.field.sums(points)
+            return Estimate(value, noise, lambda: self.field.estimate(points)[2], float("inf"), CAUTION)
+        return Estimate(*self.field.estimate(points), float("inf"), CAUTION)
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         return self.field.at_centres(), self.counts.ravel()

@@ -116,9 +116,15 @@ class Estimate:
 
     value: np.ndarray
     noise_variance: np.ndarray
-    hashing_variance: np.ndarray
+    hashing: np.ndarray | Callable[[], np.ndarray]
+    """That variance; or what finds it, where that takes far longer than the value, for those who ask."""
     degrees: float
     caution: float = 1.0
+
+    @property
+    def hashing_variance(self) -> np.ndarray:
+        """Of hashing, or of the places inside a grid's cells."""
+        return self.hashing() if callable(self.hashing) else self.hashing
 
     @property
     def variance(self) -> np.ndarray:

@@ -55,6 +55,7 @@ def sql(
     -------
     DataFrame
         A row for each group. Each number ``x`` has the ends of its interval beside it, as ``x_low`` and ``x_high``.
+        Where columns were not counted together, ``attrs["remarks"]`` says it.
 
     Notes
     -----
@@ -99,6 +100,8 @@ class _Group:
         self.names = names
         self._scope, self._tree, self._confidence = scope, tree, confidence
         self._asked: dict[tuple[Aggregate, float], Interval] = {}
+        self.remarks: dict[str, None] = {}
+        """What must be known of the answers."""
 
     def interval(self, formula: Formula) -> Interval:
         """The formula's value with an interval."""
@@ -112,6 +115,7 @@ class _Group:
     def _answer(self, aggregate: Aggregate, confidence: float) -> Interval:
         if (aggregate, confidence) not in self._asked:
             found = aggregate.ask(self._scope, self._tree, confidence)
+            self.remarks |= dict.fromkeys(found.remarks)
             self._asked[aggregate, confidence] = Interval(found.value, found.low, found.high)
         return self._asked[aggregate, confidence]
 
@@ -157,7 +161,11 @@ def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
             found = [row.interval(output.what) for row in rows]
             for name, values in zip(columns_of(output), zip(*found, strict=True) if found else [()] * 3, strict=True):
                 columns[name] = list(values) if found else pd.Series([], dtype=float)
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(columns)
+    remarks = dict.fromkeys(remark for row in rows for remark in row.remarks)
+    if remarks:
+        frame.attrs["remarks"] = list(remarks)
+    return frame
 
 
 def _series(names: list[Any]) -> Any:

@@ -24,6 +24,8 @@ The files::
     grammar.py       conditions as people write them
     conditions.py    conditions in their one form
     beyond.py        questions that reach beyond a column's bounds
+    strays.py        cells that were counted where they do not stand: for the curator
+    told.py          what the curator is told of rows that were left out
     toml.py          a schema's file
     draft.py         a file to be filled in
 """

@@ -37,7 +37,7 @@ MOST_DAYS = 700_000
 
 UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
 """What a bad cell is that is not merely no number."""
-NUMBERS_READ = "numbers are read as 1234.5, $1,234.50 or 12 %"
+NUMBERS_READ = "numbers are read as 1234.5, $1,234.50 or 12 %, and with --decimal , (decimal=',') as 1.234,50"
 OTHER_DATES = "pandas.to_datetime(x, format='%m/%d/%Y') reads others"
 READ_AS = {
     "whole": f"{NUMBERS_READ}, and a fraction is cut off",

@@ -229,7 +229,7 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
         f"at a density of {expected['density']:.3g}, answers are off by {expected['relative']:.2%} on average"
         f"{_where_asked(expected)}. Each has its own error bar."
     )
-    worth = words(expected["noise"], expected["kernel_sum"], data["count"])
+    worth = words(expected["kernel_sum"], data["count"])
     return [
         *out,
         ("Queries", queries),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scumble._version import __version__
 from scumble.privacy.exact import show
 from scumble.privacy.odds import belief, percent
-from scumble.show.usefulness import group, noises
+from scumble.show.usefulness import errors, group, noises
 from scumble.show.wording import noise_of_law, promise, protected
 
 BLANK = "[for the curator to fill in]"
@@ -106,7 +106,7 @@ def _use(facts: dict[str, Any]) -> list[Point]:
     level = "Utility and bias"
     name = noise_of_law(facts["mechanism"])
     moved = ", ".join(f"{noise:,.3g} {where}" for where, noise in noises(facts).items())
-    seen = ", ".join(f"{group(noise)} {where}" for where, noise in noises(facts).items())
+    seen = ", ".join(f"{group(error)} {where}" for where, error in errors(facts).items())
     return [
         Point(
             level,

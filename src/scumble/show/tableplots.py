@@ -158,10 +158,14 @@ def _calendar(days: list[str]) -> list[str]:
     return days
 
 
+def _word(label: object) -> str:
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
 def _labels(name: str, found: Any) -> list[str]:
     """What stands below the bars: of ranges, to as many digits as tell all their ends apart."""
     known = [label != label or label is None for label in found[name]]  # NaN and NaT alone differ from themselves
-    words = [MISSING if missing else str(label) for missing, label in zip(known, found[name], strict=True)]
+    words = [MISSING if missing else _word(label) for missing, label in zip(known, found[name], strict=True)]
     if "from" in found and any(word.startswith("[") for word in words):
         ends = [*zip(found["from"].tolist(), found["to"].tolist(), strict=True)]
         told = barticks.apart([end for pair in ends for end in pair if end == end])

@@ -12,20 +12,20 @@ SEEN = 4.0  # an effect of four standard errors passes a test at 95 % in 98 case
 SHARE = 0.1  # the answer at which a release is compared with a sample: a tenth of the records
 
 
-def smallest_group(noise: float) -> float:
+def smallest_group(error: float) -> float:
     """How many records alike it takes to be seen where there would be none.
 
     Parameters
     ----------
-    noise : float
-        The standard deviation of the noise in an answer, in records.
+    error : float
+        The standard error of an answer, in records: of hashed rows, what collisions do to it, too.
 
     Returns
     -------
     float
         A number of records.
     """
-    return max(1.0, SEEN * noise)
+    return max(1.0, SEEN * error)
 
 
 def noises(facts: dict[str, Any]) -> dict[str, float]:
@@ -52,13 +52,24 @@ def noises(facts: dict[str, Any]) -> dict[str, float]:
     return dict(sorted(known.items(), key=lambda one: -one[1]))
 
 
-def group(noise: float) -> str:
+def errors(facts: dict[str, Any]) -> dict[str, float]:
+    """The standard errors of answers, as `noises`: of a density, hashing counts too.
+
+    >>> errors({"kind": "release", "expected_error": {"noise": 12.0, "kernel_sum": 61.0}})
+    {'in a kernel sum': 61.0}
+    """
+    if facts["kind"] in ("moments", "table"):
+        return noises(facts)
+    return {"in a kernel sum": float(facts["expected_error"]["kernel_sum"])}
+
+
+def group(error: float) -> str:
     """The smallest group in words.
 
     >>> group(2.1), group(31.2)
     ('9', '120')
     """
-    return f"{_rounded(smallest_group(noise)):,.0f}"
+    return f"{_rounded(smallest_group(error)):,.0f}"
 
 
 def sample_worth(error: float, records: float) -> float | None:
@@ -82,19 +93,19 @@ def sample_worth(error: float, records: float) -> float | None:
     return size if size < records else None
 
 
-def words(noise: float, error: float, records: float) -> str:
+def words(error: float, records: float) -> str:
     """Both, in a sentence for a card.
 
-    >>> words(noise=25.0, error=100.0, records=10_000)
-    'groups of about 100 records stand out; a count of a tenth of the table is as good as from a random sample of 900'
-    >>> words(noise=2.0, error=3.0, records=10_000)
+    >>> words(error=100.0, records=10_000)
+    'groups of about 400 records stand out; a count of a tenth of the table is as good as from a random sample of 900'
+    >>> words(error=2.0, records=10_000)
     'groups of about 8 records stand out; a count of a tenth of the table has less noise than chance gives such a table'
     """
     worth = sample_worth(error, records)
     known = "has less noise than chance gives such a table"
     if worth is not None:
         known = f"is as good as from a random sample of {_rounded(worth):,.0f}"
-    return f"groups of about {group(noise)} records stand out; a count of a tenth of the table {known}"
+    return f"groups of about {group(error)} records stand out; a count of a tenth of the table {known}"
 
 
 def _rounded(value: float) -> float:

@@ -26,6 +26,7 @@ The files, in the order in which a build meets them::
     duckfile.py     DuckDB files
     memory.py       tables in memory
     onepass.py      one pass: read, count, keep checkpoints, report progress
+    crew.py         the threads of a pass; many of them count batches of their own
     readahead.py    a thread that reads while another counts
     tally.py        what a pass fills: one sketch, or one per class
     labels.py       which class a record is of
@@ -34,7 +35,7 @@ The files, in the order in which a build meets them::
     tableadvice.py  pairs, levels and years that a table's release will not tell apart
     madeup.py       records that nobody has, to rehearse with
     causes.py       why rows were left out: for the curator
-    strays.py       which cells were counted where they do not stand: for the curator
+    strays.py       cells of a grid that were counted where they do not stand
     people.py       at most m records of each person (people.proof.md)
     checkpoint.py   counters and position in one secret file
 """

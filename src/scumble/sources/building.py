@@ -26,10 +26,11 @@ from scumble.sources.apart import require_apart
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.onepass import Report, one_pass
 from scumble.sources.opening import _paths, open_source
-from scumble.sources.rehearsal import Rehearsal
+from scumble.sources.rehearsal import NO_BUDGET, Rehearsal
 from scumble.sources.rehearsal import rehearse as rehearsed
 from scumble.sources.settings import Groups, Running, Size, Views, require_known, sorted_out
 from scumble.sources.source import Source
+from scumble.sources.strays import declared
 from scumble.sources.tally import Tally
 from scumble.spec import Spec
 from scumble.tables.containers import is_of
@@ -41,6 +42,7 @@ from scumble.tabular.spec import TableSpec
 BOOK = ("ledger", "dataset", "part")
 LET_GO = ("checkpoint", *BOOK)
 """What a build would write or charge, and its rehearsal does not."""
+UNSAID = f"{NO_BUDGET[0].upper()}{NO_BUDGET[1:]}."
 
 
 class Build:
@@ -177,7 +179,7 @@ class Build:
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         if self.running.invalid == "error":
-            self.tally.strays.require_readable(self.tally.sketches[0].spec, self.source)
+            self.tally.strays.require_readable(declared(self.tally.sketches[0].spec), self.source.place)
         return self.tally
 
     def left_out(self) -> list[str]:
@@ -195,6 +197,11 @@ class Build:
         (Where noise comes first, nothing is known beside it.)
         """
         return self.tally.astray(self.source)
+
+    def warn_unsaid(self) -> None:
+        """Warn whoever named no budget of the one that is taken, before anything is read or spent."""
+        if self.unsaid:
+            warnings.warn(UNSAID, CuratorWarning, stacklevel=3)
 
     def warn(self) -> None:
         """Warn the curator, between `count` and `release`, of all that the command line tells; see :func:`build`."""
@@ -273,7 +280,8 @@ def build(
     columns : sequence of str or None
         The columns to read, in order; None reads all that the source declares (JSON lines declare none).
     epsilon, delta, neighbors, records_per_person : float, {"add-remove", "replace"} or int
-        The budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said; the release's card says it, and a rehearsal.
+        The budget; see :meth:`scumble.Sketch.release`. ε is 1 unless said; a
+        warning says so, and a rehearsal.
     rho, mu : float or None
         The budget in another currency, instead of ε.
     rows, buckets, design : int, str or None
@@ -316,8 +324,8 @@ def build(
         records within the bounds, and spends, writes and charges nothing.
     allow_empty : bool
         Also release a table without rows. (A refusal tells whoever learns of it that the table is empty.)
-    format, delimiter, encoding : str or None
-        What a file's name and content do not tell.
+    format, delimiter, decimal, encoding : str or None
+        What a file's name and content do not tell; `decimal` is "," for numbers such as 1.234,50 in a CSV file.
 
     A :class:`scumble.errors.CuratorWarning` tells, before any noise is drawn, how many rows were left out and why, and
     how many cells counted as missing, at a bound or as "(other)", as the command line does. That is as private as the
@@ -335,6 +343,7 @@ def build(
     if rehearse:
         return _unpaid(source, kernel, columns, options).rehearse(**_taken(options, *BOOK))
     job = Build(source, kernel, columns, **options)
+    job.warn_unsaid()
     job.count(progress)
     job.warn()
     release = job.release()
@@ -386,6 +395,7 @@ def build_by(
         job = _unpaid(source, kernel, columns, {"label": label, "classes": classes, **options})
         return job.rehearse(**_taken(options, *BOOK))
     job = Build(source, kernel, columns, label=label, classes=classes, **options)
+    job.warn_unsaid()
     job.count(progress)
     job.warn()
     bundle = job.release()

@@ -22,7 +22,6 @@ from scumble.tabular.spec import TableSpec
 BAD_CELL = "with a cell missing, unreadable or not finite in"
 NO_WORD = "with a word that the schema does not have in"
 BEYOND = "outside the bounds of"
-NO_CLASS = "of none of the classes in"
 NO_PERSON = "that do not say whose they are in"
 RAGGED = "lines that are not rows"
 ELSEWHERE = "before the build was resumed, or on another machine"

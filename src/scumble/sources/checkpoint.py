@@ -138,12 +138,17 @@ class Checkpoint:
         about = {"source": self._source, "parameters": self._parameters, "released": identity, **pledged}
         return files.to_bytes("checkpoint", about, {})
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write the state."""
+        return time.monotonic() - self._last >= self._every
+
     def keep(
         self, tally: Tally, position: Position, *, now: bool = False, pledged: dict[str, Any] | None = None
     ) -> None:
         """Write the state, if it is time; `pledged` if it is about to be released."""
         self._position = position
-        if not now and time.monotonic() - self._last < self._every:
+        if not now and not self.due:
             return
         contents = [sketch.contents() for sketch in tally.sketches]
         metadata = {

@@ -14,8 +14,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from scumble.errors import DataError
-from scumble.machine.later import pa, pacsv
+from scumble.errors import DataError, ParameterError
+from scumble.machine.later import pa, pacsv, pc
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import BELOW_A_TITLE, cut
@@ -35,6 +35,11 @@ class Delimited(Format):
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
             raise empty(file)
+        if self.options.decimal == self._delimiter(file):
+            raise ParameterError(
+                f"In {file.name}, a comma cannot both separate cells and stand before decimals. "
+                "Hint: name what separates them, such as --delimiter ';' (delimiter=';')."
+            )
         return tuple(self._header(file))
 
     def _header(self, file: File) -> list[str]:
@@ -110,8 +115,18 @@ class Delimited(Format):
             except _Unreadable:
                 pass
         for batch, share in self._batches(file, roles, skip, dict.fromkeys(roles, pa.string()), careful=invalid):
-            yield Read(converted(self._unmarked(batch, file, skip, invalid), roles), share)
+            yield Read(converted(self._with_points(self._unmarked(batch, file, skip, invalid), roles), roles), share)
             skip += batch.num_rows
+
+    def _with_points(self, batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
+        """The batch with numbers as they are read everywhere else: 1.234,50 as 1,234.50."""
+        if self.options.decimal == ".":
+            return batch
+        columns = [
+            point_for_comma(column) if roles[name] == "number" else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
     def _unmarked(self, batch: pa.RecordBatch, file: File, row: int, invalid: str) -> pa.RecordBatch:
         """The batch with the cells missing that are no text: read quickly or with care, whatever the file holds below.
@@ -152,6 +167,7 @@ class Delimited(Format):
                 convert_options=pacsv.ConvertOptions(
                     column_types=types,
                     include_columns=list(roles),
+                    decimal_point=self.options.decimal,
                     # Beside text columns "NA" may be a name.
                     null_values=[""] if pa.string() in types.values() else list(NO_VALUE),
                     strings_can_be_null=True,
@@ -223,6 +239,17 @@ def _is_wider(names: list[str], below: Iterable[str], delimiter: str) -> bool:
         return len(next(csv.reader(below, delimiter=delimiter), [])) > len(names)
     except csv.Error:
         return False
+
+
+def point_for_comma(column: pa.Array) -> pa.Array:
+    """Cells in which points and commas have changed places.
+
+    >>> point_for_comma(pa.array(["1.234,50", "3,14", None])).to_pylist()
+    ['1,234.50', '3.14', None]
+    """
+    for old, new in ((",", "\0"), (".", ","), ("\0", ".")):
+        column = pc.replace_substring(column, old, new)
+    return column
 
 
 def _quick_types(roles: Roles) -> dict[str, pa.DataType]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -79,13 +80,18 @@ class FileSource(Source):
                     raise no_column(name, file.name, known, wanted, titled=reader.titled)
 
     def keys(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*self._readers[0].keys(self._files[0]), *self._files[0].partition]))
+        times: dict[str, int] = {}
+        for file, reader in zip(self._files, self._readers, strict=True):
+            inside = Counter(reader.keys(file))
+            for name in (*inside, *file.partition):
+                times[name] = max(times.get(name, 1), inside[name])
+        return tuple(name for name, many in times.items() for _ in range(many))
 
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         first, skip = start
         for index in range(first, len(self._files)):
             file, reader = self._files[index], self._readers[index]
-            inside = {name: role for name, role in roles.items() if name not in file.partition}
+            inside = {name: role for name, role in roles.items() if self._is_inside(name, index)}
             if not inside:
                 raise DataError(f"All columns asked for are folder names of {file.name}. Hint: ask for one inside it.")
             row = skip
@@ -93,19 +99,31 @@ class FileSource(Source):
                 row += batch.num_rows
                 self.skipped[index] = reader.ragged
                 done = (self._before[index] + file.size * share) / self._total if self._total and share else None
-                yield Piece(self._with_partition(batch, file, roles), (index, row), done)
+                yield Piece(self._with_others(batch, file, roles), (index, row), done)
             self.skipped[index] = reader.ragged
             skip = 0
 
-    def _with_partition(self, batch: pa.RecordBatch, file: File, roles: Roles) -> pa.RecordBatch:
-        if not any(name in file.partition for name in roles):
+    def _is_inside(self, name: str, index: int) -> bool:
+        """Whether the column is to be read from a file; `require` refuses those that only other files have."""
+        if name in self._files[index].partition:
+            return False
+        lacking = self.declared and name not in self._headers[index]
+        return not (lacking and any(name in header for header in self._headers))
+
+    def _with_others(self, batch: pa.RecordBatch, file: File, roles: Roles) -> pa.RecordBatch:
+        """The batch with the names of folders, and with missing cells in columns that only other files have."""
+        if all(name in batch.schema.names for name in roles):
             return batch
         columns = []
         for name in roles:
             if name in file.partition:
                 columns.append(pa.repeat(pa.scalar(file.partition[name], pa.string()), batch.num_rows))
-            else:
+            elif name in batch.schema.names:
                 columns.append(batch.column(name))
+            else:
+                has = next(k for k, header in enumerate(self._headers) if name in header)
+                kind = self._readers[has].types(self._files[has]).get(name) or pa.string()
+                columns.append(pa.nulls(batch.num_rows, kind))
         return converted(pa.RecordBatch.from_arrays(columns, names=list(roles)), roles)
 
     def place(self, position: Position, rows: int, row: int) -> str:
@@ -121,6 +139,7 @@ class FileSource(Source):
             "delimiter": self._options.delimiter,
             "encoding": self._options.encoding,
             **({} if self._options.sheet is None else {"sheet": self._options.sheet}),
+            **({} if self._options.decimal == "." else {"decimal": self._options.decimal}),
         }
 
     def wake(self) -> None:

@@ -39,6 +39,7 @@ class Options(NamedTuple):
     delimiter: str | None = None
     encoding: str = "utf8"
     sheet: str | None = None
+    decimal: str = "."
 
 
 class Format(ABC):

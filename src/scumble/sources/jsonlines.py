@@ -28,8 +28,6 @@ from scumble.tables.hashing import text_of
 from scumble.tables.roles import Roles, numbers_from_text
 
 BLOCK = 4 << 20
-LOOK = 100
-"""Lines looked at for the keys of public points: an object may leave out what it has not."""
 DEEP = 200
 """Brackets in a line that Python's parser follows without fail."""
 
@@ -53,30 +51,35 @@ class JsonLines(Format):
         return ()
 
     def keys(self, file: File) -> tuple[str, ...]:
-        if file.path == "-":
-            data = standard_input().head
-        else:
-            stream = Stream(file)
-            try:
-                data = stream.bytes.read(BLOCK)
-            except OSError:
-                raise self.damaged(file) from None
-            finally:
-                stream.close()
-        lines = data.splitlines()
-        complete = lines if len(lines) == 1 or data.endswith(b"\n") else lines[:-1]
+        """The keys of all objects, in the order in which they come; of standard input, those that its head shows."""
         names: dict[str, None] = {}
-        problem = empty(file)
-        for number, line in reversed(list(enumerate(complete[:LOOK]))):
-            if line.strip():
-                found = _object(line.removeprefix(b"\xef\xbb\xbf"))
-                if found is None:  # one bad line is a row's affair; if all are, the first one is told
-                    problem = _no_object(file, number)
-                else:
-                    names = dict.fromkeys(found) | names
+        problem: DataError | None = None
+        for block, line in self._looked_at(file):
+            found = _quick_keys(block)
+            if found is None:
+                found = {}
+                for number, text in enumerate(block.split(b"\n")[:-1], line):
+                    one = _object(text) if text.strip() else {}
+                    if one is None:  # one bad line is a row's affair; if all are, the first one is told
+                        problem = problem or _no_object(file, number)
+                    else:
+                        found |= dict.fromkeys(one)
+            names |= found
         if not names:
-            raise problem
+            raise problem or empty(file)
         return tuple(names)
+
+    def _looked_at(self, file: File) -> Iterator[tuple[bytes, int]]:
+        if file.path == "-":
+            head = standard_input().head.removeprefix(b"\xef\xbb\xbf")
+            end = head.rfind(b"\n") + 1
+            yield (head[:end] if end else head + b"\n"), 0
+            return
+        stream = Stream(file)
+        try:
+            yield from _blocks(stream, file, self)
+        finally:
+            stream.close()
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged = 0
@@ -180,6 +183,17 @@ def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
         return None
     batches: list[Any] = table.select(list(roles)).to_batches()
     return batches
+
+
+def _quick_keys(block: bytes) -> dict[str, None] | None:
+    """The keys of a block's objects by pyarrow; None if it has a line for Python."""
+    if not _plain(block):
+        return None
+    try:
+        reading = pajson.ReadOptions(block_size=len(block) + 1)
+        return dict.fromkeys(pajson.read_json(pa.BufferReader(block), read_options=reading).column_names)
+    except pa.ArrowException:
+        return None
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from scumble.machine.later import pa
 from scumble.schema.kinds import READ_AS, unread
 from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
-from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
+from scumble.sources.crew import Crew
 from scumble.sources.source import Piece, Source
 from scumble.sources.tally import Tally, UnknownClass
 from scumble.tables.roles import Roles
@@ -58,33 +58,35 @@ def one_pass(
     began, rows_before, share_before = time.monotonic(), tally.rows, None
     kept = dict(tally.skipped)
     numbers = set(roles.values()) == {"number"}
-    pieces = gathered(source.pieces(roles, start=start, invalid=invalid), 0 if source.live else tally.at_once, numbers)
-    with (
-        PatientInterrupts() as interrupted,
-        begun(pieces, lambda piece: tally.ready(piece.batch), tally.threads) as under_way,
-    ):
-        depth = max(READ_AHEAD, tally.threads)
-        for piece, found in read_ahead(under_way, depth=depth, stopped=interrupted, wake=source.wake):
+    read = source.pieces(roles, start=start, invalid=invalid)
+    most = MOST_BYTES // 4 if tally.aside else MOST_BYTES
+    pieces = gathered(read, 0 if source.live else tally.at_once, numbers, most)
+    with PatientInterrupts() as interrupted, Crew(tally) as crew:
+        for piece, found in crew.pieces(pieces, stopped=interrupted, wake=source.wake):
             try:
                 tally.update(piece.batch, found(), piece.position)
             except DataError as problem:
                 raise located(problem, source, tally, piece) from None
             position = piece.position
             tally.skipped = kept | source.skipped
-            if checkpoint is not None and not interrupted():
+            if checkpoint is not None and checkpoint.due and not interrupted() and crew.rest():
+                crew.take_in()
                 checkpoint.keep(tally, position)
             if progress is not None:
                 share_before = piece.done if share_before is None else share_before
                 progress(_progress(tally.rows, tally.rows - rows_before, time.monotonic() - began, piece, share_before))
+        crew.take_in()
         tally.skipped = kept | source.skipped
-        if interrupted() and checkpoint is not None:
-            checkpoint.keep(tally, position, now=True)
+        if checkpoint is not None and (position != start or interrupted()):
+            checkpoint.keep(tally, position, now=interrupted())
     if interrupted():  # the signal has acted by now, unless the caller's own handler let it pass
         raise KeyboardInterrupt
     source.require_unchanged()
 
 
-def gathered(pieces: Iterator[Piece], rows: int, numbers: bool = False) -> Iterator[Piece]:
+def gathered(
+    pieces: Iterator[Piece], rows: int, numbers: bool = False, most_bytes: int = MOST_BYTES
+) -> Iterator[Piece]:
     """The same rows in the same order, in pieces of up to so many `rows`: joined are large ones of one file, and alike.
 
     A sketch with few rows of counters is counted batch by batch in a moment, in which threads would wait for each
@@ -99,7 +101,7 @@ def gathered(pieces: Iterator[Piece], rows: int, numbers: bool = False) -> Itera
     waiting: list[Piece] = []
     try:
         for piece in pieces:
-            if waiting and not _together(waiting, piece, rows):
+            if waiting and not _together(waiting, piece, rows, most_bytes):
                 yield _joined(waiting, numbers)
                 waiting = []
             waiting.append(piece)
@@ -111,12 +113,12 @@ def gathered(pieces: Iterator[Piece], rows: int, numbers: bool = False) -> Itera
         yield _joined(waiting, numbers)
 
 
-def _together(waiting: list[Piece], piece: Piece, rows: int) -> bool:
+def _together(waiting: list[Piece], piece: Piece, rows: int, most_bytes: int) -> bool:
     batches = [*(each.batch for each in waiting), piece.batch]
     return (
         min(batch.num_rows for batch in batches) >= LARGE
         and sum(batch.num_rows for batch in batches) <= rows
-        and sum(batch.nbytes for batch in batches) <= MOST_BYTES
+        and sum(batch.nbytes for batch in batches) <= most_bytes
         and waiting[-1].position[0] == piece.position[0]
         and waiting[-1].batch.schema.equals(piece.batch.schema)
         and all(map(_joins, piece.batch.schema.types))

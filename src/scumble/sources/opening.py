@@ -16,6 +16,7 @@ def open_source(
     query: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
+    decimal: str = ".",
     encoding: str = "utf8",
 ) -> Source:
     """Files, a database, or a table in memory, as a stream of Arrow batches; `table` may be a sheet of a workbook.
@@ -30,6 +31,8 @@ def open_source(
         delimiter = "\t"
     if delimiter is not None and len(delimiter) != 1:
         raise parameter("delimiter", "one character, or 'tab'", delimiter)
+    if decimal not in (".", ","):
+        raise parameter("decimal", "'.' or ',', what stands before the decimals of numbers in a CSV file", decimal)
     paths = _paths(source)
     if paths is None:
         from scumble.sources.memory import MemorySource
@@ -54,7 +57,7 @@ def open_source(
             )
     from scumble.sources.filesource import FileSource
 
-    options = Options(delimiter, encoding.lower().replace("utf-8", "utf8"), table)
+    options = Options(delimiter, encoding.lower().replace("utf-8", "utf8"), table, decimal)
     return FileSource(paths, format=format, options=options)
 
 

@@ -34,6 +34,7 @@ from scumble.sources.tableadvice import (
     few_pairs,
     from_zero,
     no_pairs,
+    no_pairs_below,
 )
 from scumble.spec import Spec
 from scumble.tabular.planner import Planner
@@ -42,6 +43,7 @@ from scumble.tabular.spec import TableSpec
 if TYPE_CHECKING:
     from scumble.sources.building import Build
 
+NO_BUDGET = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)"
 ROWS = 10_000
 """Records that are made up: each stands for as many as there will be."""
 ASKED = 64
@@ -137,7 +139,7 @@ def rehearse(job: Build, book: Mapping[str, Any] = MappingProxyType({})) -> Rehe
     n = job.size.n or DEFAULT_RECORDS
     found = _of_table(job, spec, n) if isinstance(spec, TableSpec) else _of_points(job, spec, n)
     word = unenforced(job.budget.records_per_person) if job.groups.person_column is None else ""
-    unsaid = "no budget is given, so ε is 1 (epsilon=, rho= or mu= gives one)" if job.unsaid else ""
+    unsaid = NO_BUDGET if job.unsaid else ""
     first = tuple(f"{one[0].upper()}{one[1:]}." for one in (unsaid, job.budget.weakness, word) if one)
     return replace(found, assumed=job.size.n is None, advice=(*first, *found.advice), refused=_refusal(job, book))
 
@@ -292,5 +294,19 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         places=tuple(places),
         decides=decides,
         advice=(*told, *between_years(spec.schema), *between_wholes(spec.schema), *from_zero(spec.schema)),
-        later=PAIRS_LATER if pairs else "",
+        later=" ".join([PAIRS_LATER, *_below(job, spec, n)]) if pairs else "",
     )
+
+
+def _below(job: Build, spec: TableSpec, n: int) -> list[str]:
+    """Of a guessed number of records at which pairs are measured: below how many none would be."""
+    if job.size.n is not None:
+        return []
+    none, some = 1, n
+    while some - none > max(1, none // 10):
+        middle = math.isqrt(none * some) if math.isqrt(none * some) > none else none + 1
+        if Planner(spec, job.budget, middle).foretold(middle).pairs:
+            some = middle
+        else:
+            none = middle
+    return [] if none == 1 else [no_pairs_below(some)]

@@ -186,7 +186,7 @@ class Running:
         return self.noise_first and self.checkpoint is not None and os.path.exists(self.checkpoint)
 
 
-_READING = ("table", "query", "format", "delimiter", "encoding")
+_READING = ("table", "query", "format", "delimiter", "decimal", "encoding")
 """What is left for whoever opens the source."""
 _TAKEN = ("epsilon", "delta", "neighbors", "records_per_person", "rho", "mu", "ledger", "dataset", "part")
 _SETTINGS: tuple[Any, ...] = (Size, Views, Groups, Running)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -80,7 +81,15 @@ class Source(ABC):
                 f"{self} declares no columns: JSON lines have no header, and the keys of the records are as private as "
                 "the records. Hint: name the columns, --columns age,income (columns=['age', 'income'])."
             )
-        return [name for name in self.names if name not in besides]
+        found = [name for name in self.names if name not in besides]
+        if (numbers := [name for name in found if numbers_rows(name)]) and not self.titled:
+            named = ",".join(name for name in found if name not in numbers)
+            column = f"a column {numbers[0]!r}" if numbers[0].strip() else "a column without a name"
+            raise DataError(
+                f"{self} has {column}, as pandas and R call the numbers of their rows: they are no part of a record. "
+                f"Hint: name the columns that are, --columns {named or 'A,B'} (columns=[...])."
+            )
+        return found
 
     def types(self, columns: Sequence[str]) -> dict[str, pa.DataType | None]:
         """The type that the author declared for each column, if there is one; no record is looked at."""
@@ -104,6 +113,15 @@ class Source(ABC):
                 raise no_column(name, str(self), self.names, wanted, titled=self.titled)
             if self.names.count(name) > 1:
                 raise DataError(f"{self} has {self.names.count(name)} columns {name!r}. Hint: give each its own name.")
+
+
+def numbers_rows(name: str) -> bool:
+    """Whether a column of this name holds the numbers of rows, by all that is usual: what other programs write there.
+
+    >>> [numbers_rows(name) for name in ["", "Unnamed: 0", "__index_level_0__", "age"]]
+    [True, True, True, False]
+    """
+    return re.fullmatch(r"\s*|Unnamed: 0(\.\d+)?|__index_level_\d+__", name) is not None
 
 
 def changed(name: str) -> DataError:

@@ -25,6 +25,16 @@ def no_pairs(pure: bool) -> str:
     return f"No pair of columns stands out from the noise. Hint: a larger ε,{' a δ above 0,' * pure} or fewer columns."
 
 
+def no_pairs_below(records: int) -> str:
+    """The number of records is a guess, and with fewer than so many there would be no pair."""
+    digits = max(0, len(str(records)) - 2)
+    about = -(-records // 10**digits) * 10**digits
+    return (
+        f"The number of records is a guess: below about {about:,} no pair would be measured. Hint: give --n (n=), if "
+        "it is public."
+    )
+
+
 def few_pairs(pairs: int, of: int, columns: int, pure: bool) -> str:
     """Most pairs stay unmeasured; all pairs of so many columns would be."""
     gaussian = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from scumble.counting import engine
 from scumble.errors import UNPUBLISHED, DataError
 from scumble.loading import sketch_of
 from scumble.machine.cores import available_threads
@@ -14,27 +15,45 @@ from scumble.machine.later import pa
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
+from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import NUMBERS_READ, READ_AS
+from scumble.schema.strays import Strays
+from scumble.schema.told import NO_CLASS, left_out, misnamed, private
 from scumble.sketch import Readings, Sketch
-from scumble.sources.causes import NO_CLASS, NO_PERSON, Causes
+from scumble.sources.causes import NO_PERSON, Causes, bad_cells
+from scumble.sources.causes import Found as Bad
 from scumble.sources.labels import Labels
 from scumble.sources.people import PersonLimit
 from scumble.sources.source import Position, Source
-from scumble.sources.strays import Strays, beyond_grid
+from scumble.sources.strays import beyond_grid, declared
 from scumble.spec import Spec
 from scumble.tables import Table
 from scumble.tabular.sketch import Levels, TableSketch
 from scumble.tabular.spec import TableSpec
 
-Found = Levels | Readings
-"""What a sketch finds in a batch."""
 MOST_THREADS = 4
-"""That read records beside those that count: more of them wait for the interpreter's lock, and for each other."""
+"""That read records beside those that count all of a batch together: more of them wait for each other."""
+MOST_ASIDE, LARGEST_CREW = 1 << 25, 64
+"""Counters, 256 MiB of them, that threads may have for themselves, and how many threads that each count batches."""
 HASHES_AT_ONCE = 1 << 27
 """Of a sketch: eight milliseconds of each of sixteen cores."""
 
-SHARE_TOLD = 0.01
-"""Of rows of no class, so many are told apart from the other rows that are left out."""
+
+class Found(NamedTuple):
+    """What a sketch finds in a batch, and what the curator is told of it: a function of its records, and as secret."""
+
+    records: Levels | Readings
+    dropped: int
+    """How many rows were."""
+    bad: Bad
+    """Of the rows that were looked at for that, which were dropped, and why."""
+    looked_at: int
+    strays: Mapping[str, OfBatch]
+    counted: bool = False
+    """Whether the records were counted aside, and are gone."""
+
+    def __repr__(self) -> str:
+        return "Found(secret)"
 
 
 class Tally:
@@ -105,19 +124,12 @@ class Tally:
 
     def _misnamed(self) -> Iterator[str]:
         """A line on rows of no class, if they are many, and one on classes without a record: one may be misspelt."""
-        lost = self.causes.rows(NO_CLASS)
-        if 0 < SHARE_TOLD * self.rows <= lost:
-            yield (
-                f"WARNING: {100 * lost / self.rows:.0f} % of the rows are of none of the classes in {self.label!r} "
-                f"and were left out. Hint: is a class misspelt, or missing? {UNPUBLISHED}."
-            )
         empty = [
             str(one)
             for one, sketch in zip(self.classes or (), self.sketches, strict=False)
             if not sketch.noisy and not sketch.secret.total
         ]
-        if lost and empty:
-            yield f"WARNING: no record was counted of {', '.join(map(repr, empty))} {UNPUBLISHED}."
+        return misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
 
     def _nothing_left(self) -> str:
         """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
@@ -135,7 +147,7 @@ class Tally:
 
     def astray(self, source: Source) -> list[str]:
         """Which columns have cells that were counted where they do not stand, and how many."""
-        return list(self.strays.words(self.sketches[0].spec, source))
+        return list(self.strays.words(declared(self.sketches[0].spec), source.place))
 
     def restore(
         self, sketches: list[Sketch | TableSketch], *, rows: int, dropped: int, skipped: dict[int, int]
@@ -156,7 +168,33 @@ class Tally:
     @property
     def threads(self) -> int:
         """How many may call `ready` at the same time."""
-        return min(self.options.get("threads") or available_threads(), MOST_THREADS) if self._apart else 1
+        if self.aside:
+            return self._crew
+        return min(self._all_threads, MOST_THREADS) if self._apart else 1
+
+    @property
+    def aside(self) -> bool:
+        """Whether each thread counts batches of its own, in counters aside (:mod:`scumble.sources.crew`).
+
+        Not where noise comes first: there exact counters never exist.
+        """
+        return (
+            self._apart
+            and self._crew > MOST_THREADS
+            and isinstance(self.sketches[0], Sketch)
+            and not self.sketches[0].noisy
+            and engine(self.options.get("engine", "auto"), HASHES_AT_ONCE) is engine("cpu")
+        )
+
+    @property
+    def _crew(self) -> int:
+        counters = int(self.sketches[0].secret.counts.size)
+        return min(self._all_threads, LARGEST_CREW, MOST_ASIDE // max(1, counters))
+
+    @property
+    def _all_threads(self) -> int:
+        wanted: int | None = self.options.get("threads")
+        return wanted or available_threads()
 
     @property
     def at_once(self) -> int:
@@ -165,7 +203,7 @@ class Tally:
         if isinstance(spec, TableSpec):
             return 0
         hashes: int = spec.rows * sum(factor.power for factor in spec.kernel.factors)
-        return HASHES_AT_ONCE // hashes
+        return HASHES_AT_ONCE // hashes // (self.threads if self.aside else 1)
 
     @property
     def _apart(self) -> bool:
@@ -177,9 +215,31 @@ class Tally:
         """What a batch adds to the sketch: a function of its records alone, so any thread may find it at any time."""
         return self._found(batch) if self._apart else None
 
+    def counted_aside(self, batch: pa.RecordBatch, counts: np.ndarray) -> Found:
+        """The same, and its records are counted already, by this thread, in counters of its own."""
+        found, sketch = self._found(batch), self.sketches[0]
+        assert isinstance(sketch, Sketch) and isinstance(found.records, Readings)
+        sketch.count_aside(found.records, counts)
+        return found._replace(records=found.records._replace(records=[]), counted=True)
+
     def _found(self, batch: pa.RecordBatch) -> Found:
         sketch = self.sketches[0]
-        return sketch.levels(batch) if isinstance(sketch, TableSketch) else sketch.read(batch)
+        if isinstance(sketch, TableSketch):
+            levels = sketch.levels(batch)
+            dropped = int(np.count_nonzero(levels.dropped))
+            bad = batch.filter(pa.array(levels.dropped)) if dropped else batch
+            return Found(levels, dropped, self._why(bad, dropped), bad.num_rows, levels.strays)
+        found = sketch.read(batch)
+        return Found(found, found.dropped, self._why(batch, found.dropped), batch.num_rows, self._beyond(batch))
+
+    def _why(self, batch: pa.RecordBatch, dropped: int) -> Bad:
+        return bad_cells(batch, self.sketches[0].spec) if dropped else {}
+
+    def _beyond(self, batch: pa.RecordBatch) -> dict[str, OfBatch]:
+        spec = self.sketches[0].spec
+        if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
+            return beyond_grid(batch, spec)
+        return {}
 
     def update(self, batch: pa.RecordBatch, found: Found | None = None, position: Position | None = None) -> None:
         """Count a batch, of which `ready` has found this. If it is refused, the tally is of no further use.
@@ -190,22 +250,24 @@ class Tally:
         if self.person is not None and self.people is not None:
             batch, position = self._limited(batch, self.person, self.people), None
         if self.labels is None:
-            sketch = self.sketches[0]
-            before = sketch.dropped
             if found is None:
                 found = self._found(batch)
-            sketch.add(found)
-            if isinstance(found, Levels):
-                self.strays.add(found.strays, batch.num_rows, position)
-            if sketch.dropped > before:
-                bad = batch.filter(pa.array(found.dropped)) if isinstance(found, Levels) else batch
-                self.causes.look_at(bad, sketch.spec)
+            self._take(found)
+            strays = found.strays
         else:
             batch = self._update_classes(batch, self.labels)
-        spec = self.sketches[0].spec
-        if isinstance(spec, Spec) and not self.sketches[0].noisy:  # then nothing exact is kept beside the noise
-            self.strays.add(beyond_grid(batch, spec), batch.num_rows, position)
+            strays = self._beyond(batch)
+        self.strays.add(strays, batch.num_rows, position)
         self.rows += rows
+
+    def _take(self, found: Found) -> None:
+        """Count what was found, unless it is, and say why rows were left out."""
+        sketch: Any = self.sketches[0]
+        if found.counted:
+            sketch.dropped += found.dropped
+        else:
+            sketch.add(found.records)
+        self.causes.take(found.bad, found.looked_at)
 
     def _limited(self, batch: pa.RecordBatch, person: str, people: PersonLimit) -> pa.RecordBatch:
         """The batch without the column of persons and without what is too much."""
@@ -251,19 +313,6 @@ def written(spec: Spec | TableSpec, name: str) -> str:
         refuses = spec.schema[name].refuses
         return f"a cell is left out that is {refuses}" if refuses else ""
     return READ_AS.get(spec.kinds.get(name, ""), NUMBERS_READ)
-
-
-def left_out(rows: int, why: Sequence[str] = ()) -> str:
-    """The line for the curator about rows that were left out, and why."""
-    were = "1 row was" if rows == 1 else f"{rows:,} rows were"
-    once = "; each row is counted once, at its first such column" if len(why) > 1 else ""
-    causes = f": {', '.join(why)}{once}" if why else ""
-    return private(f"{were} left out{causes}")
-
-
-def private(line: str) -> str:
-    """A line for the curator alone, marked as such."""
-    return f"{line} {UNPUBLISHED}."
 
 
 class UnknownClass(DataError):

@@ -6,11 +6,12 @@ from typing import Any
 
 from scumble.errors import ParameterError
 from scumble.schema.kinds import roles_by
+from scumble.schema.told import left_out
 from scumble.sketch import Sketch
 from scumble.sources.onepass import one_pass
 from scumble.sources.opening import _paths, open_source
 from scumble.sources.people import PersonLimit
-from scumble.sources.tally import Tally, left_out
+from scumble.sources.tally import Tally
 from scumble.tables.roles import roles_of
 
 

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from scumble.errors import DataError, nearest, parameter
+from scumble.machine.cores import available_threads
 from scumble.tables import cells, containers, tokens
 
 LINE, BLOCK = 8, 4096
 """Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
+FEW_CORES, LARGE_BLOCK = 4, 1 << 16
+"""Cores up to which that pays, and the rows that are copied together where there are more: each copy asks for the
+interpreter's lock, and many threads wait for it far longer than a cache saves."""
 
 
 class Table:
@@ -105,8 +109,9 @@ class Table:
                 cells.numbers(column, self.label(j))
                 for column, j in zip(columns[first:last], which[first:last], strict=True)
             ]
-            for start in range(0, len(out), BLOCK):
-                rows = slice(start, start + BLOCK)
+            block = BLOCK if available_threads() <= FEW_CORES else LARGE_BLOCK
+            for start in range(0, len(out), block):
+                rows = slice(start, start + block)
                 for k, column in enumerate(some, first):
                     out[rows, k] = column[rows]
 

@@ -17,5 +17,6 @@ The files::
     rows.py         synthetic rows in pandas, polars and Arrow
     faithfulness.py how faithful they are, by the release's own knowledge
     heaps.py        records at a bound, more than beside it
+    apart.py        columns that were not counted together, and what to say of them
     estimate.py     a number that is known up to noise
 """

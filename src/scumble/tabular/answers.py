@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -127,12 +127,21 @@ class Answers:
             return Estimate(factor * self.total.value, factor**2 * self.total.variance)
         return self._summed(asked)
 
+    def allowed(self, asked: Condition, chance: float) -> tuple[float, float]:
+        """Between what a count lies in any table with the published counts, but for a chance that all classes share."""
+        each = [
+            reading.allowed(mine, chance / len(self.readings))
+            for number, reading in enumerate(self.readings)
+            if (mine := self._of_class(asked, number))
+        ]
+        return sum(low for low, _ in each), sum(high for _, high in each) if each else math.inf
+
     def _summed(self, asked: Condition, alike: Condition | None = None) -> Estimate:
         """The sum over all classes. Those whose laws are exact are summed first: only then the model's sum is drawn to
         theirs, as it may be off by as much in each."""
         exact = others = NOTHING
         modelled = 0.0
-        self.inferred |= dict.fromkeys(self._not_measured(asked))
+        self.inferred |= dict.fromkeys(self.not_measured(asked))
         for number, reading in enumerate(self.readings):
             mine = self._of_class(asked, number)
             own = reading.exact(mine)
@@ -143,10 +152,10 @@ class Answers:
                 exact, modelled = exact + own, modelled + reading.modelled(mine)
         return nearest(modelled, exact) + others
 
-    def _not_measured(self, asked: Condition) -> Iterator[tuple[int, int]]:
-        """Pairs of columns that a question joins and no view does."""
+    def not_measured(self, asked: Condition, besides: Iterable[int] = ()) -> Iterator[tuple[int, int]]:
+        """Pairs of columns that a question joins, with each other or with some `besides`, and no view does."""
         for _, product in asked:
-            for pair in itertools.combinations(sorted(j for j in product if j != self._spec.place), 2):
+            for pair in itertools.combinations(sorted({*product, *besides} - {self._spec.place}), 2):
                 one, two = sorted(self._number[j] for j in pair)
                 if any(evidence.pair((one, two)) is None for evidence in self._evidence):
                     yield pair

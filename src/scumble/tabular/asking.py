@@ -17,6 +17,7 @@ from scumble.errors import ParameterError, parameter
 from scumble.schema import Number, Schema, condition
 from scumble.tabular import rows
 from scumble.tabular.answers import Answers, Weighed
+from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches
 from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
@@ -39,12 +40,15 @@ from scumble.tabular.questions import (
     values_of,
 )
 from scumble.tabular.rows import Format, pandas
+from scumble.views.mixture import Condition
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 By = str | Iterable[str] | None
 MOST_GROUPS = 2_000
+BEYOND = 0.25
+"""The part of an interval's error that bounds on counts may have."""
 BINS = 20
 """Parts of each line, where several columns would have too many groups by their cells."""
 
@@ -120,7 +124,7 @@ class Asking:
             return at_least(answer, all_of * median, all_of * mean, all_of * lowest[table > 0].min())
 
         self._tell_heaps([place])
-        return self._each(where, by, total)
+        return self._each(where, by, total, place)
 
     def mean(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The mean of a column of numbers, missing cells left out; of booleans, the share of the true ones.
@@ -131,11 +135,11 @@ class Asking:
         Where nobody seems to meet the condition the mean is NaN, and the interval all that is possible.
         """
         place, values = self._valued(column, "mean")
-        lowest, highest = extremes_of(self.schema[column])
+        ends_of_cells = extremes_of(self.schema[column])
         numbers = isinstance(self.schema[column], Number)
-        least, most = float(np.nanmin(lowest)), float(np.nanmax(highest))
 
         def mean(asked: Question) -> Estimate:
+            least, most = asked.ends(place, *ends_of_cells)
             found = self._answers.mean(asked.even, place, values)
             if math.isnan(found.value):
                 return Estimate(math.nan, least, most, math.inf)
@@ -147,7 +151,7 @@ class Asking:
             return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
 
         self._tell_heaps([place])
-        return self._each(where, by, mean)
+        return self._each(where, by, mean, place)
 
     def quantile(
         self,
@@ -178,14 +182,14 @@ class Asking:
             return lambda asked: self._quantile(asked, place, column, share, confidence)
 
         if isinstance(q, int | float | np.number):
-            return self._each(where, by, at(float(q)))
-        names = ["all"] if by is None else names_of(by)
+            return self._each(where, by, at(float(q)), place)
+        names = [] if by is None else names_of(by)
         rows = []
         for share in map(float, q):
-            found = self._each(where, None if by is None else names, at(share))
-            listed = [vars(found)] if by is None else found.to_dict("records")
+            found = self._each(where, names or None, at(share), place)
+            listed = [found.numbers()] if by is None else found.to_dict("records")
             rows += [{"q": share, **row} for row in listed]
-        return _frame(rows)
+        return _frame(rows, self._remarks(question(self.schema, where), place, *self._places(names)))
 
     # ---- tables ----
 
@@ -220,8 +224,8 @@ class Asking:
         for part in parts(self.schema[column], column, bins):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
-            rows.append({column: part.name, **ends, **vars(found)})
-        return _frame(rows)
+            rows.append({column: part.name, **ends, **found.numbers()})
+        return _frame(rows, self._remarks(asked, place))
 
     def crosstab(
         self, first: str, second: str, where: Where = None, *, bins: int | None = None, confidence: float = 0.95
@@ -285,12 +289,18 @@ class Asking:
 
     def _count(self, asked: Question, confidence: float) -> Estimate:
         sides = (asked.even, asked.sure, asked.maybe) if asked.cuts else (asked.even,)
-        found, *bounds = (interval(one.value, one.variance, confidence, 0.0) for one in map(self._answers.count, sides))
+        found, *bounds = (self._counted(side, confidence) for side in sides)
         if not bounds:
             return found
         few, many = bounds
         most = interval(self._answers.total.value, self._answers.total.variance, confidence).high
         return widened(found, few, replace(many, high=min(many.high, max(most, found.high))))  # unions may count twice
+
+    def _counted(self, asked: Condition, confidence: float) -> Estimate:
+        """A count with its interval, cut to what the published counts allow at all."""
+        found = self._answers.count(asked)
+        least, most = self._answers.allowed(asked, BEYOND * (1 - confidence))
+        return interval(found.value, found.variance, confidence, least, most)
 
     def _valued(self, column: str, what: str) -> tuple[int, Floats]:
         place = place_of(self.schema, column)
@@ -360,10 +370,22 @@ class Asking:
         first = np.flatnonzero(few[:cell])
         return int(first[-1]) + 1 if len(first) else 0, int(last[0]) + cell if len(last) else cells - 1
 
-    def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate]) -> Any:
+    def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
+        """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
         asked = question(self.schema, where)
         self._tell_heaps(place for _, product in asked.even for place in product)
-        return answer(asked) if by is None else self._grouped_by(asked, names_of(by), answer, None)
+        if by is None:
+            return replace(answer(asked), remarks=self._remarks(asked, *of))
+        return self._grouped_by(asked, names_of(by), answer, None, *of)
+
+    def _places(self, names: Iterable[str]) -> list[int]:
+        return [place_of(self.schema, name) for name in names]
+
+    def _remarks(self, asked: Question, *besides: int) -> tuple[str, ...]:
+        """What must be known of the answer to a question about some columns more."""
+        names = list(self.schema)
+        pairs = self._answers.not_measured(asked.even, besides)
+        return not_counted_together((names[one], names[two]) for one, two in pairs)
 
     @cached_property
     def _looked_at(self) -> set[int]:
@@ -379,9 +401,9 @@ class Asking:
                 warnings.warn(remark(name, ends), UserWarning, stacklevel=4)
 
     def _grouped_by(
-        self, asked: Question, names: list[str], answer: Callable[[Question], Estimate], bins: int | None
+        self, asked: Question, names: list[str], answer: Callable[[Question], Estimate], bins: int | None, *of: int
     ) -> DataFrame:
-        places = [place_of(self.schema, name) for name in names]
+        places = self._places(names)
         self._tell_heaps(places)
         levels = [parts(self.schema[name], name, bins) for name in names]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
@@ -393,8 +415,8 @@ class Asking:
             mine = asked
             for place, part in zip(places, combination, strict=True):
                 mine = mine.narrowed(place, part)
-            rows.append({**dict(_named(names, combination)), **vars(answer(mine))})
-        return _frame(rows)
+            rows.append({**dict(_named(names, combination)), **answer(mine).numbers()})
+        return _frame(rows, self._remarks(asked, *places, *of))
 
 
 def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
@@ -408,8 +430,11 @@ def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[st
         yield name, part.name
 
 
-def _frame(rows: list[dict[str, Any]]) -> DataFrame:
+def _frame(rows: list[dict[str, Any]], remarks: tuple[str, ...]) -> DataFrame:
+    """The rows; what must be known of them stands in its ``attrs``."""
     found: DataFrame = pandas().DataFrame(rows)
+    if remarks:
+        found.attrs["remarks"] = list(remarks)
     return found
 
 

@@ -22,6 +22,8 @@ class Estimate:
         The ends of its interval.
     standard_error : float
         The standard deviation of its error.
+    remarks : tuple of str
+        What else must be known of it, such as columns that were not counted together.
 
     Examples
     --------
@@ -33,6 +35,15 @@ class Estimate:
     low: float
     high: float
     standard_error: float
+    remarks: tuple[str, ...] = ()
+
+    def numbers(self) -> dict[str, float]:
+        """The answer, its interval and its standard error, by their names."""
+        return {name: getattr(self, name) for name in ("value", "low", "high", "standard_error")}
+
+    def __repr__(self) -> str:
+        told = {**self.numbers(), **({"remarks": self.remarks} if self.remarks else {})}
+        return f"Estimate({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
     def __float__(self) -> float:
         return self.value
@@ -41,7 +52,7 @@ class Estimate:
         three = self.value, self.low, self.high
         least = 1e-9 * max((abs(one) for one in three if isinstance(one, Real) and math.isfinite(one)), default=0.0)
         value, low, high = (_shown(one, least) for one in three)
-        return f"{value} ({low} to {high})"
+        return " ".join([f"{value} ({low} to {high})", *self.remarks])
 
 
 def _shown(answer: object, least: float) -> str:

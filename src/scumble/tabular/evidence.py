@@ -112,4 +112,5 @@ class Grouped:
 
 def _column(spec: TableSpec, place: int) -> Column:
     column = list(spec.schema.values())[place]
-    return Column(column.size, ordered=column.size - column.missing if column.ordered else 0)
+    line = column.size - column.missing if column.ordered else 0
+    return Column(column.size, ordered=line, missing=column.missing, dated=column.kind == "date")

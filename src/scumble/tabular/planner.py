@@ -166,7 +166,13 @@ class Planner:
 
     def _planned(self, records: float) -> Plan:
         """The plan for so many records in a set of views."""
-        return budgeting.plan(records, len(self.spec.counted), self.noise, self.most)
+        return budgeting.plan(records, len(self.spec.counted), self.noise, self.most, self._cells)
+
+    @property
+    def _cells(self) -> float:
+        """How many cells a pair has in the mean, of columns whose levels are told apart as finely as could pay."""
+        levels = [min(float(axis.max()) + 1.0, budgeting.FINE) for axis in self.spec.axes]
+        return float(np.mean([levels[a] * levels[b] for a, b in self.spec.pairs])) if self.spec.pairs else 1.0
 
     # ---- adaptive choice ----
 

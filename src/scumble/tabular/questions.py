@@ -60,6 +60,20 @@ class Question:
         """Whether it cuts a cell."""
         return self.sure is not self.even
 
+    def ends(self, column: int, lowest: Floats, highest: Floats) -> tuple[float, float]:
+        """The least and the largest value that may be meant, of a column's levels that have such; NaN: some have none.
+
+        >>> whoever = [(1.0, {0: np.array([0.0, 0.5, 1.0])})]
+        >>> Question(whoever, whoever, whoever).ends(0, np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0]))
+        (10.0, 30.0)
+        """
+        meant = np.zeros(len(lowest), bool)
+        for _, product in self.maybe:
+            meant |= np.asarray(product.get(column, np.ones(len(lowest)))) > 0
+        if not (meant & np.isfinite(lowest)).any():
+            meant[:] = True
+        return float(np.nanmin(lowest[meant])), float(np.nanmax(highest[meant]))
+
     def narrowed(self, column: int, part: Part) -> Question:
         """The same question, of a part of one more column alone."""
         even = narrowed(self.even, column, part.weights)
@@ -265,7 +279,7 @@ def _of_levels(found: Condition, name: str) -> Floats:
 
 def _name(column: Column, levels: tuple[str, ...], first: int, end: int) -> Any:
     if end == first + 1:
-        return levels[first]
+        return bool(first) if column.kind == "boolean" else levels[first]
     if isinstance(column, Number):
         low, high = _ends(column, first, end) or (0.0, 0.0)
         if column.whole:

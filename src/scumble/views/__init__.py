@@ -16,6 +16,7 @@ The files::
     columnsums.py   sums of a column by its views alone: an exact law
     rehearsal.py    how far answers are off, in worlds like this one
     unseen.py       what no view shows of pairs
+    allowed.py      between what a count lies in any table with the same views
     intervals.py    answers with intervals
     agreement.py    how far tables of the model are from measured and true ones
     drawing.py      chance for synthetic rows

@@ -19,7 +19,8 @@ equal shares of all pairs. Rarer levels are pooled (`grouping`).
 
 **Which pairs.** With ε alone the noise of a pair grows with their number, and a few well chosen pairs, each with
 FINE levels an axis, tell more than all of them would coarsely: as many are chosen as bear that, up to two for each
-column. If that is all of them, nothing needs to be chosen; if it is next to none, single columns have everything.
+column. If that is all of them, nothing needs to be chosen. If it is next to none, pairs may still bear all the levels
+that their columns have, which may be few; only if that is next to none, too, do single columns have everything.
 No view may have more than the claim was made for (`privacy.purse`), which in a wide table is less than a few pairs
 would take: then more pairs are chosen, less finely, until the budget is spent. (31 to 40 columns, four tables, three or
 four releases each, ε = 1: with what was left over before, the error of pairs fell by 2 to 9 %.)
@@ -127,7 +128,7 @@ class Plan:
     bearable: float
 
 
-def plan(count: float, columns: int, budget: Noise, most: int = 1) -> Plan:
+def plan(count: float, columns: int, budget: Noise, most: int = 1, cells: float = FINE**2) -> Plan:
     """Decide the views of a table.
 
     Parameters
@@ -140,6 +141,8 @@ def plan(count: float, columns: int, budget: Noise, most: int = 1) -> Plan:
         What all views together may spend.
     most : int
         No view may have more than one part in so many of it.
+    cells : float
+        How many cells a pair of columns has, in the mean, no column having more than FINE levels.
 
     Examples
     --------
@@ -159,7 +162,9 @@ def plan(count: float, columns: int, budget: Noise, most: int = 1) -> Plan:
     if budget.law == "laplace" and (1 - singles) / _fine(count, budget) < pairs:
         choice = "adaptive"
         singles = SINGLES_SHARE_OF_CHOSEN_PAIRS
-        rounds = min(int((1 - singles) / _fine(count, budget)), pairs, ROUNDS_PER_COLUMN * columns)
+        rounds = _rounds(1 - singles, _fine(count, budget), pairs, columns)
+        if rounds < min(FEWEST_ROUNDS, pairs):
+            rounds = _rounds(1 - singles, _fine(count, budget, cells), pairs, columns)
         if rounds < min(FEWEST_ROUNDS, pairs):
             return Plan(1.0, 0.0, "singles", 0, 0, 0.0)
         rounds = min(max(rounds, spending(1 - singles, most)), pairs)
@@ -179,6 +184,11 @@ def _bearable(count: float, views: int, share: float, budget: Noise) -> float:
     return math.sqrt(max(count, 0.0) / budget.deviation_at(share / views))
 
 
-def _fine(count: float, budget: Noise) -> float:
+def _rounds(share: float, each: float, pairs: int, columns: int) -> int:
+    """How many pairs a share pays for."""
+    return min(int(share / each), pairs, ROUNDS_PER_COLUMN * columns)
+
+
+def _fine(count: float, budget: Noise, cells: float = FINE**2) -> float:
     """The share with which a pair bears FINE levels an axis: m*² = N/s = FINE², s being the noise at that share."""
-    return budget.deviation_at(1.0) * FINE**2 / max(count, 1e-9)
+    return budget.deviation_at(1.0) * cells / max(count, 1e-9)

@@ -13,6 +13,7 @@ same noise is in both, one that is far less sure weighs nothing. That errs by a 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ from scumble.views.mixture import Condition
 
 Floats = npt.NDArray[np.float64]
 
+LEAST = 1e-300
+"""A share to divide by, where there is none."""
 NEAR = 0.5
 """How far a model's answer may be from the exact law's, in its standard deviations."""
 
@@ -88,6 +91,35 @@ def inside(evidence: Evidence, condition: Condition) -> Estimate | None:
             return None
         weights = coarse
     return Estimate(float((view.counts * weights).sum()), view.variance * float((weights**2).sum()))
+
+
+def by_groups(evidence: Evidence, shares: Sequence[Floats], condition: Condition) -> Condition | None:
+    """A condition on two columns as far as their view tells it: in each group, levels have the mean of their weights.
+
+    `shares` are those of the levels of each column. None if the two were not measured together, or if more than two are
+    asked about.
+
+    >>> from scumble.views.evidence import View
+    >>> from scumble.views.grouping import Column
+    >>> alone = View((0,), np.array([2.0, 6.0, 8.0]), 0.0), View((1,), np.array([9.0, 7.0]), 0.0)
+    >>> both = View((0, 1), np.array([[4.0, 4.0], [5.0, 3.0]]), 0.0)
+    >>> evidence = Evidence((Column(3), Column(2)), (np.array([0, 0, 1]), np.arange(2)), (*alone, both))
+    >>> shares = np.array([0.2, 0.6, 0.2]), np.array([0.5, 0.5])
+    >>> ((_, product),) = by_groups(evidence, shares, [(1.0, {0: [1, 0, 1], 1: [1, 0]})])
+    >>> [weights.tolist() for weights in product.values()]
+    [[0.25, 0.25, 1.0], [1.0, 0.0]]
+    """
+    columns = spoken_of(condition)
+    if len(columns) != 2 or evidence.pair((columns[0], columns[1])) is None:
+        return None
+
+    def evened(j: int, weights: Floats) -> Floats:
+        group, share = evidence.groups[j], np.maximum(shares[j], LEAST)
+        return np.asarray((np.bincount(group, share * weights) / np.bincount(group, share))[group])
+
+    return [
+        (c, {j: evened(j, np.asarray(weights, float)) for j, weights in product.items()}) for c, product in condition
+    ]
 
 
 def spoken_of(condition: Condition) -> tuple[int, ...]:

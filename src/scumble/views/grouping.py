@@ -33,10 +33,16 @@ class Column:
     ordered : int
         How many of them, from the first on, lie along a line: all cells of a number, none of a category. What follows
         them (missing, other) stands for itself.
+    missing : bool
+        Whether the last level is that of missing cells.
+    dated : bool
+        Whether the line is one of dates.
     """
 
     levels: int
     ordered: int = 0
+    missing: bool = False
+    dated: bool = False
 
     def __post_init__(self) -> None:
         if self.levels < 1:

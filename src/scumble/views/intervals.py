@@ -20,8 +20,9 @@ Where single columns are all there is, the model is those columns made distribut
 known (`_projected`): no variance is less, however little a few rehearsals erred.
 
 Questions of one column need no rehearsal: the views' own law is exact (`columnsums`), and what a fit takes for empty is
-not lost there (`estimates.nearest`). Inside the view of a pair there is an exact law beside the model. If its cells are
-surely farther from the model than their noise takes them, the model is off by the rest at least (`apart`).
+not lost there (`estimates.nearest`). Of a pair that was measured there is an exact law beside the model, as far as its
+groups tell the condition; what they do not tell, the model adds. If cells are surely farther from the model than their
+noise takes them, the model is off by the rest at least (`apart`).
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from scumble.views.allowed import allowed
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, combined, inside, spoken_of, spread, weights_of
+from scumble.views.estimates import Estimate, by_groups, combined, inside, spoken_of, spread, weights_of
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
-from scumble.views.mixture import Condition, together
+from scumble.views.mixture import Condition, Mixture, together
 from scumble.views.rehearsal import WORLDS, Rehearsal, rehearse
 from scumble.views.unseen import CONDITIONS, Unseen, left_out
 
@@ -143,10 +145,20 @@ class Reading:
         share = modelled / self.evidence.count if alike is None else alike
         rehearsed = self._rehearsed(condition)
         unseen = self.unseen.variance(condition, signed=alike is not None)
-        estimate = Estimate(modelled, self._variance(condition, share, rehearsed) + unseen)
-        own = inside(self.evidence, condition)
-        found = estimate if own is None else self._both(own, estimate, condition, rehearsed)
+        variance = self._variance(condition, share, rehearsed)
+        told = by_groups(self.evidence, self.unseen.marginals, condition)
+        if told is None:
+            found = Estimate(modelled, variance + unseen)
+        elif inside(self.evidence, condition):
+            found = self._both(Estimate(modelled, variance + unseen), condition, told, rehearsed)
+        else:  # neither cells nor model tell what is within groups
+            found = self._both(Estimate(modelled, variance), condition, told, rehearsed)
+            found = Estimate(found.value, found.variance + unseen)
         return Estimate(found.value, max(found.variance, self._projected(condition)))
+
+    def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
+        """Between what a count lies in any table with these counts, but for a chance."""
+        return allowed(self.evidence, self._sums, self._law, condition, chance)
 
     def rehearsed_variance(self, condition: Condition) -> float:
         """The variance of the model's count, as rehearsals show it: without what no view shows."""
@@ -201,20 +213,29 @@ class Reading:
             variance += self.evidence.single(j).variance * float(((grows - grows.mean()) ** 2).sum())
         return variance
 
-    def _both(self, own: Estimate, modelled: Estimate, condition: Condition, off: Floats) -> Estimate:
-        """Cells and model together. They share noise, so what both err by is also rehearsed."""
+    def _both(self, modelled: Estimate, condition: Condition, told: Condition, off: Floats) -> Estimate:
+        """Cells and model together, `told` being the condition as far as the cells tell it; the rest is the model's.
+
+        They share noise, so what both err by is also rehearsed.
+        """
+        beside = beyond_model(self.evidence, self.model, told)
+        own = Estimate(modelled.value + beside.value, beside.variance)
         value, weight = combined(own, modelled, SHARED_NOISE)
-        errors = []
-        for rehearsal, model_off in zip(self._rehearsals, off, strict=True):
-            cells = inside(rehearsal.evidence, condition)
-            assert cells is not None  # the views are the same
-            cells_off = cells.value - rehearsal.truth(condition) * rehearsal.size
-            errors.append(weight * cells_off + (1 - weight) * model_off)
+        cells = [beyond_model(one.evidence, one.model, told).value for one in self._rehearsals]
+        errors = off + weight * np.array(cells)
         summed = spread(own, modelled, weight, SHARED_NOISE)
-        square = mean_square(np.array(errors), 0.0, 1)
-        variance = max((square + summed) / 2, weight**2 * own.variance)  # their exact law
+        square = mean_square(errors, 0.0, 1)
+        laws = weight**2 * own.variance, (1 - weight) ** 2 * modelled.variance  # of either alone
+        variance = max((square + summed) / 2, *laws)
         least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
         return Estimate(value, max(variance, least))
+
+
+def beyond_model(evidence: Evidence, model: Mixture, told: Condition) -> Estimate:
+    """How many records more than a model the cells of a view count, of a condition that they tell (`by_groups`)."""
+    cells = inside(evidence, told)
+    assert cells is not None
+    return Estimate(cells.value - model.share(told) * evidence.count, cells.variance)
 
 
 def apart(own: Estimate, modelled: Estimate) -> float:

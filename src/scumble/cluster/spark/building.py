@@ -80,6 +80,7 @@ def build(
     if "label" in options or "classes" in options:
         raise ParameterError("`build` makes one release. Hint: `scumble.cluster.spark.build_by` makes one per key.")
     job = ClusterBuild(df, kernel, columns, **options)
+    job.warn_unsaid()
     job.count(progress)  # type: ignore[arg-type]
     job.warn()
     release = job.release()
@@ -103,6 +104,7 @@ def build_by(
     whole bundle costs one budget. A record of no such key is refused or dropped, as `invalid` says.
     """
     job = ClusterBuild(df, kernel, columns, label=key, classes=classes, **options)
+    job.warn_unsaid()
     job.count(progress)  # type: ignore[arg-type]
     job.warn()
     bundle = job.release()

@@ -29,6 +29,7 @@ def read(
     query: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
+    decimal: str = ".",
     encoding: str = "utf8",
     roles: Roles | None = None,
 ) -> tuple[Any, bool]:
@@ -45,6 +46,8 @@ def read(
             )
         return (session.table(table) if query is None else session.sql(query)), False
     kind = _format(paths[0]) if format is None else format
+    if decimal != ".":
+        raise ParameterError("Spark reads no decimals after a comma. Hint: leave out --engine spark.")
     if kind == "json" and roles is None:
         raise PrivacyError(
             "JSON lines declare no columns, and the keys of the records are as private as the records. "

@@ -21,9 +21,10 @@ import pyarrow.compute as pc
 from scumble.cluster.spark import engine, wire
 from scumble.errors import DataError, ScumbleError
 from scumble.loading import sketch_of
+from scumble.schema.strays import Strays
 from scumble.sketch import Sketch
 from scumble.sources.source import BATCH_ROWS
-from scumble.sources.strays import Strays, beyond_grid
+from scumble.sources.strays import beyond_grid
 from scumble.spec import Spec
 from scumble.tables import Table
 from scumble.tables.roles import converted

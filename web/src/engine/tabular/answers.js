@@ -8,17 +8,18 @@ import { Column, Mixture, sum } from "../views/mixture.js";
 const DEVIATIONS = 1.959963984540054; // of a 95 % interval
 
 export class Answers {
-  constructor({ place, counted, total, groups, parts }, arrays) {
+  constructor({ columns: described, place, counted, total, groups, parts }, arrays) {
     this.place = place; // of the column whose levels are classes, or null
     this.total = { value: total[0], variance: total[1], unseen: 0 };
     this.numbers = new Map(counted.map((j, k) => [j, k]));
+    const kinds = counted.map((j) => ({ missing: described[j].missing, dated: described[j].kind === "date" }));
     const levels = groups.map((name) => arrays[name]);
     this.parts = parts.map(({ count, weights, told, stacks, shapes, law, unseen, runs, views }) => {
       const columns = stacks.map((name, k) => new Column(arrays[name], arrays[told[k]], arrays[shapes[k]]));
       const known = views.map((view) => ({ ...view, counts: arrays[view.counts] }));
       const model = new Mixture(arrays[weights], columns);
       return {
-        reading: new Reading(model, new Views(known, levels), count, law, unseen, runs),
+        reading: new Reading(model, new Views(known, levels), count, law, unseen, runs, kinds),
         whole: { value: count[0], variance: count[1], unseen: 0 },
       };
     });

@@ -2,6 +2,7 @@
 
 import { ColumnSums } from "./columnsums.js";
 
+const LEAST = 1e-300;
 const NEAR = 0.5;
 
 export class Views {
@@ -47,6 +48,18 @@ export class Views {
     return { value, variance: view.variance * squares };
   }
 
+  // A product of two columns as far as their view tells it: in each group, levels have the mean of their weights, by the shares of
+  // each column's levels. Null if the two were not measured together, or if there are more than two.
+  told(product, shares) {
+    if (product.size !== 2 || !this.has(...[...product.keys()].sort((i, j) => i - j))) return null;
+    return new Map([...product].map(([j, weights]) => [j, evened(weights, shares[j], this.groups[j], this.starts[j].length)]));
+  }
+
+  // The noisy counts of a column alone, and their variance.
+  single(j) {
+    return this.#found.get(String(j));
+  }
+
   // Weights of groups, or null if levels of one group have different ones.
   #coarse(j, weights) {
     const [group, starts] = [this.groups[j], this.starts[j]];
@@ -73,6 +86,16 @@ export function combined(one, other, correlation) {
 export function spread(one, other, weight, correlation) {
   const [s, t] = [weight * Math.sqrt(one.variance), (1 - weight) * Math.sqrt(other.variance)];
   return s ** 2 + t ** 2 + 2 * correlation * s * t;
+}
+
+function evened(weights, shares, group, groups) {
+  const [met, all] = [new Float64Array(groups), new Float64Array(groups)];
+  group.forEach((g, level) => {
+    const share = Math.max(shares[level], LEAST);
+    met[g] += share * weights[level];
+    all[g] += share;
+  });
+  return Float64Array.from(group, (g) => met[g] / all[g]);
 }
 
 function firsts(group) {

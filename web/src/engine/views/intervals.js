@@ -6,18 +6,21 @@ import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
 const SURE = 3;
-const UNKNOWN = 0.18;
-const WITHIN = 0.05;
-const LEAST = 0.07;
+const [UNKNOWN, UNKNOWN_LINES, ANY] = [0.18, 0.2, 0.6];
+const [WITHIN, POOLED] = [0.05, 0.13];
+const [LEAST, LEAST_LINES] = [0.07, 0.12];
 const SHARED_NOISE = 0.5;
 
 export class Reading {
   #variances = new Map();
   #clumpings = new Map();
+  #gaps = new Map();
+  #alike = new Map();
 
-  // `correlation` is that of pairs that were not measured, of columns that were with others; `runs` are how many groups of each column have neighbours.
-  constructor(model, views, [count, ofCount], law, correlation, runs) {
-    Object.assign(this, { model, views, count, ofCount, law, correlation, runs });
+  // `correlation` is that of pairs that were not measured, of columns that were with others; `runs` are how many groups of each column have
+  // neighbours; `kinds` say of each column whether it has a level for missing cells, and whether it is one of dates.
+  constructor(model, views, [count, ofCount], law, correlation, runs, kinds) {
+    Object.assign(this, { model, views, count, ofCount, law, correlation, runs, kinds });
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
 
@@ -35,14 +38,28 @@ export class Reading {
     const modelled = coefficient * whole * this.count;
     const unseen = this.#unseen(product, coefficient, whole, alike !== null);
     const smooth = this.smoothed(alike ?? coefficient * whole, product.size);
-    const variance = (coefficient * whole) ** 2 * this.ofCount + smooth + unseen;
-    const own = this.views.inside(product, coefficient);
-    if (!own) return { value: modelled, variance, unseen };
-    const { value, weight } = combined(own, { value: modelled, variance }, SHARED_NOISE);
-    const both = spread(own, { variance }, weight, SHARED_NOISE);
-    const off = (1 - weight) ** 2 * apart(own, modelled);
+    const variance = (coefficient * whole) ** 2 * this.ofCount + smooth;
+    const told = this.views.told(product, this.marginals);
+    if (!told) return { value: modelled, variance: variance + unseen, unseen };
+    const inside = this.views.inside(product, coefficient) !== null;
+    const model = { value: modelled, variance: variance + (inside ? unseen : 0) };
+    const found = this.#both(model, product, told, coefficient);
+    if (inside) return { ...found, unseen: unseen * (1 - found.weight) ** 2 };
+    return { value: found.value, variance: found.variance + unseen, unseen };
+  }
+
+  // Cells and model together, `told` being the product as far as the cells tell it; the rest is the model's.
+  #both(modelled, product, told, coefficient) {
+    const cells = this.views.inside(told, coefficient);
+    const own = {
+      value: modelled.value + cells.value - coefficient * this.model.share(told) * this.count,
+      variance: cells.variance,
+    };
+    const { value, weight } = combined(own, modelled, SHARED_NOISE);
+    const both = spread(own, modelled, weight, SHARED_NOISE);
+    const off = (1 - weight) ** 2 * apart(own, modelled.value);
     const drowned = this.#drowned(product, coefficient, own.variance);
-    return { value, variance: Math.max(both, off, drowned), unseen: unseen * (1 - weight) ** 2 };
+    return { value, variance: Math.max(both, off, drowned), weight };
   }
 
   // Σ value over the records that meet a product, by the views of the valued column alone. How many of the records in each
@@ -71,14 +88,64 @@ export class Reading {
       for (const j of columns.slice(at + 1)) {
         const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k), signed));
         const measured = this.views.has(i, j);
-        const unseen = Math.max(one.total * two.total - (measured ? one.between * two.between : 0), 0);
-        const phi = measured ? WITHIN : this.#correlation(i, j);
-        const rest = signed ? this.#others(product, i, j) : whole / Math.max(one.mean * two.mean, 1e-9);
-        variance += (coefficient * phi * rest * this.count) ** 2 * unseen;
+        const lifted = one.mean * two.mean;
+        const rest = signed || !(lifted > 1e-9) ? this.#others(product, i, j) : whole / lifted;
+        const usual = measured ? this.#within(i, j, one, two) : this.#apart(i, j, one, two);
+        variance += (coefficient * rest * this.count) ** 2 * usual;
         if (measured) variance += (coefficient * this.count) ** 2 * this.#clumped(product, i, j);
       }
     }
-    return variance;
+    return variance + (coefficient * this.count) ** 2 * this.#doubled(product, whole);
+  }
+
+  // φ² times the unseen part of two conditions whose pair was not measured.
+  #apart(i, j, one, two) {
+    const usual = this.#correlation(i, j) ** 2;
+    return usual * one.total * two.total + Math.max(ANY ** 2 - usual, 0) * one.gaps * two.gaps;
+  }
+
+  // The same of two whose pair was measured.
+  #within(i, j, one, two) {
+    const [first, second] = [i, j].map((k) => (this.runs[k] ? WITHIN : POOLED) ** 2);
+    const [rest, other] = [one, two].map(({ total, between }) => Math.max(total - between, 0));
+    const alone = first * rest * two.between + second * one.between * other;
+    return alone + Math.max(rest ? first : 0, other ? second : 0) * rest * other;
+  }
+
+  // The variance of a share if columns whose counts are alike were one column, given several times.
+  #doubled(product, whole) {
+    const one = new Map();
+    for (const j of [...product.keys()].sort((i, k) => i - k)) {
+      const same = [...one.keys()].find((i) => this.#same(i, j)) ?? j;
+      const [known, weights] = [one.get(same), product.get(j)];
+      one.set(same, known ? known.map((weight, level) => weight * weights[level]) : weights);
+    }
+    return one.size === product.size ? 0 : (ANY * (this.model.share(one) - whole)) ** 2;
+  }
+
+  // Whether two columns that were not measured together have counts that differ by no more than noise, and are not all equal.
+  #same(i, j) {
+    const name = `${i},${j}`;
+    if (!this.#alike.has(name)) {
+      const [one, two] = [i, j].map((k) => this.views.single(k));
+      const [kind, other] = [i, j].map((k) => [this.marginals[k].length, this.runs[k] > 0, this.kinds[k].missing, this.kinds[k].dated]);
+      const uneven = [one, two].every((view) => !equal(view, view.counts.map(() => sum(view.counts) / view.counts.length), 0));
+      const alike = String(kind) === String(other) && uneven && equal(one, two.counts, two.variance);
+      this.#alike.set(name, alike && !this.views.has(i, j));
+    }
+    return this.#alike.get(name);
+  }
+
+  // s(1 − s) of the share s of a column's cells that are missing, or may be by one standard deviation.
+  #gap(j) {
+    if (!this.#gaps.has(j)) {
+      const last = this.marginals[j].length - 1;
+      const share = this.marginals[j][last];
+      const own = this.views.sums.sum(j, this.marginals[j].map((_, level) => (level === last ? 1 : 0)));
+      const most = Math.min(Math.max(own.value + Math.sqrt(own.variance), 0) / this.count, 0.5);
+      this.#gaps.set(j, this.kinds[j].missing ? Math.max(share * (1 - share), most * (1 - most)) : 0);
+    }
+    return this.#gaps.get(j);
   }
 
   // The least variance of a count inside the view of a pair, whose own cells have so much noise.
@@ -90,8 +157,11 @@ export class Reading {
 
   // φ of a pair that was not measured: half of its logarithm for either column.
   #correlation(i, j) {
+    if (this.kinds[i].dated && this.kinds[j].dated) return ANY;
+    const lines = this.runs[i] > 0 && this.runs[j] > 0;
     const told = [i, j].filter((k) => this.views.ties(k)).length / 2;
-    return this.correlation ** told * UNKNOWN ** (1 - told);
+    const known = lines ? Math.max(this.correlation, LEAST_LINES) : this.correlation;
+    return known ** told * (lines ? UNKNOWN_LINES : UNKNOWN) ** (1 - told);
   }
 
   // The variance of a share from clumps within the groups of a measured pair.
@@ -126,21 +196,31 @@ export class Reading {
     return this.model.share(without(product, i, j));
   }
 
-  // A condition's mean, its variance, and the part of that between groups. If weights are `signed`, the variance is at least
+  // A condition's mean, its variance, and the parts of that between groups and between missing cells and others. If weights are `signed`, the variance is at least
   // what the column's own views tell, and one standard deviation of that: a fit takes cells with few records for empty.
   #parts(j, weights, signed) {
     if (!this.#variances.has(j)) this.#variances.set(j, new WeakMap());
     const kept = this.#variances.get(j);
-    if (!kept.has(weights)) kept.set(weights, variancesOf(weights, this.marginals[j], this.model.columns[j]));
+    if (!kept.has(weights)) {
+      const found = variancesOf(weights, this.marginals[j], this.model.columns[j]);
+      kept.set(weights, { ...found, gaps: this.#gap(j) * found.step ** 2 });
+    }
     const found = kept.get(weights);
     if (!signed) return found;
     const own = this.views.sums.sum(j, weights.map((weight) => (weight - found.mean) ** 2));
-    return { ...found, total: Math.max(found.total, (own.value + Math.sqrt(own.variance)) / this.count) };
+    const more = Math.max((own.value + Math.sqrt(own.variance)) / this.count - found.total, 0);
+    return { ...found, total: found.total + more, between: found.between + (this.runs[j] > 0 ? 0 : more) };
   }
 }
 
 // By which square the model must be off, as it is surely farther from a view's own cells than their noise takes it.
 const apart = (own, modelled) => Math.max(Math.abs(own.value - modelled) - SURE * Math.sqrt(own.variance), 0) ** 2;
+
+// Whether counts differ by no more than noise.
+function equal({ counts, variance }, others, noise) {
+  const square = sum(Float64Array.from(counts, (count, at) => (count - others[at]) ** 2)) / Math.max(variance + noise, 1e-12);
+  return square <= counts.length + SURE * Math.sqrt(5 * counts.length);
+}
 
 const without = (product, i, j) => new Map([...product].filter(([k]) => k !== i && k !== j));
 
@@ -172,9 +252,13 @@ function variancesOf(weights, shares, { group, groups }) {
   const squares = new Float64Array(groups);
   shares.forEach((share, level) => (squares[group[level]] += share * weights[level] ** 2));
   means.forEach((met, g) => (means[g] = met / Math.max(masses[g], 1e-300)));
+  const last = weights.length - 1;
+  const there = shares.slice(0, last);
+  const known = sum(there.map((share, level) => share * weights[level])) / Math.max(sum(there), 1e-300);
   return {
     mean,
     means,
+    step: known - weights[last], // from cells that are missing to those that are not
     within: means.map((told, g) => Math.max(squares[g] / Math.max(masses[g], 1e-300) - told ** 2, 0)),
     total: sum(shares.map((share, level) => share * (weights[level] - mean) ** 2)),
     between: sum(masses.map((mass, g) => mass * (means[g] - mean) ** 2)),

@@ -1,0 +1,69 @@
+"""What a fit tells whoever holds the table, before anything is spent: what `scumble.build` tells of the same records.
+
+Bounds that most of a column lies beyond, words in capitals, dates of another spelling and misspelt classes make a model
+that says little, and its predictions would hardly show it. So the curator is told how many cells were counted where
+they do not stand, and of rows of no class; and a column of which nothing can be learnt is refused, at no cost
+(:mod:`scumble.schema.strays` says what that tells of the records).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scumble.errors import CuratorWarning
+from scumble.schema.column import Strays as OfBatch
+from scumble.schema.strays import Declared, Strays, as_written
+from scumble.schema.told import NO_CLASS, left_out, misnamed, private
+
+_UNLESS = "scumble fit --invalid drop fits it as it is"
+
+
+class Curator:
+    """Whoever holds the table that an estimator learns from, and is warned by :class:`scumble.errors.CuratorWarning`.
+
+    Attributes
+    ----------
+    target : str
+        What the target is called.
+    as_it_is : bool
+        Whether to fit columns of which nothing can be learnt.
+    """
+
+    target = "y"
+    as_it_is = False
+
+    def tell(self, lines: Sequence[str]) -> None:
+        """Lines that are as private as the records."""
+        warnings.warn("\n".join(lines), CuratorWarning, stacklevel=5)
+
+    def look_at(self, found: Mapping[str, OfBatch], declared: Declared) -> None:
+        """Cells of the columns that were declared so: refuse those of which nothing can be learnt, tell of others."""
+        strays = Strays()
+        strays.add(found)
+        if not self.as_it_is:
+            strays.require_readable(declared, unless=_UNLESS)
+        lines = [private(line) for line in strays.words(declared)]
+        if lines:
+            self.tell(lines)
+
+    def look_at_target(self, y: np.ndarray, bounds: tuple[float, float]) -> None:
+        """A target that is a number."""
+        self.look_at(*beyond(y[:, None], bounds, [self.target]))
+
+    def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
+        """So many rows, of which some were lost, as of no class; and the classes that have none."""
+        lines = [left_out(lost, [f"{lost:,} {NO_CLASS} {self.target!r}"])] if lost else []
+        lines += misnamed(self.target, rows, lost, empty)
+        if lines:
+            self.tell(lines)
+
+
+def beyond(values: np.ndarray, bounds: Sequence[object], names: Sequence[str]) -> tuple[dict[str, OfBatch], Declared]:
+    """How many finite numbers of each column are outside its bounds, and these bounds as they are written."""
+    low, high = (np.broadcast_to(np.asarray(side, float), values.shape[1]) for side in bounds)
+    outside = np.count_nonzero((values < low) | (values > high), axis=0).tolist()
+    found = {name: OfBatch(len(values), beyond=many) for name, many in zip(names, outside, strict=True)}
+    return found, {name: as_written(ends) for name, *ends in zip(names, low.tolist(), high.tolist(), strict=True)}

@@ -1,0 +1,165 @@
+"""Cells that were counted where they do not stand: for the curator, whose declarations may be wrong.
+
+A schema's column with ``missing=True`` counts as missing what it cannot read; one with bounds, like an axis of a grid,
+counts what is outside as the nearest bound; one of words counts together those that are not in its vocabulary. All
+three are meant for a few cells. A date of another spelling, a bound that is too low, or a word in capitals does it to
+all of them, and the release would hardly show it. The numbers go to the curator's terminal, and into nothing that is
+kept. Records that are left out have no strays: they are told elsewhere (:mod:`scumble.sources.causes`).
+
+Of a column without a single cell that can be read, with none of its words, or with all that it holds outside the
+bounds, a build is refused, before anything is charged or drawn. That depends on the records, and no noise covers it:
+whoever learns of the refusal, or that there was none, learns one bit, as with a bad cell that stops a build. Such
+tables are outside the promise's domain (``counting/sensitivity.proof.md``, precondition 3), and ``invalid="drop"``
+refuses none. A column most of which strays is therefore not refused, however likely a mistake: the curator is told,
+which costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scumble.errors import DataError
+from scumble.schema.column import OTHER, Column
+from scumble.schema.column import Strays as OfBatch
+from scumble.schema.kinds import OTHER_DATES, shown
+
+Declared = Mapping[str, "Column | str"]
+"""What is declared of each column: a column of a schema, or its bounds as they are written."""
+Place = Callable[[Any, int, int], str]
+"""Where in its source a row is: by the position after its batch, the batch's rows, the row."""
+
+SURELY_WRONG = 100
+"""Cells of a column that hold something. If not one of so many can be read, has one of the column's words, or lies
+between its bounds, the declaration is wrong."""
+_MISSED = (
+    ": capitals and blanks at the ends count, so perhaps the schema's values are not written as the cells are; the "
+    "release will say little of this column"
+)
+AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is"
+
+
+@dataclass(repr=False)
+class _OfColumn:
+    read: int = 0
+    unread: int = 0
+    beyond: int = 0
+    other: int = 0
+    first: tuple[Any, int, int] | None = None
+    """Where the first unreadable cell is: the position after its batch, the batch's rows, the row."""
+
+
+class Strays:
+    """How many cells of each column were counted where they do not stand."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, _OfColumn] = {}
+        self.resumed = False
+        """Whether there were rows before that nobody can tell of any more."""
+
+    def add(self, found: Mapping[str, OfBatch], rows: int = 0, position: Any = None) -> None:
+        """Those of a batch of so many `rows`, which ended at that position (None: its rows are not the source's)."""
+        for name, batch in found.items():
+            mine = self._columns.setdefault(name, _OfColumn())
+            if batch.unread and not mine.unread and position is not None:
+                mine.first = (position, rows, batch.first)
+            mine.read += batch.read
+            mine.unread += batch.unread
+            mine.beyond += batch.beyond
+            mine.other += batch.other
+
+    def numbers(self, columns: Sequence[str]) -> np.ndarray:
+        """Those of each of the columns, to be added to others: a task of a cluster hands them on with its counters."""
+        found = [self._columns.get(name, _OfColumn()) for name in columns]
+        return np.array([(one.read, one.unread, one.beyond, one.other) for one in found], np.int64).ravel()
+
+    def add_numbers(self, columns: Sequence[str], numbers: np.ndarray) -> None:
+        """Those that `numbers` gave."""
+        of_columns = zip(columns, numbers.reshape(len(columns), -1).tolist(), strict=True)
+        seen = {name: of for name, of in of_columns if any(of)}  # of the others nothing is declared
+        self.add({name: OfBatch(of[0], of[1], -1, *of[2:]) for name, of in seen.items()})
+
+    def words(self, declared: Declared, place: Place | None = None) -> Iterator[str]:
+        """A line for each column that has such cells."""
+        since = ", since the build was resumed" if self.resumed else ""
+        for name, mine in self._columns.items():
+            column = declared[name]
+            if mine.unread and isinstance(column, Column):
+                yield (
+                    f"{_cells(mine.unread)} of {name!r}{_share(mine.unread, mine.read + mine.unread)} could not be "
+                    f"read and counted as missing{since}: {column.refuses}{_first(mine, place)}"
+                )
+            if mine.beyond:
+                yield (
+                    f"{_cells(mine.beyond)} of {name!r}{_share(mine.beyond, mine.read)} lay outside its bounds, "
+                    f"{_bounds(column)}, and counted at the nearest{since}"
+                )
+            if mine.other:
+                mostly = 2 * mine.other > mine.read
+                yield (
+                    f"{_cells(mine.other)} of {name!r}{_share(mine.other, mine.read)} held none of its words, and "
+                    f"counted as '{OTHER}'{since}{_MISSED if mostly else ''}"
+                )
+
+    def require_readable(self, declared: Declared, place: Place | None = None, *, unless: str = AS_IT_IS) -> None:
+        """Refuse a column of which nothing could be read, or all is outside its vocabulary or its bounds, if all rows
+        were seen here.
+
+        `unless` says how it would not be. This tells one bit of the records; see above.
+        """
+        if self.resumed:
+            return
+        for name, mine in self._columns.items():
+            column = declared[name]
+            if mine.read == mine.beyond >= SURELY_WRONG:
+                raise DataError(
+                    f"Not one cell of column {name!r} lies between its bounds, {_bounds(column)}, and all would "
+                    "count at the nearest. Nothing was spent. Hint: correct the bounds by what is known beforehand (a "
+                    f"unit, a currency, a century), or leave the column out; {unless}."
+                )
+            if isinstance(column, str):
+                continue
+            if not mine.read and mine.unread >= SURELY_WRONG:
+                raise DataError(
+                    f"Not one cell of column {name!r} can be read, and all would count as missing: "
+                    f"{column.refuses}{_first(mine, place)}. Nothing was spent. Hint: correct the cells, "
+                    f"or the column's kind in the schema, or leave the column out of it{_dated(column)}; "
+                    f"{unless}."
+                )
+            if mine.read == mine.other >= SURELY_WRONG:
+                raise DataError(
+                    f"Not one cell of column {name!r} holds a word of its vocabulary, and all would count as "
+                    f"'{OTHER}'. Nothing was spent. Hint: capitals and blanks at the ends count; correct the cells, or "
+                    f"the column's values in the schema, or leave the column out of it; {unless}."
+                )
+
+
+def _dated(column: Column) -> str:
+    """How dates of another spelling are converted."""
+    return f"; dates are read as ISO 8601 has them, and {OTHER_DATES}" if column.kind == "date" else ""
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count:,} cells"
+
+
+def _share(part: int, whole: int) -> str:
+    if part == whole:
+        return ", all that it holds,"
+    return f", {100 * part // whole} % of what it holds," if 2 * part > whole else ""
+
+
+def _first(found: _OfColumn, place: Place | None) -> str:
+    return "" if found.first is None or place is None else f"; the first is in {place(*found.first)}"
+
+
+def _bounds(column: Column | str) -> str:
+    return column if isinstance(column, str) else as_written([column.low, column.high])  # type: ignore[attr-defined]
+
+
+def as_written(ends: Sequence[Any], kind: str | None = None) -> str:
+    """Bounds of a column of such a kind, as somebody would write them."""
+    return " to ".join(end if isinstance(end, str) else shown(end, kind, 12) for end in ends)

@@ -1,0 +1,35 @@
+"""Lines for the curator about rows that were left out: as private as the rows, and in nothing that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scumble.errors import UNPUBLISHED
+
+SHARE_TOLD = 0.01
+"""Of rows of no class, so many are told apart from the other rows that are left out."""
+NO_CLASS = "of none of the classes in"
+
+
+def left_out(rows: int, why: Sequence[str] = ()) -> str:
+    """The line about rows that were left out, and why."""
+    were = "1 row was" if rows == 1 else f"{rows:,} rows were"
+    once = "; each row is counted once, at its first such column" if len(why) > 1 else ""
+    causes = f": {', '.join(why)}{once}" if why else ""
+    return private(f"{were} left out{causes}")
+
+
+def private(line: str) -> str:
+    """A line for the curator alone, marked as such."""
+    return f"{line} {UNPUBLISHED}."
+
+
+def misnamed(label: str | None, rows: int, lost: int, empty: Sequence[str]) -> Iterator[str]:
+    """A line on rows of no class, if they are many, and one on classes without a record: one may be misspelt."""
+    if 0 < SHARE_TOLD * rows <= lost:
+        yield (
+            f"WARNING: {100 * lost / rows:.0f} % of the rows are {NO_CLASS} {label!r} and were left out. "
+            f"Hint: is a class misspelt, or missing? {UNPUBLISHED}."
+        )
+    if lost and empty:
+        yield f"WARNING: no record was counted of {', '.join(map(repr, empty))} {UNPUBLISHED}."

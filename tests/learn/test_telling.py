@@ -1,0 +1,139 @@
+"""A fit refuses and tells what `build` refuses and tells of the same records, before anything is spent."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scumble
+from scumble import Category, DataError, Ledger, Number, Schema, learn
+from scumble.cli import main
+from scumble.errors import CuratorWarning
+from scumble.schema.strays import SURELY_WRONG
+
+ROWS = 200
+"""More than `SURELY_WRONG`."""
+SCHEMA = Schema(age=Number(0, 100, missing=True), town=Category(["Ulm", "Bonn"]))
+
+
+def people(**columns: Any) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    age = rng.integers(20, 60, ROWS).astype(object)
+    frame = {"age": age, "town": rng.choice(["Ulm", "Bonn"], ROWS), "pay": rng.uniform(1, 9, ROWS)}
+    return pd.DataFrame({**frame, "mode": rng.choice(["bus", "car"], ROWS), **columns})
+
+
+def told(fit: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        fit()
+    return [line for one in found if one.category is CuratorWarning for line in str(one.message).splitlines()]
+
+
+def both(table: pd.DataFrame, schema: Schema) -> tuple[list[str], list[str]]:
+    """What a build tells of these columns, and what a fit does."""
+    build = told(lambda: scumble.build(table[[*schema]], schema=schema, epsilon=1.0))
+    return build, told(lambda: learn.PrivateKDE(schema=schema, epsilon=1.0).fit(table[[*schema]]))
+
+
+def test_a_fit_tells_what_a_build_tells() -> None:
+    ages = people()["age"]
+    ages[3], ages[4], ages[5] = 999, "unknown", None
+    table = people(age=ages, town=np.where(np.arange(ROWS) < 9, "ulm", people()["town"]))
+    build, fit = both(table, SCHEMA)
+    assert fit == [
+        line.split("; the first is in ")[0] + (" (do not publish this)." if "; the first" in line else "")
+        for line in build
+    ]
+    assert [line.split(" of ")[0] for line in fit] == ["1 cell", "1 cell", "9 cells"] and "999" not in "".join(fit)
+    assert both(people(), SCHEMA) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("columns", "match"),
+    [
+        ({"age": np.full(ROWS, 1970)}, "Not one cell of column 'age' lies between its bounds, 0 to 100"),
+        ({"age": ["01/02/2009"] * ROWS}, "Not one cell of column 'age' can be read"),
+        ({"town": ["ULM"] * ROWS}, "Not one cell of column 'town' holds a word of its vocabulary"),
+    ],
+)
+def test_a_fit_refuses_what_a_build_refuses_at_no_cost(tmp_path: Path, columns: dict, match: str) -> None:
+    assert ROWS > SURELY_WRONG
+    table = people(**columns)[[*SCHEMA]]
+    with pytest.raises(DataError, match=match):
+        scumble.build(table, schema=SCHEMA, epsilon=1.0)
+    book = Ledger.create(tmp_path / "book")
+    book.open_dataset("people", epsilon=1.0)
+    model = learn.PrivateKDE(schema=SCHEMA, epsilon=1.0)
+    with pytest.raises(DataError, match=f"{match}.*Nothing was spent.*scumble fit --invalid drop fits it as it is"):
+        model.fit(table, ledger=book, dataset="people")
+    assert not book.account("people").charges
+
+
+def test_numbers_without_names_and_targets() -> None:
+    X, y = np.linspace(0, 1, ROWS)[:, None], np.linspace(0, 9, ROWS)
+    model = learn.PrivateLinearRegression(bounds=(0, 0.5), target_bounds=(0, 8), epsilon=1.0)
+    lines = told(lambda: model.fit(X, y))
+    assert [line.split(",")[0] for line in lines] == [
+        "100 cells of 'column 0' lay outside its bounds",
+        "23 cells of 'y' lay outside its bounds",
+    ]
+    assert not hasattr(pickle.loads(pickle.dumps(model)), "clipped_")  # noqa: S301  our own bytes
+    other = learn.PrivateLinearRegression(bounds=(0, 1), target_bounds=(0, 8), epsilon=1.0)
+    with pytest.raises(DataError, match="Not one cell of column 'y' lies between its bounds, 0 to 8"):
+        other.fit(X, y + 100)
+    with pytest.raises(DataError, match="Not one cell of column 'y'"):
+        learn.PrivateAdditiveRegressor(bounds=(0, 1), target_bounds=(0, 8), epsilon=1.0).fit(X, y + 100)
+
+
+def test_a_misspelt_class_is_told() -> None:
+    X, y = np.linspace(0, 1, ROWS)[:, None], np.where(np.arange(ROWS) < 150, "bus", "car")
+    model = learn.PrivateKDEClassifier(bounds=(0, 1), classes=["bus", "Car"], unknown="drop", epsilon=1.0)
+    assert told(lambda: model.fit(X, y)) == [
+        "50 rows were left out: 50 of none of the classes in 'y' (do not publish this).",
+        "WARNING: 25 % of the rows are of none of the classes in 'y' and were left out. "
+        "Hint: is a class misspelt, or missing? (do not publish this).",
+        "WARNING: no record was counted of 'Car' (do not publish this).",
+    ]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    people(age=np.arange(ROWS), mode=np.where(np.arange(ROWS) < 150, "bus", "car")).to_csv("p.csv", index=False)
+    return tmp_path
+
+
+def fit(*more: str, bounds: str = "age=0:100", task: str = "classify", target: str = "mode") -> int:
+    line = ["fit", "p.csv", "--task", task, "--columns", "age", "--target", target, "--epsilon", "1"]
+    return main([*line, "--bounds", bounds, "--out", "m.scumble", *more])
+
+
+def test_the_command_line_tells_it_too(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit("--classes", "bus,Car", "--unknown", "drop") == 0
+    assert capsys.readouterr().err.splitlines()[:-1] == [
+        "50 rows were left out: 50 of none of the classes in 'mode' (do not publish this).",
+        "99 cells of 'age' lay outside its bounds, 0 to 100, and counted at the nearest (do not publish this).",
+        "WARNING: 25 % of the rows are of none of the classes in 'mode' and were left out. "
+        "Hint: is a class misspelt, or missing? (do not publish this).",
+        "WARNING: no record was counted of 'Car' (do not publish this).",
+    ]
+    os.unlink("m.scumble")
+    assert fit("--classes", "bus,Car", "--unknown", "drop", "--quiet") == 0 and not capsys.readouterr().err
+
+
+def test_the_command_line_refuses_it_too(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    regress: dict[str, Any] = {"task": "regress", "target": "pay"}
+    assert fit("--target-bounds", "50:60", **regress) == 4
+    assert "Not one cell of column 'pay' lies between its bounds, 50 to 60" in capsys.readouterr().err
+    assert fit("--target-bounds", "0:9", bounds="age=500:600", **regress) == 4
+    assert "Not one cell of column 'age'" in capsys.readouterr().err and os.listdir() == ["p.csv"]
+    assert fit("--target-bounds", "0:9", "--invalid", "drop", bounds="age=500:600", **regress) == 0
+    assert "200 cells of 'age', all that it holds, lay outside its bounds" in capsys.readouterr().err

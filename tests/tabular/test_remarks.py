@@ -1,0 +1,129 @@
+"""What must be known of an answer reaches whoever asks, in whatever way: Python, SQL, HTTP."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble import Boolean, Category, Number, Schema
+from scumble.cli import main
+from scumble.errors import CuratorWarning
+from scumble.explore.tableexhibit import TableExhibit
+from scumble.tabular.spec import TableSpec
+
+SCHEMA = Schema(age=Number(0, 99, cells=10), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
+REMARK = "Not counted together: 'age' and 'town'. How such columns hang together is inferred;"
+
+
+@pytest.fixture(scope="module")
+def release() -> Any:
+    """One whose ages and towns were not counted together."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    table = {"age": rng.integers(0, 90, n), "town": rng.choice(["Ulm", "Bonn"], n), "smoker": rng.random(n) < 0.3}
+    names = list(SCHEMA)
+    pairs = [(names.index("age"), names.index("smoker")), (names.index("town"), names.index("smoker"))]
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=pairs)).update(table)
+    return sketch.release(epsilon=5.0)
+
+
+WHERE = "age >= 50 and town == 'Ulm'"
+
+
+def test_an_answer_says_what_was_not_counted_together(release: Any) -> None:
+    answers = [
+        release.count(WHERE),
+        release.share(WHERE),
+        release.mean("age", "town == 'Ulm'"),
+        release.sum("age", "town == 'Ulm'"),
+        release.quantile("age", 0.5, "town == 'Ulm'"),
+    ]
+    for found in answers:
+        assert len(found.remarks) == 1 and found.remarks[0].startswith(REMARK)
+        assert REMARK in repr(found) and REMARK in str(found)
+        assert [*found.numbers()] == ["value", "low", "high", "standard_error"]
+    frames = [
+        release.count("town == 'Ulm'", by="age"),
+        release.mean("age", by="town"),
+        release.quantile("age", [0.1, 0.9], by="town"),
+        release.quantile("age", [0.1, 0.9], "town == 'Ulm'"),
+        release.histogram("age", where="town == 'Ulm'"),
+        release.crosstab("town", "age", bins=3),
+    ]
+    for frame in frames:
+        assert [one[: len(REMARK)] for one in frame.attrs["remarks"]] == [REMARK] and "remarks" not in frame
+
+
+def test_what_was_counted_together_needs_no_remark(release: Any) -> None:
+    for found in (release.count("age >= 50 and smoker"), release.mean("age", "smoker"), release.count()):
+        assert found.remarks == () and "remarks" not in repr(found)
+    for frame in (release.count(by=["age", "smoker"]), release.histogram("age"), release.mean("age", by="smoker")):
+        assert not frame.attrs
+
+
+def test_sql_says_it(release: Any) -> None:
+    pytest.importorskip("sqlglot")
+    found = scumble.sql("select town, avg(age) as a from people group by town", people=release)
+    assert [one[: len(REMARK)] for one in found.attrs["remarks"]] == [REMARK]
+    assert not scumble.sql("select smoker, avg(age) as a from people group by smoker", people=release).attrs
+
+
+def test_the_api_says_it(release: Any) -> None:
+    exhibit = TableExhibit(release)
+    assert [one[: len(REMARK)] for one in exhibit.count(WHERE)["remarks"]] == [REMARK]
+    assert [one[: len(REMARK)] for one in exhibit.mean("age", "town == 'Ulm'")["remarks"]] == [REMARK]
+    assert exhibit.count("smoker")["remarks"] == []
+    with warnings.catch_warnings(action="ignore"):
+        (beyond,) = exhibit.count("age > 150")["remarks"]
+    assert "outside" in beyond or "beyond" in beyond
+
+
+def test_a_budget_that_nobody_gave_is_told() -> None:
+    table = pa.table({"age": [1.0, 2.0] * 50, "town": ["Ulm", "Bonn"] * 50})
+    kernel, size = scumble.EuclideanKernel(bandwidth=5.0), {"rows": 2, "buckets": 4}
+    told = r"^No budget is given, so ε is 1 \(epsilon=, rho= or mu= gives one\)\.$"
+    with pytest.warns(CuratorWarning, match=told):
+        assert scumble.build(table, kernel, ["age"], **size).privacy.epsilon == 1
+    with pytest.warns(CuratorWarning, match=told):
+        scumble.build_by(table, kernel, ["age"], label="town", classes=["Ulm", "Bonn"], **size)
+    with pytest.warns(CuratorWarning, match=told):
+        scumble.build(table, schema=Schema(age=SCHEMA["age"]))
+    scumble.build(table, kernel, ["age"], epsilon=1.0, **size)
+    scumble.build(table, kernel, ["age"], rho=0.1, **size)
+
+
+def test_booleans_come_back_as_booleans(release: Any) -> None:
+    assert release.histogram("smoker")["smoker"].tolist() == [False, True]
+    assert release.crosstab("smoker", "town")["smoker"].dtype == bool
+    assert release.mean("age", by="smoker")["smoker"].tolist() == [False, True]
+    assert release.count(by="smoker").set_index("smoker").loc[True, "value"] < 2000
+
+
+def test_ends_of_ranges_are_rounded_for_people_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = Schema(width=Number(0, 10, cells=7), price=Number(0, 1e6, cells=3))
+    scumble.TableSketch(schema).update({"width": [1.0], "price": [1.0]}).release(epsilon=1.0).save(
+        tmp_path / "t.scumble"
+    )
+    assert main(["count", str(tmp_path / "t.scumble"), "--by", "width"]) == 0
+    told = [line.split(")")[0].strip() for line in capsys.readouterr().out.splitlines()[1:3]]
+    assert told == ["[0, 1.43", "[1.43, 2.86"]
+    assert main(["count", str(tmp_path / "t.scumble"), "--by", "price"]) == 0
+    assert "[333333, 666667)" in capsys.readouterr().out
+    assert main(["count", str(tmp_path / "t.scumble"), "--by", "width", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["width"] == "[0, 1.42857142857)"
+
+
+def test_a_mean_lies_where_its_condition_has_the_column() -> None:
+    table = pa.table({"height": np.repeat([3.0, 7.0, 40.0], [500, 60, 5]), "tall": np.tile(["no", "yes"], 283)[:565]})
+    schema = scumble.Schema(height=scumble.Number(0, 200, cells=40), tall=scumble.Category(["no", "yes"]))
+    release = scumble.build(table, schema=schema, epsilon=0.3)
+    for where, low, high in [("height > 10", 10, 200), ("height >= 5 and height < 10", 5, 10), ("height < 50", 0, 50)]:
+        found = release.mean("height", where)
+        assert low <= found.low <= found.value <= found.high <= high

@@ -1,0 +1,280 @@
+"""Many threads, each with batches of its own: nobody can tell from the result."""
+
+from __future__ import annotations
+
+import csv
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import scumble
+from scumble.errors import DataError, PrivacyError
+from scumble.sketch import Sketch
+from scumble.sources import Build, source, tally
+from scumble.sources.checkpoint import Checkpoint
+from scumble.sources.crew import Crew
+
+MANY = 6
+ROWS = 2_000
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "BATCH_ROWS", 64)
+    monkeypatch.setattr("scumble.sources.parquet.BATCH_ROWS", 64)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    values = np.random.default_rng(5).normal(size=(ROWS, 2)) * 3.0
+    path = str(tmp_path / "t.parquet")
+    pq.write_table(pa.table({"x": values[:, 0], "y": values[:, 1]}), path, row_group_size=500)
+    return path
+
+
+@pytest.fixture
+def torn(tmp_path: Path) -> str:
+    """Two columns of which some cells are bad, in several files: which come first decides what is said first."""
+    folder = tmp_path / "torn"
+    folder.mkdir()
+    values = np.random.default_rng(6).normal(size=(ROWS, 2)).round(3) * 3.0
+    for k in range(4):
+        with open(folder / f"{k}.csv", "w", newline="") as file:
+            lines = csv.writer(file)
+            lines.writerow(["x", "y"])
+            for i, (x, y) in enumerate(values[500 * k : 500 * (k + 1)].tolist()):
+                lines.writerow(["", y] if i % 97 == 70 else [x, "many"] if i % 97 == 71 else [x, y])
+    return str(folder)
+
+
+def job(path: str, threads: int, **options: Any) -> Build:
+    settings: dict[str, Any] = {"rows": 16, "buckets": 32, "design": "iid", "epsilon": 1.0, "threads": threads}
+    return Build(path, scumble.EuclideanKernel(2.0), ["x", "y"], **settings | options)
+
+
+def told(made: Build) -> tuple[Any, ...]:
+    """All that a pass leaves behind."""
+    found = made.tally
+    counts = [sketch.secret.counts.tolist() for sketch in found.sketches]
+    return counts, found.rows, found.dropped, found.skipped, found.told(made.source), found.left_out()
+
+
+@pytest.fixture
+def uneven(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Threads that take their time, now one and now another; gives the names of those that have counted aside."""
+    real, names, turn = Sketch.count_aside, set[str](), iter(range(1_000_000))
+
+    def slowly(self: Sketch, *args: Any) -> None:
+        names.add(threading.current_thread().name)
+        time.sleep(0.004 * (next(turn) % 3))
+        real(self, *args)
+
+    monkeypatch.setattr(Sketch, "count_aside", slowly)
+    return names
+
+
+GRID: dict[str, Any] = {"design": "grid", "bounds": (-4.0, 4.0), "rows": None, "buckets": (8, 8)}
+
+
+@pytest.mark.parametrize("more", [{}, GRID], ids=["rows", "grid"])
+def test_many_threads_leave_what_one_leaves(table: str, uneven: set[str], more: dict[str, Any]) -> None:
+    alone, crew = job(table, 1, **more), job(table, MANY, **more)
+    alone.count()
+    assert not uneven
+    crew.count()
+    assert 1 < len(uneven) <= MANY
+    assert told(crew) == told(alone)
+    assert bool(more) == bool(told(crew)[4])  # beyond the grid's bounds some were
+
+
+@pytest.mark.parametrize("more", [{}, GRID], ids=["rows", "grid"])
+def test_remarks_come_in_the_order_of_the_source(torn: str, uneven: set[str], more: dict[str, Any]) -> None:
+    alone, crew = (job(torn, threads, invalid="drop", **more) for threads in (1, MANY))
+    alone.count(), crew.count()
+    assert uneven
+    assert told(crew) == told(alone)
+    assert crew.tally.dropped == 40
+
+
+def test_the_error_is_that_of_the_first_batch(torn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError) as alone:
+        job(torn, 1).count()
+    real, first = tally.Tally._found, threading.Lock()
+
+    def late(self: tally.Tally, batch: pa.RecordBatch) -> tally.Found:
+        if first.acquire(blocking=False):
+            time.sleep(0.2)  # the others have their errors before
+        return real(self, batch)
+
+    monkeypatch.setattr(tally.Tally, "_found", late)
+    with pytest.raises(DataError) as crew:
+        job(torn, MANY).count()
+    assert str(crew.value) == str(alone.value)
+    assert "0.csv" in str(crew.value)
+
+
+def test_what_was_counted_aside_before_an_error_is_wiped(torn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    crews: list[Crew] = []
+    real = Crew.__init__
+    monkeypatch.setattr(Crew, "__init__", lambda self, tally: (crews.append(self), real(self, tally))[1])
+    with pytest.raises(DataError):
+        job(torn, MANY).count()
+    assert crews[0]._made and not any(counts.any() for counts in crews[0]._made)
+
+
+def test_an_error_while_counting_ends_the_pass(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Sketch, "count_aside", fail)
+    made = job(table, MANY)
+    with pytest.raises(MemoryError):
+        made.count()
+    assert not made.tally.sketches[0].secret.counts.any()
+
+
+def test_every_checkpoint_holds_the_rows_before_it(
+    table: str, tmp_path: Path, uneven: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = job(table, 1)
+    alone.count()
+    seen: list[tuple[int, int]] = []
+    real = Checkpoint.keep
+
+    def look(self: Checkpoint, tally: Any, position: tuple[int, int], **more: Any) -> None:
+        seen.append((position[1], tally.sketches[0].secret.total))
+        real(self, tally, position, **more)
+
+    crew = job(table, MANY, checkpoint=str(tmp_path / "c.secret"))
+    monkeypatch.setattr(Checkpoint, "keep", look)
+    monkeypatch.setattr(Checkpoint, "due", property(lambda _: crew.tally.rows >= (seen[-1][0] if seen else 0) + 300))
+    crew.count()
+    assert uneven and len(seen) > 2
+    assert all(position == total for position, total in seen) and seen[-1] == (ROWS, ROWS)
+    assert told(crew) == told(alone)
+
+
+def test_an_interrupted_crew_goes_on_where_it_was(table: str, tmp_path: Path, uneven: set[str]) -> None:
+    path = str(tmp_path / "c.secret")
+    alone, crew = job(table, 1), job(table, MANY, checkpoint=path, checkpoint_seconds=1e9)
+    alone.count()
+    rows: list[int] = []
+
+    def stop(progress: Any) -> None:
+        rows.append(progress.rows)
+        if len(rows) == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        crew.count(stop)
+    assert 5 * 64 <= rows[-1] < ROWS
+    assert crew.tally.sketches[0].secret.total == rows[-1] == crew.tally.rows
+    again = job(table, MANY, checkpoint=path, checkpoint_seconds=1e9)
+    again.count()
+    assert again.tally.rows == ROWS and told(again)[0] == told(alone)[0]
+
+
+@pytest.mark.parametrize("threads", [1, MANY])
+def test_a_source_without_rows_leaves_no_checkpoint(tmp_path: Path, threads: int) -> None:
+    empty, path = str(tmp_path / "empty.parquet"), tmp_path / "c.secret"
+    pq.write_table(pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.float64())}), empty)
+    with pytest.raises(DataError, match="no rows"):
+        job(empty, threads, checkpoint=str(path), checkpoint_seconds=0.0).count()
+    assert not path.exists()
+
+
+def test_an_error_while_the_crew_is_to_rest_leaves_no_thread_behind(
+    table: str, tmp_path: Path, uneven: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew = job(table, MANY, checkpoint=str(tmp_path / "c.secret"))
+    monkeypatch.setattr(Checkpoint, "due", property(lambda _: True))
+    monkeypatch.setattr(Crew, "rest", lambda self, real=Crew.rest: real(self) and False)
+    threads: list[threading.Thread] = []
+
+    def fail(_: object) -> None:
+        threads.extend(thread for thread in threading.enumerate() if thread.name.startswith("scumble-"))
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space"):
+        crew.count(fail)
+    assert uneven and threads and not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"noise_first": True},
+        {"engine": "reference"},
+        {"person_column": "x"},
+        {"threads": tally.MOST_THREADS},
+    ],
+    ids=lambda more: next(iter(more)),
+)
+def test_what_needs_an_order_or_has_no_counters_to_spare_is_counted_in_turn(
+    table: str, uneven: set[str], more: dict[str, Any]
+) -> None:
+    if "person_column" in more:
+        made = Build(table, scumble.EuclideanKernel(2.0), ["y"], epsilon=1.0, rows=16, threads=MANY, **more)
+    else:
+        made = job(table, **{"threads": MANY} | more)
+    made.count()
+    assert not uneven and made.tally.rows == ROWS
+
+
+def test_counters_too_many_to_have_them_often_are_shared(
+    table: str, uneven: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tally, "MOST_ASIDE", 16 * 32 * tally.MOST_THREADS)
+    job(table, MANY).count()
+    assert not uneven
+    monkeypatch.setattr(tally, "MOST_ASIDE", 16 * 32 * (tally.MOST_THREADS + 1))
+    job(table, MANY).count()
+    assert 0 < len(uneven) <= tally.MOST_THREADS + 1
+
+
+def test_a_sketch_that_began_with_noise_has_no_counters_aside() -> None:
+    sketch = Sketch(scumble.EuclideanKernel(2.0), dimensions=1, rows=4, buckets=8).start_with_noise(epsilon=1.0)
+    with pytest.raises(PrivacyError):
+        sketch.secret.aside()
+
+
+def test_the_records_of_another_sketch_are_not_counted_aside() -> None:
+    one, other = (Sketch(scumble.EuclideanKernel(2.0), dimensions=1, rows=4, buckets=8) for _ in range(2))
+    counts = one.secret.aside()
+    with pytest.raises(PrivacyError, match="another sketch"):
+        one.count_aside(other.read([[1.0]]), counts)
+    assert not counts.any()
+
+
+def test_threads_that_meet_a_new_loop_compile_one() -> None:
+    from scumble.machine.compiling import njit
+
+    loop, all_here, found = njit(lambda x: x + 1), threading.Barrier(8), list[Any]()
+
+    def first() -> None:
+        all_here.wait()
+        found.append(loop._make())
+
+    threads = [threading.Thread(target=first) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and all(one is loop._made for one in found)
+
+
+def test_many_cores_copy_columns_in_large_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scumble.tables import Table, table
+
+    values = np.random.default_rng(0).normal(size=(3 * table.BLOCK + 5, 9))
+    columns = Table.of({f"c{j}": values[:, j].copy() for j in range(9)})
+    for cores in (1, 16):
+        monkeypatch.setattr(table, "available_threads", lambda cores=cores: cores)
+        assert np.array_equal(columns.numeric(range(9)), values)

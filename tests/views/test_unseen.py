@@ -1,0 +1,122 @@
+"""What is allowed for where no view tells: by what the columns are, and by how alike they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scumble.views.columnsums import ColumnSums
+from scumble.views.evidence import Evidence, View
+from scumble.views.grouping import Column
+from scumble.views.intervals import Reading
+from scumble.views.mixture import Mixture
+from scumble.views.unseen import ANY, LEAST_LINES, POOLED, UNKNOWN, UNKNOWN_LINES, WITHIN, Unseen
+
+N = 10_000.0
+HALF = np.array([1.0, 1.0, 0.0, 0.0])
+
+
+def of(columns: tuple[Column, ...], counts: list[np.ndarray], *pairs: View, phi: float = UNKNOWN) -> Unseen:
+    """A model of independent columns, beside views of their own counts."""
+    views = (*(View((j,), np.asarray(one, float), 1.0) for j, one in enumerate(counts)), *pairs)
+    groups = tuple(np.arange(column.levels) for column in columns)
+    seen = Evidence(columns, groups, views)
+    model = Mixture(np.ones(1), tuple(np.asarray(one, float)[None] / np.sum(one) for one in counts))
+    return Unseen(seen, model, phi, ColumnSums(seen))
+
+
+def deviation(unseen: Unseen, *weights: np.ndarray) -> float:
+    return math.sqrt(unseen.variance([(1.0, dict(enumerate(weights)))], signed=False))
+
+
+FLAT, RISING = np.full(4, N / 4), np.array([0.15, 0.35, 0.3, 0.2]) * N
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "phi"),
+    [
+        (Column(4), Column(4), UNKNOWN),
+        (Column(4, 4), Column(4), UNKNOWN),
+        (Column(4, 4), Column(4, 4), UNKNOWN_LINES),
+        (Column(4, 4), Column(4, 4, dated=True), UNKNOWN_LINES),
+        (Column(4, 4, dated=True), Column(4, 4, dated=True), ANY),
+    ],
+)
+def test_two_lines_hang_together_more_than_words_and_two_dates_most(one: Column, two: Column, phi: float) -> None:
+    assert deviation(of((one, two), [FLAT, RISING]), HALF, HALF) == pytest.approx(phi * N / 4)
+
+
+def test_lines_that_were_left_out_are_dear_and_not_unrelated() -> None:
+    """Both were measured with a third column, and told nothing of each other."""
+    columns = (Column(4, 4), Column(4, 4), Column(2))
+    pairs = [View((j, 2), np.full((4, 2), N / 8), 1.0) for j in (0, 1)]
+    found = of(columns, [FLAT, RISING, np.full(2, N / 2)], *pairs, phi=0.07)
+    assert deviation(found, HALF, HALF) == pytest.approx(LEAST_LINES * N / 4)
+    words = of((Column(4), *columns[1:]), [FLAT, RISING, np.full(2, N / 2)], *pairs, phi=0.07)
+    assert deviation(words, HALF, HALF) == pytest.approx(0.07 * N / 4)
+
+
+def test_cells_that_are_missing_may_be_missing_together() -> None:
+    """One in ten of either: any dependence is allowed for, and of values that are there, what is usual."""
+    line = Column(5, 4, missing=True)
+    counts = [np.append(0.9 * FLAT, N / 10), np.append(0.9 * RISING, N / 10)]
+    found, gone = of((line, line), counts), np.eye(5)[4]
+    most = N / 10 - N / 100
+    assert deviation(found, gone, gone) == pytest.approx(ANY * most, rel=0.01) and 1.96 * ANY > 1
+    assert deviation(found, 1 - gone, gone) == pytest.approx(ANY * most, rel=0.01)
+    known = replace(line, missing=False)
+    usual = deviation(of((known, known), counts), gone, gone)
+    assert usual == pytest.approx(UNKNOWN_LINES * most)
+    half = np.append(HALF, 0.0)  # 0.45 of all: 0.45 · 0.55 in all, and 0.1 · 0.9 / 4 of that whether there is a value
+    variance = UNKNOWN_LINES**2 * (0.45 * 0.55) ** 2 + (ANY**2 - UNKNOWN_LINES**2) * (0.09 / 4) ** 2
+    first = of((line, line), [counts[0], counts[0] + np.array([50, -50, 0, 0, 0])])
+    assert deviation(first, half, half) == pytest.approx(N * math.sqrt(variance), rel=0.01)
+
+
+def test_missing_cells_that_a_fit_takes_for_none_are_still_allowed_for() -> None:
+    line, counts = Column(5, 4, missing=True), np.append(FLAT, 0.0)
+    views = tuple(View((j,), np.append(FLAT, 30.0), 40.0**2) for j in (0, 1))
+    seen = Evidence((line, line), (np.arange(5),) * 2, views)
+    model = Mixture(np.ones(1), (counts[None] / N,) * 2)
+    gone = np.eye(5)[4]
+    assert deviation(Unseen(seen, model, UNKNOWN, ColumnSums(seen)), gone, gone) > ANY * 55
+
+
+def test_a_word_that_was_pooled_may_be_unlike_its_pool() -> None:
+    """The first word has a group of its own, the others share one."""
+    columns, groups = (Column(4), Column(4, 4)), (np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1]))
+    alone = tuple(View((j,), counts, 1.0) for j, counts in enumerate((FLAT, RISING)))
+    seen = Evidence(columns, groups, (*alone, View((0, 1), np.outer([0.25, 0.75], [N / 2, N / 2]), 1.0)))
+    model = Mixture(np.ones(1), (FLAT[None] / N, RISING[None] / N))
+    found = Unseen(seen, model, 0.0, ColumnSums(seen))
+    own, pooled = (deviation(found, np.eye(4)[level], HALF) for level in (0, 1))
+    assert own == pytest.approx(0, abs=1e-6)
+    within = 3 / 16 - 1 / 48  # of the word's variance, all but the square of ¾ · (⅓ − ¼)² + ¼ · ¼²
+    assert pooled == pytest.approx(POOLED * N * math.sqrt(within / 4))
+    cut = deviation(found, np.eye(4)[0], np.array([1.0, 0, 0, 0]))
+    total, between = 0.15 * 0.85, 0.15**2  # of runs of ½, 0.3 in one and none in the other
+    assert cut == pytest.approx(WITHIN * N * math.sqrt(3 / 16 * (total - between)))
+
+
+def test_columns_whose_counts_are_alike_may_be_one_column() -> None:
+    """Five times the same column of three words, of which 6,000 of 20,000 records have the first: so many have it in
+    all of them, where each by itself would say 49. Columns that are as likely unlike are not taken for one."""
+    rng = np.random.default_rng(1)
+    counts = np.array([6_000.0, 9_000.0, 5_000.0])
+    views = [View((j,), counts + rng.normal(0, 20, 3), 400.0) for j in range(5)]
+    seen = Evidence((Column(3),) * 5, (np.arange(3),) * 5, tuple(views))
+    reading = Reading(seen, "gaussian", 1)
+    asked = [(1.0, {j: np.eye(3)[0] for j in range(5)})]
+    found, most = reading.count(asked), reading.allowed(asked, 0.0125)[1]
+    assert found.value < 100
+    assert min(found.value + 1.96 * math.sqrt(found.variance), most) > 6_000
+    assert 6_000 < most < 6_100
+    other = [(1.0, {j: np.eye(3)[j % 2] for j in range(2, 4)})]  # the first word in one, the second in another: nobody
+    empty = reading.count(other)
+    assert empty.value - 1.96 * math.sqrt(empty.variance) < 0
+    uneven = replace(seen, views=tuple(replace(v, counts=v.counts + [400 * v.columns[0], 0, 0]) for v in views))
+    unlike = Reading(uneven, "gaussian", 1).count(asked)
+    assert unlike.variance < found.variance / 100
