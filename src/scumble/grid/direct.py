@@ -100,8 +100,8 @@ def _at_corners(
         for axis, corner in np.ndindex(by_most.shape):
             shift = shifts[corner]
             length = min(full.size, roots.shape[1] - shift)
-            by_roughness[axis, corner] += rougher[axis][:length] @ moved[axis, shift : shift + length]
-            by_most[axis, corner] += full[:length] @ roots[axis, shift : shift + length]
+            by_roughness[axis, corner] += _dot(rougher[axis][:length], moved[axis, shift : shift + length])
+            by_most[axis, corner] += _dot(full[:length], roots[axis, shift : shift + length])
     return by_roughness, by_most
 
 
@@ -146,7 +146,7 @@ def _correlated(
         padded[..., : part.shape[-1]] = part
         lines, line = tables.reshape(len(tables), -1), padded.reshape(-1)
         for m in range(taps):
-            found[:, m] += lines[:, m:] @ line[: line.size - m]
+            found[:, m] += _dot(lines[:, m:], line[: line.size - m])
     return np.concatenate([found @ weights[-1], slopes[-1] @ found[0]])
 
 
@@ -175,5 +175,11 @@ def _along(axis: int, table: np.ndarray, weigh: np.ndarray) -> np.ndarray:
 def _contracted(table: np.ndarray, weights: Sequence[np.ndarray]) -> float:
     """Σ table Π_axes weights."""
     for weigh in reversed(weights):
-        table = table @ weigh
+        table = _dot(table, weigh)
     return float(table)
+
+
+def _dot(values: np.ndarray, weigh: np.ndarray) -> np.ndarray:
+    """``values @ weigh`` in this thread: those of a BLAS library wait for each other where other programs run."""
+    found: np.ndarray = np.einsum("...j,j->...", values, weigh)
+    return found

@@ -32,14 +32,10 @@ where it rules the ceiling is out of reach. It is for places that the tables kno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
 from scumble.grid.profile import tiles
-
-FEW = 64
-"""Cells along an axis."""
 
 
 def roughness(counts: np.ndarray, noise_variance: float, slab: Sequence[int]) -> np.ndarray:
@@ -92,11 +88,6 @@ def _boxes(values: np.ndarray, axis: int, reach: int) -> tuple[np.ndarray, np.nd
     n, place = values.shape[axis], np.arange(values.shape[axis])
     first, last = np.maximum(place - reach, 0), np.minimum(place + reach + 1, n)
     widths = (last - first).reshape([-1 if k == axis else 1 for k in range(values.ndim)])
-    if n <= FEW:  # a product takes less time than running sums
-        boxes = ((first[:, None] <= place) & (place < last[:, None])).astype(np.float64)
-        lines = values.reshape(prod(values.shape[:axis]), n, -1)
-        sums = boxes @ lines if lines.shape[2] > 1 else lines[:, :, 0] @ boxes.T
-        return sums.reshape(values.shape), widths
     reach, before = min(reach, n), (slice(None),) * axis
     running = np.zeros([n + 2 * reach + 1 if k == axis else side for k, side in enumerate(values.shape)])
     end = reach + 1 + n

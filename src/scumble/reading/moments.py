@@ -28,7 +28,7 @@ class RowMoments:
         rows = len(blocks)
         block_starts = np.flatnonzero(np.diff(blocks, prepend=-1))
         group_starts = np.arange(min(groups or 1, rows)) * rows // min(groups or 1, rows)
-        self.starts = np.union1d(block_starts, group_starts)
+        self.starts = np.array(sorted({*block_starts.tolist(), *group_starts.tolist()}), dtype=np.intp)
         self.lines = np.searchsorted(self.starts, np.arange(rows), side="right") - 1
         self.shift = np.add.reduceat(shift, self.starts)[:, None]
         self.average = np.full(len(self.starts), gain / rows)

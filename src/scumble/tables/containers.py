@@ -9,8 +9,9 @@ conversion that succeeds or fails with one of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _single(value: object, name: str) -> Column:
 def _from_numpy(X: np.ndarray) -> Parts:
     if X.dtype.names is not None and X.ndim == 1:  # a structured array is a table with names
         return _named([_single(X[name], name) for name in X.dtype.names], X.dtype.names, len(X))
-    X = _unmasked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)  # also makes plain arrays of matrices
+    X = _unmasked(X) if _is_masked(X) else np.asarray(X)  # also makes plain arrays of matrices
     if X.ndim not in (1, 2):
         axes = "a single value" if X.ndim == 0 else f"{X.ndim} axes"
         raise DataError(f"`X` must have two axes (records, columns), got {axes}. Hint: X.reshape(len(X), -1).")
@@ -119,6 +120,12 @@ def _from_numpy(X: np.ndarray) -> Parts:
     table = X[:, None] if flat else X
     columns = [table[:, j] for j in range(table.shape[1])]
     return Parts(columns, len(table), None, table if X.dtype.kind in "biuf" else None, flat)
+
+
+def _is_masked(X: np.ndarray) -> TypeGuard[np.ma.MaskedArray]:
+    """Whether it is a masked array. Who has one has loaded ``numpy.ma``; for all others it would take longer than many
+    an answer."""
+    return "numpy.ma" in sys.modules and isinstance(X, np.ma.MaskedArray)
 
 
 def _unmasked(X: np.ma.MaskedArray) -> np.ndarray:
