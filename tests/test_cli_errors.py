@@ -234,6 +234,11 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     ),
     "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: must be a number, and .one. is none"),
     "unknown verb": (["bild"], 2, r"no verb 'bild'. Did you mean 'build'\?"),
+    "a verb of another name": (
+        ["mean", "t.scumble"],
+        2,
+        r"no verb 'mean'. Hint: scumble sql town.scumble \"select avg",
+    ),
     "unknown kernel": (build("good.csv", "--kernel", "gauss"), 2, r"no kernel 'gauss'"),
     "bounds without a column": (build("good.csv", "--bounds", "age=0:9"), 2, r"`bounds` lacks 'income'"),
     "no folder to write to": (build("good.csv", "--out", "nix/o.scumble"), 4, r"no folder 'nix'"),

@@ -37,7 +37,7 @@ import polars as pl
 import pytest
 
 import scumble
-from scumble.cli import VERBS, home, main
+from scumble.cli import OTHER_NAMES, VERBS, home, main
 
 pytestmark = pytest.mark.filterwarnings("ignore::scumble.errors.CuratorWarning")  # of the tables that are made up here
 ROOT = Path(__file__).parent.parent
@@ -223,6 +223,14 @@ def test_the_helps_examples_run(verb: str, folder: Path) -> None:
     module = importlib.import_module(home(verb))
     for line in module.EXAMPLE.strip().splitlines():
         run(line)
+
+
+@pytest.mark.parametrize("line", sorted(set(OTHER_NAMES.values())))
+def test_what_is_called_by_other_names_runs(line: str, folder: Path) -> None:
+    line = line.removesuffix(".")
+    if line != "scumble fit":  # whose options are many
+        run(line)
+    assert line.split()[1] in VERBS and not set(OTHER_NAMES) & set(VERBS)
 
 
 def test_the_readme_names_every_verb() -> None:

@@ -65,6 +65,19 @@ VERBS = {
     "audit": "tries to catch the release path, or a mechanism of your own, breaking its promise",
     "demo": "all of the above, on a synthetic town",
 }
+_BY_SQL = 'scumble sql town.scumble "select avg(age), median(age) from town where age >= 18".'
+_BY_LEVEL = "scumble count town.scumble --by age."
+_BY_PAGE = "scumble explore town.scumble --export town.html."
+OTHER_NAMES = {
+    **dict.fromkeys(("mean", "avg", "average", "sum", "median", "quantile", "quantiles", "select", "ask"), _BY_SQL),
+    **dict.fromkeys(("histogram", "hist", "crosstab", "groupby"), _BY_LEVEL),
+    **dict.fromkeys(("serve", "open", "view"), _BY_PAGE),
+    **dict.fromkeys(("describe", "card", "show"), "scumble info town.scumble."),
+    **dict.fromkeys(("synthesize", "generate"), "scumble sample town.scumble --n 1000 --out synthetic.csv."),
+    **dict.fromkeys(("density", "kde"), "scumble query people.scumble --at age=40,income=50000."),
+    "train": "scumble fit.",
+}
+"""What people call by other names, and the line that does it here."""
 
 _ELSEWHERE = {"audit": "scumble.audit.verb"}
 """Verbs that live above the command line: the auditor runs all the others."""
@@ -123,7 +136,8 @@ def _main(words: list[str]) -> int:
     if verb not in VERBS:
         from scumble.errors import did_you_mean
 
-        return _say(f"There is no verb {verb!r}.{did_you_mean(verb, VERBS)} Hint: scumble --help lists them.", USAGE)
+        hint = f" Hint: {OTHER_NAMES[verb]}" if verb in OTHER_NAMES else did_you_mean(verb, VERBS)
+        return _say(f"There is no verb {verb!r}.{hint} scumble --help lists all verbs.", USAGE)
     return _run(verb, rest)
 
 
