@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import os
 import re
 import threading
@@ -26,7 +27,8 @@ from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import Answers
-from scumble.tabular.estimate import interval, reaching
+from scumble.tabular.asking import BEYOND
+from scumble.tabular.estimate import Estimate, interval, reaching
 from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
 from scumble.tabular.spec import TableSpec
 
@@ -112,6 +114,11 @@ ASK = """(asked) => asked.map((product) => {
 })"""
 
 
+ALLOWED = """(asked) => asked.map((product) => scumble.table.answers
+    .allowed(new Map(product.map(([j, weights]) => [j, Float64Array.from(weights)])))
+    .map((end) => (end === Infinity ? null : end)))"""
+
+
 def as_json(asked: list[dict[int, np.ndarray]]) -> list[list[Any]]:
     return [[[j, weights.tolist()] for j, weights in product.items()] for product in asked]
 
@@ -121,8 +128,12 @@ def as_json(asked: list[dict[int, np.ndarray]]) -> list[list[Any]]:
 
 def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], shown: Shown) -> None:
     asked = questions(80)
-    found = shown.open(visit).evaluate(ASK, as_json(asked))
-    for product, (count, *means) in zip(asked, found, strict=True):
+    page = shown.open(visit)
+    found = page.evaluate(ASK, as_json(asked))
+    allowed = page.evaluate(ALLOWED, as_json(asked))
+    for product, (count, *means), ends in zip(asked, found, allowed, strict=True):
+        wanted = shown.answers.allowed([(1.0, product)], BEYOND * 0.05)
+        assert [math.inf if end is None else end for end in ends] == pytest.approx(wanted, rel=1e-9, abs=1e-6)
         truth = shown.answers.count([(1.0, product)])
         assert count == pytest.approx([truth.value, truth.variance], rel=1e-9, abs=1e-7)
         for j, mean in zip((0, 1, 4), means, strict=True):
@@ -168,6 +179,31 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     for product, count in zip(asked, page.evaluate(counts, as_json(asked)), strict=True):
         truth = answers.count([(1.0, product)])
         assert [count["value"], count["variance"]] == pytest.approx([truth.value, truth.variance], rel=1e-9, abs=1e-7)
+    shown = """(asked) => asked.map((one) => scumble.table.count(
+        new Map(one.map(([j, weights]) => [j, { weights: Float64Array.from(weights) }]))))"""
+    for product, found in zip(asked, page.evaluate(shown, as_json(asked)), strict=True):
+        truth = cut(answers, [(1.0, product)])
+        assert [found[name] for name in ("value", "low", "high")] == pytest.approx(
+            [truth.value, truth.low, truth.high], rel=1e-9, abs=1e-6
+        )
+
+
+def test_of_a_rare_word_no_more_records_are_possible_than_it_has(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Not even together with a column that it was not counted with."""
+    schema = scumble.Schema(word=scumble.Category(["often", "rare"], other=False, missing=False), ill=scumble.Boolean())
+    rows = {"word": ["often"] * 3960 + ["rare"] * 40, "ill": [True, False] * 2000}
+    release = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(rows).release(epsilon=20.0)
+    scumble.explore(release, tmp_path / "rare.html")
+    page = visit().open((tmp_path / "rare.html").as_uri())
+    panel(page, "word").get_by_label("rare").check()
+    panel(page, "ill").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    high = page.evaluate("scumble.table.count(scumble.state.filters).high")
+    by_python = release.count("word == 'rare' and ill")
+    assert high == pytest.approx(by_python.high) and 38 < high < 46  # noise of one or two records
+    found = release._answers.count([(1.0, {0: np.eye(2)[1], 1: np.eye(2)[1]})])
+    assert interval(found.value, found.variance, 0.95).high > 50, "without the cut"
+    assert page.locator(".part").inner_text().endswith(f"{100 * high / 4000:.1f} %")
 
 
 def test_the_page_answers_as_python_does(
@@ -207,7 +243,13 @@ def condition(page: Page) -> str:
 def by_twin(shown: Shown, asked: str) -> float:
     from scumble.tabular.questions import question
 
-    return shown.answers.count(question(SCHEMA, asked).even).value
+    return cut(shown.answers, question(SCHEMA, asked).even).value
+
+
+def cut(answers: Answers, asked: Any) -> Estimate:
+    """A count with its interval, cut to what the published counts allow at all, as `release.count` has it."""
+    found = answers.count(asked)
+    return interval(found.value, found.variance, 0.95, *answers.allowed(asked, BEYOND * 0.05))
 
 
 def drag(page: Page, chart: Locator, start: float, end: float) -> None:
@@ -318,8 +360,8 @@ def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
     page.get_by_role("combobox", name="Columns").select_option(label="smoker")
     cells = page.locator(".crosstab td .value")
     found = [float(text.replace(",", "")) for text in cells.all_inner_texts()]
-    truth = [whole.answers.count([(1.0, {3: row, 4: column})]).value for row in np.eye(4) for column in np.eye(2)]
-    assert found == [round(max(value, 0.0)) for value in truth]
+    truth = [cut(whole.answers, [(1.0, {3: row, 4: column})]).value for row in np.eye(4) for column in np.eye(2)]
+    assert found == [round(value) for value in truth]
     assert page.locator(".crosstab td.doubt-0").count() >= 2
     page.get_by_label("Share of row").check()
     shares = [float(text.rstrip(" %")) for text in cells.all_inner_texts()]
@@ -353,12 +395,39 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     panel(page, "town").get_by_label("Ulm").check()
     panel(page, "smoker").get_by_label("yes").check()
     page.wait_for_selector(READY)
-    assert "Never counted together: town and smoker" in page.locator(".doubt").inner_text()
+    assert "Not counted together: town and smoker. How such" in page.locator(".answer .doubt").inner_text()
     panel(page, "age").locator(".histogram").focus()
     for key in ("Home", "Enter"):
         page.keyboard.press(key)
     page.wait_for_selector(READY)
-    assert "cannot tell them from none" in page.locator(".doubt").inner_text()
+    assert "cannot tell them from none" in page.locator(".answer .doubt").inner_text()
+    page.get_by_role("button", name="Clear all").click()
+    page.wait_for_selector(READY)
+    together = page.locator(".cross .doubt")
+    for name, other in [("town", "smoker"), ("age", "pay")]:
+        page.get_by_role("combobox", name="Rows").select_option(label=name)
+        page.get_by_role("combobox", name="Columns").select_option(label=other)
+        (remark,) = release.crosstab(name, other, bins=2).attrs["remarks"]
+        expect(together).to_have_text(remark.replace("'", ""))
+    page.get_by_role("combobox", name="Columns").select_option(label="age")
+    expect(together).to_be_hidden()
+    page.locator("summary", has_text="The columns").click()
+    headings = page.locator("details", has_text="The columns").locator("thead th").all_inner_texts()
+    assert headings == ["Column", "Kind", "What it can hold", "Levels"], "no pairs were counted"
+
+
+def test_columns_of_no_pair_have_no_levels_in_pairs(visit: Callable[..., Any], tmp_path: Path) -> None:
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=((0, 4),)))
+    scumble.explore(sketch.update(people(4000)).release(epsilon=20.0), tmp_path / "one.html", title="one")
+    page = visit().open((tmp_path / "one.html").as_uri())
+    page.locator("summary", has_text="The columns").click()
+    listed = page.locator("details", has_text="The columns")
+    assert listed.locator("thead th").all_inner_texts()[-2:] == ["Levels alone", "Levels in pairs"]
+    found = [row.split("\t")[-1] for row in listed.locator("tbody tr").all_inner_texts()]
+    assert found[1:4] == ["in none"] * 3 and found[0].isdigit() and found[4] == "2"
+    page.get_by_role("combobox", name="Rows").select_option(label="age")
+    page.get_by_role("combobox", name="Columns").select_option(label="smoker")
+    expect(page.locator(".cross .doubt")).to_be_hidden()
 
 
 def test_of_a_long_vocabulary_the_most_frequent_words_are_shown(visit: Callable[..., Any], tmp_path: Path) -> None:

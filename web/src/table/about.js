@@ -5,14 +5,15 @@ import { h, tableOf } from "../page/dom.js";
 const KINDS = { number: "number", category: "category", boolean: "yes or no", date: "date" };
 
 export function about(table) {
-  const rows = table.columns.map(({ title, kind, words, size, group }) => [
+  const paired = table.columns.some((_, j) => table.paired(j));
+  const rows = table.columns.map(({ title, kind, words, size, group }, j) => [
     title,
     KINDS[kind],
     words,
     String(size),
-    group ? String(Math.max(...group) + 1) : "all",
+    ...(paired ? [group ? (table.paired(j) ? String(Math.max(...group) + 1) : "in none") : "all"] : []),
   ]);
-  const headings = ["Column", "Kind", "What it can hold", "Levels alone", "Levels in pairs"];
+  const headings = ["Column", "Kind", "What it can hold", ...(paired ? ["Levels alone", "Levels in pairs"] : ["Levels"])];
   return h(
     "section",
     { "aria-labelledby": "about" },
