@@ -668,8 +668,92 @@ def test_bars_are_alike_and_years_have_no_commas(visit: Callable[..., Any], tmp_
     odd = page.evaluate(
         "scumble.table.columns[1].bins(26, { filter: { first: 0, end: 61 } }).map((b) => b.end - b.first)"
     )
-    assert odd == [3] * 20 + [1], "a prime number of levels has no equal parts"
+    assert odd == [3] * 19 + [4], "a prime number of levels has no equal parts; what would be left over joins the last"
     panel = page.locator(".panel").nth(1)
     assert panel.locator(".tick").all_text_contents() == ["1870", "1940", "2009"]
     panel.locator("summary").click()
     expect(panel.locator(".numbers tbody th").first).to_have_text("1870 to 1876")
+
+
+@pytest.fixture(scope="module")
+def long_tailed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Half of the records in the first of 64 cells, a logarithmic scale, weeks of which the last has two days, columns
+    of many and of few words, cells of uneven width."""
+    rng = np.random.default_rng(8)
+    schema = scumble.Schema(
+        price=scumble.Number(0, 5_000_000, cells=64),
+        tip=scumble.Number(0, 5_000, scale="log", cells=32),
+        seen=scumble.Date("2023-01-01", "2024-12-31", cells="week"),
+        word=scumble.Category([f"word {k}" for k in range(30)]),
+        smoker=scumble.Boolean(),
+        owner=scumble.Boolean(),
+        uneven=scumble.Number(edges=[0, 1, *range(11, 101, 10), 100]),
+    )
+    n = 6000
+    rows = pd.DataFrame(
+        {
+            "price": np.exp(rng.normal(10.8, 1.2, n)).clip(0, 5e6),
+            "tip": np.exp(rng.normal(1.5, 1.4, n)).clip(0, 5e3),
+            "seen": pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 731, n), unit="D"),
+            "word": [f"word {k}" for k in rng.integers(0, 30, n)],
+            "smoker": rng.random(n) < 0.3,
+            "owner": rng.random(n) < 0.6,
+            "uneven": rng.uniform(0, 100, n),
+        }
+    )
+    path = tmp_path_factory.mktemp("tails") / "tails.html"
+    export(TableExhibit(scumble.TableSketch(schema).update(rows).release(epsilon=8.0), "tails"), path)
+    return path
+
+
+def test_an_axis_is_logarithmic_where_half_of_the_records_crowd_at_its_lower_end(
+    visit: Callable[..., Any], long_tailed: Path
+) -> None:
+    page = visit().open(long_tailed.as_uri())
+    price, tip, seen = (panel(page, name) for name in ("price", "tip", "seen"))
+    assert price.locator(".tick").all_text_contents() == ["0", "100k", "1M", "5M"]
+    marks = tip.locator(".tick").all_text_contents()
+    assert marks[0] == "0" and marks[-1] == "5000" and {*marks[1:-1]} <= {"0.1", "1", "10", "100"} and len(marks) > 3
+    assert [one.get_by_text("log axis").count() for one in (price, tip, seen)] == [1, 1, 0]
+    width = page.evaluate("scumble.table.columns[0].spot(1)")
+    assert width == pytest.approx(math.log(2) / math.log(65)), "the first cell, up to which the axis is even"
+    sizes = page.evaluate("scumble.table.columns[0].bins(26).map(({ first, end }) => end - first)")
+    assert sizes[:3] == [1, 1, 1] and sizes == sorted(sizes[:-1]) + sizes[-1:] and sum(sizes) == 64
+    drag(page, price.locator("svg"), 0.5, 0.98)  # what is seen is what is chosen
+    page.wait_for_selector(READY)
+    low = float(condition(page).split(">= ")[1])
+    assert math.log(1 + low / 78125) / math.log(65) == pytest.approx(0.5, abs=0.05)
+
+
+def test_no_bar_is_left_over_and_no_narrow_one_sets_the_scale(visit: Callable[..., Any], long_tailed: Path) -> None:
+    page = visit().open(long_tailed.as_uri())
+    sizes = page.evaluate("scumble.table.columns[2].bins(26).map(({ first, end }) => end - first)")
+    assert sum(sizes) == 106 and min(sizes) == 5 and max(sizes) == 6, "a last week of two days stands with the others"
+    heights = [float(bar.split()[1]) for bar in bars(page)[2]]
+    assert min(heights) > 50, "of 100: records lie evenly over the weeks"
+    page.evaluate("() => { scumble.table.counts = (_, bins) => bins.map(() => ({ value: 50, low: 0, high: 100 })); }")
+    panel(page, "smoker").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    first, *others = [float(bar.split()[1]) for bar in bars(page)[6]]
+    assert first == pytest.approx(100) and min(others) > 9, "a tenth as wide, so ten times as high, without its whisker"
+
+
+def test_numbers_beside_pictures_are_not_cut_off(visit: Callable[..., Any], long_tailed: Path) -> None:
+    for width in (1280, 400):
+        page = visit(viewport={"width": width, "height": 900}).open(long_tailed.as_uri())
+        for summary in page.locator("summary").all():
+            summary.click()
+        wider = "all => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"
+        assert page.locator(".panel .scroll, #app details .scroll").evaluate_all(wider) == []
+        page.get_by_role("combobox", name="Columns").select_option(label="seen")
+        lines = "all => all.map((one) => one.getClientRects().length)"
+        ends = page.locator(".crosstab thead .end-of-range")
+        assert ends.count() > 8 and {*ends.evaluate_all(lines)} == {1}, "no date breaks"
+        heights = "all => all.map((one) => one.getBoundingClientRect().height)"
+        assert max(ends.evaluate_all(heights)) < 30
+        assert re.fullmatch(r"2023-01-01 to \d{4}-\d\d-\d\d", page.locator(".crosstab thead th").nth(1).inner_text())
+
+
+def test_the_cross_table_begins_with_columns_of_few_levels(visit: Callable[..., Any], long_tailed: Path) -> None:
+    page = visit().open(long_tailed.as_uri())
+    assert page.locator(".cross option:checked").all_text_contents() == ["smoker", "owner"]

@@ -14,12 +14,13 @@ export function about(table) {
     ...(paired ? [group ? (table.paired(j) ? String(Math.max(...group) + 1) : "in none") : "all"] : []),
   ]);
   const headings = ["Column", "Kind", "What it can hold", ...(paired ? ["Levels alone", "Levels in pairs"] : ["Levels"])];
+  const options = { numeric: (at) => at > 2, stacked: true };
   return h(
     "section",
     { "aria-labelledby": "about" },
     h("h2", { id: "about" }, "About this release"),
     h("p", {}, table.info.meaning),
-    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, { numeric: (at) => at > 2 })),
+    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, options)),
     h(
       "details",
       {},

@@ -57,11 +57,15 @@ function drawn(table, state) {
       "table",
       { class: "crosstab" },
       h("caption", {}, caption),
-      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", text, found[r].map((one) => cellOf(one, most, shares))))),
+      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, broken(text, table.columns[j]))))),
+      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", broken(text, table.columns[i]), found[r].map((one) => cellOf(one, most, shares))))),
     ),
   );
 }
+
+// A range breaks between its ends, not within a date.
+const broken = (text, { ordered }) =>
+  ordered ? text.split(/(?<= to) /u).flatMap((end, k) => [k ? " " : "", h("span", { class: "end-of-range" }, end)]) : text;
 
 const lineOf = (scope, name, cells) => h("tr", {}, h("th", { scope }, name), cells);
 

@@ -17,6 +17,7 @@ export class Table {
     this.answers = new Answers(description, arrays);
     this.columns.forEach((column, j) => {
       if (!column.ordered && column.size > MOST) column.frequent = this.#frequent(j);
+      if (column.kind === "number") column.axis.stretch(this.answers.table(j, new Map()).slice(0, column.line));
     });
   }
 

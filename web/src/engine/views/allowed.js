@@ -18,9 +18,8 @@ export function allowed(views, [count, ofCount], law, product, chance) {
   const beyond = reach(law, chance / (each.length + touched.length + whole.length + 1));
   const [others, total] = [each.length - 1, (name) => sum(each.map((one) => one[name]))];
   const left = { value: total("value") - others * count, variance: total("variance") + others ** 2 * ofCount };
-  const end = (side) => ({ value, variance }) => Math.max(value + side * beyond * Math.sqrt(variance), 0);
-  const least = Math.max(...[left, ...whole].map(end(-1)));
-  const most = Math.min(...[...each, ...touched].map(end(1)));
+  const least = Math.max(...[left, ...whole].map(({ value, variance }) => value - beyond * Math.sqrt(variance)), 0);
+  const most = Math.min(...[...each, ...touched].map(({ value, variance }) => Math.max(value, 0) + beyond * Math.sqrt(variance)));
   return least <= most ? [least, most] : ANYTHING; // noise went beyond what is reckoned with
 }
 
