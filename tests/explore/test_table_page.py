@@ -757,3 +757,30 @@ def test_numbers_beside_pictures_are_not_cut_off(visit: Callable[..., Any], long
 def test_the_cross_table_begins_with_columns_of_few_levels(visit: Callable[..., Any], long_tailed: Path) -> None:
     page = visit().open(long_tailed.as_uri())
     assert page.locator(".cross option:checked").all_text_contents() == ["smoker", "owner"]
+
+
+def test_dates_along_axes_do_not_overprint_each_other(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Times of a month are told by their days, those of a day by both ends; a week has no room for seven dates."""
+    schema = scumble.Schema(
+        times=scumble.Date("2024-01-01T00:00", "2024-01-31T23:59", cells=31),
+        hours=scumble.Date("2024-01-01T00:00", "2024-01-01T23:59", cells=24),
+        week=scumble.Date("2024-01-01", "2024-01-07"),
+        two=scumble.Date("2024-01-01", "2024-01-02"),
+    )
+    table = {name: ["2024-01-01T05:00", "2024-01-01T17:00"] * 50 for name in schema}
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(table)
+    export(TableExhibit(sketch.release(epsilon=9.0), "times"), tmp_path / "times.html")
+    page = visit().open((tmp_path / "times.html").as_uri())
+    told = {name: panel(page, name).locator(".tick").all_text_contents() for name in schema}
+    assert told["times"][::2] == ["2024-01-01", "2024-01-31"] and len(told["times"]) == 3
+    assert told["hours"] == ["2024-01-01T00:00", "2024-01-01T23:59"]
+    assert told["week"] == ["2024-01-01", "2024-01-04", "2024-01-07"] and told["two"] == ["2024-01-01", "2024-01-02"]
+    for name in schema:
+        places = (
+            panel(page, name)
+            .locator(".tick")
+            .evaluate_all(
+                "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+            )
+        )
+        assert all(one[1] < other[0] for one, other in itertools.pairwise(places)), name

@@ -6,6 +6,7 @@ import { Axis } from "./axis.js";
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
 const FEW = 8; // whole numbers that each have room for their name
+const FEW_DATES = 2;
 
 // How many levels stand together so that there are at most so many bins, all of them alike if that takes less than twice as
 // many levels: as in `scumble.tabular.questions`.
@@ -100,16 +101,18 @@ export class Column {
   }
 
   // What stands at the axis: edges, as short as tells them apart; below a few whole numbers, each of them; powers of ten
-  // where it is logarithmic.
+  // where it is logarithmic; days, of times that go on for several.
   marks() {
-    if (this.whole && this.line <= FEW && this.edges[this.line] - this.edges[0] === this.line)
+    const dated = this.kind === "date";
+    if (this.whole && this.line <= (dated ? FEW_DATES : FEW) && this.edges[this.line] - this.edges[0] === this.line)
       return Array.from({ length: this.line }, (_, k) => [this.spot(k + 0.5), this.start(k)]);
     const value = (edge) => this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
-    const mark = (edge, text) => [this.spot(edge), this.kind === "date" ? text : this.#short(value(edge))];
+    const days = dated && (this.edges[this.line] - this.edges[0]) * this.step >= 3 * DAY;
+    const mark = (edge, text) => [this.spot(edge), days ? text.slice(0, 10) : dated ? text : this.#short(value(edge))];
     const [middle, last] = [this.line >> 1, this.line];
     const between = this.axis.logarithmic
       ? this.axis.decades().map(([spot, power]) => [spot, this.#short(power)])
-      : last > 2
+      : last > 2 && (!dated || days)
         ? [mark(middle, this.start(middle))]
         : [];
     return [mark(0, this.start(0)), ...between, mark(last, this.stop(last))];
