@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import os
 import re
 import threading
@@ -26,7 +27,8 @@ from scumble.errors import ParameterError
 from scumble.explore import Server, TableExhibit, exhibit_of, export, page, read
 from scumble.explore.pages import part
 from scumble.tabular.answers import Answers
-from scumble.tabular.estimate import interval, reaching
+from scumble.tabular.asking import BEYOND
+from scumble.tabular.estimate import Estimate, interval, reaching
 from scumble.tabular.questions import extremes_of, mean_by_median, narrowed
 from scumble.tabular.spec import TableSpec
 
@@ -112,6 +114,11 @@ ASK = """(asked) => asked.map((product) => {
 })"""
 
 
+ALLOWED = """(asked) => asked.map((product) => scumble.table.answers
+    .allowed(new Map(product.map(([j, weights]) => [j, Float64Array.from(weights)])))
+    .map((end) => (end === Infinity ? null : end)))"""
+
+
 def as_json(asked: list[dict[int, np.ndarray]]) -> list[list[Any]]:
     return [[[j, weights.tolist()] for j, weights in product.items()] for product in asked]
 
@@ -121,8 +128,12 @@ def as_json(asked: list[dict[int, np.ndarray]]) -> list[list[Any]]:
 
 def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], shown: Shown) -> None:
     asked = questions(80)
-    found = shown.open(visit).evaluate(ASK, as_json(asked))
-    for product, (count, *means) in zip(asked, found, strict=True):
+    page = shown.open(visit)
+    found = page.evaluate(ASK, as_json(asked))
+    allowed = page.evaluate(ALLOWED, as_json(asked))
+    for product, (count, *means), ends in zip(asked, found, allowed, strict=True):
+        wanted = shown.answers.allowed([(1.0, product)], BEYOND * 0.05)
+        assert [math.inf if end is None else end for end in ends] == pytest.approx(wanted, rel=1e-9, abs=1e-6)
         truth = shown.answers.count([(1.0, product)])
         assert count == pytest.approx([truth.value, truth.variance], rel=1e-9, abs=1e-7)
         for j, mean in zip((0, 1, 4), means, strict=True):
@@ -168,6 +179,31 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     for product, count in zip(asked, page.evaluate(counts, as_json(asked)), strict=True):
         truth = answers.count([(1.0, product)])
         assert [count["value"], count["variance"]] == pytest.approx([truth.value, truth.variance], rel=1e-9, abs=1e-7)
+    shown = """(asked) => asked.map((one) => scumble.table.count(
+        new Map(one.map(([j, weights]) => [j, { weights: Float64Array.from(weights) }]))))"""
+    for product, found in zip(asked, page.evaluate(shown, as_json(asked)), strict=True):
+        truth = cut(answers, [(1.0, product)])
+        assert [found[name] for name in ("value", "low", "high")] == pytest.approx(
+            [truth.value, truth.low, truth.high], rel=1e-9, abs=1e-6
+        )
+
+
+def test_of_a_rare_word_no_more_records_are_possible_than_it_has(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Not even together with a column that it was not counted with."""
+    schema = scumble.Schema(word=scumble.Category(["often", "rare"], other=False, missing=False), ill=scumble.Boolean())
+    rows = {"word": ["often"] * 3960 + ["rare"] * 40, "ill": [True, False] * 2000}
+    release = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(rows).release(epsilon=20.0)
+    scumble.explore(release, tmp_path / "rare.html")
+    page = visit().open((tmp_path / "rare.html").as_uri())
+    panel(page, "word").get_by_label("rare").check()
+    panel(page, "ill").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    high = page.evaluate("scumble.table.count(scumble.state.filters).high")
+    by_python = release.count("word == 'rare' and ill")
+    assert high == pytest.approx(by_python.high) and 38 < high < 46  # noise of one or two records
+    found = release._answers.count([(1.0, {0: np.eye(2)[1], 1: np.eye(2)[1]})])
+    assert interval(found.value, found.variance, 0.95).high > 50, "without the cut"
+    assert page.locator(".part").inner_text().endswith(f"{100 * high / 4000:.1f} %")
 
 
 def test_the_page_answers_as_python_does(
@@ -207,7 +243,13 @@ def condition(page: Page) -> str:
 def by_twin(shown: Shown, asked: str) -> float:
     from scumble.tabular.questions import question
 
-    return shown.answers.count(question(SCHEMA, asked).even).value
+    return cut(shown.answers, question(SCHEMA, asked).even).value
+
+
+def cut(answers: Answers, asked: Any) -> Estimate:
+    """A count with its interval, cut to what the published counts allow at all, as `release.count` has it."""
+    found = answers.count(asked)
+    return interval(found.value, found.variance, 0.95, *answers.allowed(asked, BEYOND * 0.05))
 
 
 def drag(page: Page, chart: Locator, start: float, end: float) -> None:
@@ -318,8 +360,8 @@ def test_two_columns_together(visit: Callable[..., Any], whole: Shown) -> None:
     page.get_by_role("combobox", name="Columns").select_option(label="smoker")
     cells = page.locator(".crosstab td .value")
     found = [float(text.replace(",", "")) for text in cells.all_inner_texts()]
-    truth = [whole.answers.count([(1.0, {3: row, 4: column})]).value for row in np.eye(4) for column in np.eye(2)]
-    assert found == [round(max(value, 0.0)) for value in truth]
+    truth = [cut(whole.answers, [(1.0, {3: row, 4: column})]).value for row in np.eye(4) for column in np.eye(2)]
+    assert found == [round(value) for value in truth]
     assert page.locator(".crosstab td.doubt-0").count() >= 2
     page.get_by_label("Share of row").check()
     shares = [float(text.rstrip(" %")) for text in cells.all_inner_texts()]
@@ -353,12 +395,39 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     panel(page, "town").get_by_label("Ulm").check()
     panel(page, "smoker").get_by_label("yes").check()
     page.wait_for_selector(READY)
-    assert "Never counted together: town and smoker" in page.locator(".doubt").inner_text()
+    assert "Not counted together: town and smoker. How such" in page.locator(".answer .doubt").inner_text()
     panel(page, "age").locator(".histogram").focus()
     for key in ("Home", "Enter"):
         page.keyboard.press(key)
     page.wait_for_selector(READY)
-    assert "cannot tell them from none" in page.locator(".doubt").inner_text()
+    assert "cannot tell them from none" in page.locator(".answer .doubt").inner_text()
+    page.get_by_role("button", name="Clear all").click()
+    page.wait_for_selector(READY)
+    together = page.locator(".cross .doubt")
+    for name, other in [("town", "smoker"), ("age", "pay")]:
+        page.get_by_role("combobox", name="Rows").select_option(label=name)
+        page.get_by_role("combobox", name="Columns").select_option(label=other)
+        (remark,) = release.crosstab(name, other, bins=2).attrs["remarks"]
+        expect(together).to_have_text(remark.replace("'", ""))
+    page.get_by_role("combobox", name="Columns").select_option(label="age")
+    expect(together).to_be_hidden()
+    page.locator("summary", has_text="The columns").click()
+    headings = page.locator("details", has_text="The columns").locator("thead th").all_inner_texts()
+    assert headings == ["Column", "Kind", "What it can hold", "Levels"], "no pairs were counted"
+
+
+def test_columns_of_no_pair_have_no_levels_in_pairs(visit: Callable[..., Any], tmp_path: Path) -> None:
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(SCHEMA, pairs=((0, 4),)))
+    scumble.explore(sketch.update(people(4000)).release(epsilon=20.0), tmp_path / "one.html", title="one")
+    page = visit().open((tmp_path / "one.html").as_uri())
+    page.locator("summary", has_text="The columns").click()
+    listed = page.locator("details", has_text="The columns")
+    assert listed.locator("thead th").all_inner_texts()[-2:] == ["Levels alone", "Levels in pairs"]
+    found = [row.split("\t")[-1] for row in listed.locator("tbody tr").all_inner_texts()]
+    assert found[1:4] == ["in none"] * 3 and found[0].isdigit() and found[4] == "2"
+    page.get_by_role("combobox", name="Rows").select_option(label="age")
+    page.get_by_role("combobox", name="Columns").select_option(label="smoker")
+    expect(page.locator(".cross .doubt")).to_be_hidden()
 
 
 def test_of_a_long_vocabulary_the_most_frequent_words_are_shown(visit: Callable[..., Any], tmp_path: Path) -> None:
@@ -599,8 +668,119 @@ def test_bars_are_alike_and_years_have_no_commas(visit: Callable[..., Any], tmp_
     odd = page.evaluate(
         "scumble.table.columns[1].bins(26, { filter: { first: 0, end: 61 } }).map((b) => b.end - b.first)"
     )
-    assert odd == [3] * 20 + [1], "a prime number of levels has no equal parts"
+    assert odd == [3] * 19 + [4], "a prime number of levels has no equal parts; what would be left over joins the last"
     panel = page.locator(".panel").nth(1)
     assert panel.locator(".tick").all_text_contents() == ["1870", "1940", "2009"]
     panel.locator("summary").click()
     expect(panel.locator(".numbers tbody th").first).to_have_text("1870 to 1876")
+
+
+@pytest.fixture(scope="module")
+def long_tailed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Half of the records in the first of 64 cells, a logarithmic scale, weeks of which the last has two days, columns
+    of many and of few words, cells of uneven width."""
+    rng = np.random.default_rng(8)
+    schema = scumble.Schema(
+        price=scumble.Number(0, 5_000_000, cells=64),
+        tip=scumble.Number(0, 5_000, scale="log", cells=32),
+        seen=scumble.Date("2023-01-01", "2024-12-31", cells="week"),
+        word=scumble.Category([f"word {k}" for k in range(30)]),
+        smoker=scumble.Boolean(),
+        owner=scumble.Boolean(),
+        uneven=scumble.Number(edges=[0, 1, *range(11, 101, 10), 100]),
+    )
+    n = 6000
+    rows = pd.DataFrame(
+        {
+            "price": np.exp(rng.normal(10.8, 1.2, n)).clip(0, 5e6),
+            "tip": np.exp(rng.normal(1.5, 1.4, n)).clip(0, 5e3),
+            "seen": pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 731, n), unit="D"),
+            "word": [f"word {k}" for k in rng.integers(0, 30, n)],
+            "smoker": rng.random(n) < 0.3,
+            "owner": rng.random(n) < 0.6,
+            "uneven": rng.uniform(0, 100, n),
+        }
+    )
+    path = tmp_path_factory.mktemp("tails") / "tails.html"
+    export(TableExhibit(scumble.TableSketch(schema).update(rows).release(epsilon=8.0), "tails"), path)
+    return path
+
+
+def test_an_axis_is_logarithmic_where_half_of_the_records_crowd_at_its_lower_end(
+    visit: Callable[..., Any], long_tailed: Path
+) -> None:
+    page = visit().open(long_tailed.as_uri())
+    price, tip, seen = (panel(page, name) for name in ("price", "tip", "seen"))
+    assert price.locator(".tick").all_text_contents() == ["0", "100k", "1M", "5M"]
+    marks = tip.locator(".tick").all_text_contents()
+    assert marks[0] == "0" and marks[-1] == "5000" and {*marks[1:-1]} <= {"0.1", "1", "10", "100"} and len(marks) > 3
+    assert [one.get_by_text("log axis").count() for one in (price, tip, seen)] == [1, 1, 0]
+    width = page.evaluate("scumble.table.columns[0].spot(1)")
+    assert width == pytest.approx(math.log(2) / math.log(65)), "the first cell, up to which the axis is even"
+    sizes = page.evaluate("scumble.table.columns[0].bins(26).map(({ first, end }) => end - first)")
+    assert sizes[:3] == [1, 1, 1] and sizes == sorted(sizes[:-1]) + sizes[-1:] and sum(sizes) == 64
+    drag(page, price.locator("svg"), 0.5, 0.98)  # what is seen is what is chosen
+    page.wait_for_selector(READY)
+    low = float(condition(page).split(">= ")[1])
+    assert math.log(1 + low / 78125) / math.log(65) == pytest.approx(0.5, abs=0.05)
+
+
+def test_no_bar_is_left_over_and_no_narrow_one_sets_the_scale(visit: Callable[..., Any], long_tailed: Path) -> None:
+    page = visit().open(long_tailed.as_uri())
+    sizes = page.evaluate("scumble.table.columns[2].bins(26).map(({ first, end }) => end - first)")
+    assert sum(sizes) == 106 and min(sizes) == 5 and max(sizes) == 6, "a last week of two days stands with the others"
+    heights = [float(bar.split()[1]) for bar in bars(page)[2]]
+    assert min(heights) > 50, "of 100: records lie evenly over the weeks"
+    page.evaluate("() => { scumble.table.counts = (_, bins) => bins.map(() => ({ value: 50, low: 0, high: 100 })); }")
+    panel(page, "smoker").get_by_label("yes").check()
+    page.wait_for_selector(READY)
+    first, *others = [float(bar.split()[1]) for bar in bars(page)[6]]
+    assert first == pytest.approx(100) and min(others) > 9, "a tenth as wide, so ten times as high, without its whisker"
+
+
+def test_numbers_beside_pictures_are_not_cut_off(visit: Callable[..., Any], long_tailed: Path) -> None:
+    for width in (1280, 400):
+        page = visit(viewport={"width": width, "height": 900}).open(long_tailed.as_uri())
+        for summary in page.locator("summary").all():
+            summary.click()
+        wider = "all => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"
+        assert page.locator(".panel .scroll, #app details .scroll").evaluate_all(wider) == []
+        page.get_by_role("combobox", name="Columns").select_option(label="seen")
+        lines = "all => all.map((one) => one.getClientRects().length)"
+        ends = page.locator(".crosstab thead .end-of-range")
+        assert ends.count() > 8 and {*ends.evaluate_all(lines)} == {1}, "no date breaks"
+        heights = "all => all.map((one) => one.getBoundingClientRect().height)"
+        assert max(ends.evaluate_all(heights)) < 30
+        assert re.fullmatch(r"2023-01-01 to \d{4}-\d\d-\d\d", page.locator(".crosstab thead th").nth(1).inner_text())
+
+
+def test_the_cross_table_begins_with_columns_of_few_levels(visit: Callable[..., Any], long_tailed: Path) -> None:
+    page = visit().open(long_tailed.as_uri())
+    assert page.locator(".cross option:checked").all_text_contents() == ["smoker", "owner"]
+
+
+def test_dates_along_axes_do_not_overprint_each_other(visit: Callable[..., Any], tmp_path: Path) -> None:
+    """Times of a month are told by their days, those of a day by both ends; a week has no room for seven dates."""
+    schema = scumble.Schema(
+        times=scumble.Date("2024-01-01T00:00", "2024-01-31T23:59", cells=31),
+        hours=scumble.Date("2024-01-01T00:00", "2024-01-01T23:59", cells=24),
+        week=scumble.Date("2024-01-01", "2024-01-07"),
+        two=scumble.Date("2024-01-01", "2024-01-02"),
+    )
+    table = {name: ["2024-01-01T05:00", "2024-01-01T17:00"] * 50 for name in schema}
+    sketch = scumble.TableSketch.from_spec(TableSpec.of(schema, pairs=())).update(table)
+    export(TableExhibit(sketch.release(epsilon=9.0), "times"), tmp_path / "times.html")
+    page = visit().open((tmp_path / "times.html").as_uri())
+    told = {name: panel(page, name).locator(".tick").all_text_contents() for name in schema}
+    assert told["times"][::2] == ["2024-01-01", "2024-01-31"] and len(told["times"]) == 3
+    assert told["hours"] == ["2024-01-01T00:00", "2024-01-01T23:59"]
+    assert told["week"] == ["2024-01-01", "2024-01-04", "2024-01-07"] and told["two"] == ["2024-01-01", "2024-01-02"]
+    for name in schema:
+        places = (
+            panel(page, name)
+            .locator(".tick")
+            .evaluate_all(
+                "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+            )
+        )
+        assert all(one[1] < other[0] for one, other in itertools.pairwise(places)), name

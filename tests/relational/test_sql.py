@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -70,6 +71,19 @@ def test_a_share_stays_one() -> None:
     few = exactly(PEOPLE[:3], variance=25.0)
     found = scumble.sql("select avg(case when smoker then 1 else 0 end) as x from p", p=few)
     assert 0 <= found.x_low[0] <= found.x[0] <= found.x_high[0] <= 1
+
+
+def test_shares_on_the_page_about_sql_are_shares() -> None:
+    """Also those of groups that may be empty, of which a quotient of counts may be anything."""
+    page = (Path(__file__).parents[2] / "docs/howto/sql.md").read_text()
+    selected = re.search(r"select town.*?(?=from people)", page, re.DOTALL)
+    assert selected is not None
+    schema = scumble.Schema({**SCHEMA, "hours": scumble.Number(0, 80, cells=4)})
+    few = exactly(PEOPLE.assign(hours=1.0)[:3], schema, variance=25.0)
+    found = scumble.sql(f"{selected[0]} from p group by town", p=few)
+    assert len(found) > 2 and found.percent_low.min() == 0 and found.percent_high.max() == 100
+    quotient = scumble.sql("select count(*) filter (where smoker) / count(*) as x from p group by town", p=few)
+    assert quotient.x_high.max() == math.inf
 
 
 OPERATIONS = {

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pytest
 
 import scumble
-from scumble import Boolean, Category, Number, Schema
+from scumble import Boolean, Category, Date, Number, Schema
 from scumble.cli import main
 from scumble.errors import CuratorWarning
 from scumble.explore.tableexhibit import TableExhibit
+from scumble.show.cards import lines
 from scumble.tabular.spec import TableSpec
 
 SCHEMA = Schema(age=Number(0, 99, cells=10), town=Category(["Ulm", "Bonn"]), smoker=Boolean())
@@ -83,6 +84,63 @@ def test_the_api_says_it(release: Any) -> None:
     with warnings.catch_warnings(action="ignore"):
         (beyond,) = exhibit.count("age > 150")["remarks"]
     assert "outside" in beyond or "beyond" in beyond
+
+
+WEEKS = "The question cuts cells of 'seen', which was counted by the week: within a cell"
+
+
+@pytest.fixture(scope="module")
+def by_the_week() -> Any:
+    schema = Schema(seen=Date("2024-01-01", "2024-03-31", cells="week"), smoker=Boolean())
+    days = np.datetime64("2024-01-01") + np.arange(2000) % 91
+    return scumble.TableSketch(schema).update({"seen": days, "smoker": np.arange(2000) % 3 == 0}).release(epsilon=9.0)
+
+
+def test_a_question_about_single_days_of_a_week_is_remarked_on(
+    by_the_week: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    day, whole = "seen == '2024-02-29'", "seen between '2024-02-26' and '2024-03-03'"
+    found = by_the_week.count(day)
+    assert [one[: len(WEEKS)] for one in found.remarks] == [WEEKS]
+    assert found.high - found.low > 100, "all of the week's records, or none"
+    assert by_the_week.mean("smoker", day).remarks == found.remarks
+    assert by_the_week.count(day, by="smoker").attrs["remarks"] == [*found.remarks]
+    assert by_the_week.count(whole).remarks == () and not by_the_week.count(whole, by="smoker").attrs
+    assert TableExhibit(by_the_week).count(day)["remarks"] == [*found.remarks]
+    pytest.importorskip("sqlglot")
+    asked = "select smoker, count(*) as n from people where seen = '2024-02-29' group by smoker"
+    assert scumble.sql(asked, people=by_the_week).attrs["remarks"] == [*found.remarks]
+    by_the_week.save(tmp_path / "people.scumble")
+    for arguments in (["count", "--where", day], ["sql", asked]):
+        verb, *rest = arguments
+        assert main([verb, str(tmp_path / "people.scumble"), *rest, "--json"]) == 0
+        told = capsys.readouterr()
+        rows = json.loads(told.out)
+        assert (rows if isinstance(rows, dict) else rows[0])["remarks"] == [*found.remarks]
+        assert f"warning: {WEEKS}" in told.err
+
+
+def test_the_card_says_what_the_cells_of_dates_are(by_the_week: Any) -> None:
+    assert "seen: date, 2024-01-01 to 2024-03-31, by the week;" in dict(lines(by_the_week))["Columns"]
+    first, last = "2020-01-01", "2025-12-31"
+    cells = {"month": "by the month", "quarter": "by the quarter", 6: "in 6 cells of 365 to 366 days", 1: "in one cell"}
+    for given, told in cells.items():
+        assert Date(first, last, cells=given).words().startswith(f"{first} to {last}, {told}")
+    assert Date(first, "2020-03-31").words() == f"{first} to 2020-03-31, by the day"
+    assert Date(first, "2020-01-02", resolution="hour").words().endswith("by the hour")
+    assert Date("2020-01-01T00:00", "2020-01-02T23:59", cells=3).words().endswith("in 3 cells of 16 hours")
+
+
+@pytest.mark.parametrize("target", [None, "smoker"])
+def test_a_card_speaks_of_other_pairs_only_if_there_are_some(release: Any, target: str | None) -> None:
+    told = dict(lines(release))
+    assert "How columns of other pairs hang together is inferred;" in told["Worth"]
+    assert told["Pairs"].endswith("; 1 other is not.")
+    spec = TableSpec.of(SCHEMA, pairs=(), target=target)
+    table = {"age": [1, 2] * 9, "town": ["Ulm", "Bonn"] * 9, "smoker": [True, False] * 9}
+    worth = dict(lines(scumble.TableSketch.from_spec(spec).update(table).release(epsilon=1.0)))["Worth"]
+    within = " within a class" if target else ""
+    assert f"How columns{within} hang together is inferred, as no pairs were counted;" in worth
 
 
 def test_a_budget_that_nobody_gave_is_told() -> None:

@@ -72,6 +72,16 @@ def test_a_pooled_word_has_no_more_records_than_its_pool_has() -> None:
     assert bounds(exact(rows, [(0, 1)]), whole) == pytest.approx((27, 27), abs=0.01)
 
 
+def test_a_cell_far_below_zero_does_not_say_that_surely_nobody_is_there() -> None:
+    """Five deviations below, which some of thousands of cells are: the bound is as far as noise reaches, not none."""
+    single = [View((j,), np.array([60.0, 40.0]), 4.0) for j in (0, 1)]
+    cells = np.array([[60.0, 0.0], [40.0, -10.0]])
+    evidence = Evidence((Column(2), Column(2)), (np.arange(2), np.arange(2)), (*single, View((0, 1), cells, 4.0)))
+    asked = [(1.0, {0: np.eye(2)[1], 1: np.eye(2)[1]})]
+    low, high = allowed(evidence, ColumnSums(evidence), "laplace", asked, 0.02)
+    assert (low, high) == (0.0, pytest.approx(2 * reach("laplace", 0.02 / 5)))
+
+
 def test_bounds_share_their_error() -> None:
     """Of three columns there are three highs and a low: each has a quarter of the chance."""
     alone = tuple(View((j,), np.array([40.0, 60.0]), 100.0) for j in range(3))

@@ -28,13 +28,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.output import print_json, remark_on_pairs, remarked, table_release
+    from scumble.cli.output import print_json, remark_on, remarked, table_release
     from scumble.cli.progress import waiting
 
     release = table_release(args.release)
     with remarked() as remarks, waiting(args.quiet):
         found = release.count(args.where, by=args.by, confidence=args.confidence)
-        remark_on_pairs([release])
+        remark_on(found, [release])
     if args.by is not None:
         whole = dict.fromkeys(("value", "low", "high"), "{:,.0f}".format)  # as of a single number, below
         as_text = {"formatters": whole, "float_format": "{:,.1f}".format, "index": False}

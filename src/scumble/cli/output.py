@@ -77,11 +77,13 @@ def remarked() -> Iterator[list[str]]:
             tell(f"scumble: warning: {text}")
 
 
-def remark_on_pairs(releases: Iterable[TableRelease]) -> None:
-    """Warn of columns that an answer was about and that were not counted together."""
-    from scumble.tabular.apart import not_counted_together
+def remark_on(found: Any, releases: Iterable[TableRelease]) -> None:
+    """Warn of what must be known of an answer; all columns that were not counted together stand in one remark."""
+    from scumble.tabular.apart import BEGINS, not_counted_together
 
-    for remark in not_counted_together(pair for release in releases for pair in release.inferred):
+    told = found.attrs.get("remarks", ()) if hasattr(found, "attrs") else found.remarks
+    pairs = not_counted_together(pair for release in releases for pair in release.inferred)
+    for remark in (*(one for one in told if not one.startswith(BEGINS)), *pairs):
         warnings.warn(remark, UserWarning, stacklevel=2)
 
 

@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.modes import free
-    from scumble.cli.output import print_json, remark_on_pairs, remarked, table_release
+    from scumble.cli.output import print_json, remark_on, remarked, table_release
     from scumble.cli.progress import waiting
     from scumble.errors import ParameterError
     from scumble.relational import sql
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     releases: dict[str, Any] = {name: table_release(path) for name, path in paths.items()}
     with remarked() as remarks, waiting(args.quiet):
         found = sql(query, releases, confidence=args.confidence)
-        remark_on_pairs(releases.values())
+        remark_on(found, releases.values())
     if args.json:
         (extra,) = free(["remarks"], [*found.columns])
         rows = found.to_dict("records")

@@ -45,6 +45,7 @@ def content(release: TableRelease, units: Mapping[str, str]) -> tuple[dict[str, 
         "place": spec.place,
         "counted": list(spec.counted),
         "total": [total.value, total.variance],
+        "noise": answers.law,
         "groups": [arrays.add(np.asarray(group, np.int64)) for group in answers.readings[0].evidence.groups],
         "parts": parts,
     }

@@ -186,7 +186,27 @@ class Date(Column):
 
     def words(self) -> str:
         rest = "; outside dropped" * (self.outside == "drop") + "; missing" * self.missing
-        return f"{self.low} to {self.high}, by the {self.resolution}{rest}"
+        return f"{self.low} to {self.high}, {self.told_apart}{rest}"
+
+    @property
+    def told_apart(self) -> str:
+        """What its cells are, in words.
+
+        >>> Date("2024-01-01", "2024-12-31", cells="week").told_apart, Date("2024-01-01", "2024-03-31").told_apart
+        ('by the week', 'by the day')
+        >>> Date("2024-01-01", "2024-12-31").told_apart
+        'in 64 cells of 5 to 6 days'
+        """
+        if isinstance(self.cells, str):
+            return f"by the {self.cells}"
+        lengths = np.diff(self.cuts.edges)
+        least, most = int(lengths.min()), int(lengths.max())
+        if most == 1:
+            return f"by the {self.resolution}"
+        unit = next(unit for unit, seconds in clock.SECONDS.items() if seconds <= least * self.step)
+        ends = [f"{length * self.step / clock.SECONDS[unit]:,.0f}" for length in (least, most)]
+        cells = f"in {self.cuts.size:,} cells of" if self.cuts.size > 1 else "in one cell of"
+        return f"{cells} {' to '.join(dict.fromkeys(ends))} {unit}{'s' * (ends[-1] != '1')}"
 
     # ---- cells to levels and back ----
 

@@ -14,6 +14,8 @@ MOST = 7
 """Labels that have room along one picture's axis."""
 _LETTERS = ((1e15, 1.0, ""), (1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, ""))
 """From where on a number has a letter, what it is divided by, and the letter."""
+_LEAST = 1e-300
+"""Where zero has a bar of its own, the next one begins below."""
 
 Range = tuple[float, float]
 
@@ -25,9 +27,16 @@ def along(bars: Sequence[Range], *, log: bool) -> tuple[list[float], list[str]]:
     ([-0.5, 0.14, 0.78, 1.42], ['0', '500', '1000', '1500'])
     >>> along([(1e3, 1e4), (1e4, 1e5), (1e5, 1e6)], log=True)
     ([-0.5, 0.5, 1.5, 2.5], ['1000', '10k', '100k', '1M'])
+    >>> along([(0.0, 5e-324), (5e-324, 0.5), (0.5, 5.0), (5.0, 50.0), (50.0, 500.0), (500.0, 5000.0)], log=True)[1]
+    ['0', '1', '10', '100', '1000']
     """
     low, high = bars[0][0], bars[-1][1]
-    values = decades(low, high) if log and low > 0.0 else steps(low, high)
+    above = [bar for bar in bars if bar[0] > _LEAST]  # zero has no logarithm, nor has what comes after it
+    if log and low <= 0.0 and above:
+        room = len(bars) / (2 * MOST)
+        values = [low, *(one for one in decades(above[0][0], high) if _place(one, bars, log=True) + 0.5 > room)]
+    else:
+        values = decades(low, high) if log and low > 0.0 else steps(low, high)
     told = apart(values)
     return [round(_place(value, bars, log=log), 9) for value in values], [told[value] for value in values]
 
@@ -87,15 +96,17 @@ def days(words: Sequence[str]) -> list[Range] | None:
 
 
 def held(bars: Sequence[Range]) -> str:
-    """How long the time is that a bar of days holds, if it is more than a day.
+    """How long the time is that a bar of days holds, if it is more than a day; the first and the last may be cut.
 
     >>> day = lambda *date: datetime.date(*date).toordinal()
     >>> held([(day(2024, 1, 1), day(2024, 2, 1))]), held([(day(1900, 1, 1), day(1910, 1, 1))])
     ('a bar is a month', 'a bar is 10 years')
     >>> held([(day(1900, 1, 1), day(1901, 11, 22))]), held([(1, 8)]), held([(1, 2)])
     ('a bar is about 1.9 years', 'a bar is a week', '')
+    >>> held([(7, 8), (8, 15), (15, 17)])
+    'a bar is a week'
     """
-    first, end = bars[0]
+    first, end = bars[len(bars) // 2]
     long = end - first
     begins, ends = (datetime.date.fromordinal(int(day)) for day in (first, end))
     if long == 1:

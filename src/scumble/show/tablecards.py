@@ -7,12 +7,13 @@ from statistics import median
 from typing import Any
 
 from scumble.privacy.laws import LAWS
+from scumble.schema.column import Column
 from scumble.show.shown import ShownTable
 from scumble.show.usefulness import group, noises
 from scumble.show.wording import promise, promised, protected
 
 LETTERS = 60
-"""Of what is public of a column."""
+"""Of a vocabulary."""
 LISTED = 12
 """Pairs, or columns with what is public of them, that a card names."""
 
@@ -53,31 +54,30 @@ def facts(release: ShownTable) -> dict[str, Any]:
     }
 
 
-def _worth(noise: dict[str, float], left: int) -> str:
-    """How large a group must be to be seen: where it is measured, and where it is not."""
+def _worth(noise: dict[str, float], left: int, inferred: str) -> str:
+    """How large a group must be to be seen where it is measured; if something is left, what is inferred."""
     (where, most), *others = noise.items()
     told = f"{where}, a group of about {group(most)} records stands out"
     told += "".join(f", {where} one of about {group(less)}" for where, less in others)
     told += " (the median; it would hardly be seen there by chance, being four standard deviations of the noise)."
     if left:
-        told += (
-            " How columns of other pairs hang together is inferred; intervals allow for what is usual among tables, "
-            "and fail where it is more."
-        )
+        told += f" {inferred}; intervals allow for what is usual among tables, and fail where it is more."
     return told
 
 
 def _columns(release: ShownTable) -> str:
     """What is public of the columns: bounds and vocabularies."""
-    listed = [f"{name}: {column.kind}, {_short(column.words())}" for name, column in release.schema.items()]
+    listed = [f"{name}: {column.kind}, {_public(column)}" for name, column in release.schema.items()]
     more = [f"and {len(listed) - LISTED:,} more (--json lists them)"] if len(listed) > LISTED else []
     clipped = any(getattr(column, "outside", "drop") == "clip" for column in release.schema.values())
     return "; ".join([*listed[:LISTED], *more]) + "." + " What lies outside bounds counts at the nearest." * clipped
 
 
-def _short(words: str) -> str:
-    words = words.replace("; ", ", ")
-    return words if len(words) <= LETTERS else f"{words[:LETTERS].rpartition(', ')[0] or words[:LETTERS]}, …"
+def _public(column: Column) -> str:
+    words = column.words().replace("; ", ", ")
+    if column.ordered or len(words) <= LETTERS:
+        return words
+    return f"{words[:LETTERS].rpartition(', ')[0] or words[:LETTERS]}, …"
 
 
 def lines(release: ShownTable) -> list[tuple[str, str]]:
@@ -92,7 +92,10 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
     if pairs and left:
         names = [" × ".join(name for name in pair["columns"] if name != release.target) for pair in pairs]
         more = f", and {len(names) - LISTED:,} more (--json lists them)" if len(names) > LISTED else ""
-        out.append(("Pairs", f"measured: {', '.join(names[:LISTED])}{more}; {left:,} others are not."))
+        others = "1 other is" if left == 1 else f"{left:,} others are"
+        out.append(("Pairs", f"measured: {', '.join(names[:LISTED])}{more}; {others} not."))
+    apart = "columns of other pairs" if pairs else "columns" if release.target is None else "columns within a class"
+    inferred = f"How {apart} hang together is inferred" + ", as no pairs were counted" * (not pairs)
     if release.target is not None:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
@@ -110,7 +113,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ),
         ("Size", f"{data['views']:,} views, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
-        ("Worth", _worth(noises(data), left)),
+        ("Worth", _worth(noises(data), left, inferred)),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
         ("Rows", "`faithfulness()`, or `scumble sample FILE --report`, tells how faithful synthetic rows are."),
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+BEGINS = "Not counted together: "
+"""As every remark on pairs does."""
 MOST_PAIRS = 3
 """That one remark names."""
 
@@ -17,8 +19,9 @@ def not_counted_together(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     named = [f"'{one}' and '{two}'" for one, two in dict.fromkeys(pairs)]
     if not named:
         return ()
-    more = f" and {len(named) - MOST_PAIRS} more pairs" if len(named) > MOST_PAIRS else ""
+    left = len(named) - MOST_PAIRS
+    more = f" and {left} more {'pairs' if left > 1 else 'pair'}" if left > 0 else ""
     return (
-        f"Not counted together: {', '.join(named[:MOST_PAIRS])}{more}. How such columns hang together is inferred; "
+        f"{BEGINS}{', '.join(named[:MOST_PAIRS])}{more}. How such columns hang together is inferred; "
         "intervals allow for what is usual among tables, and fail where it is more.",
     )

@@ -385,7 +385,7 @@ class Asking:
         """What must be known of the answer to a question about some columns more."""
         names = list(self.schema)
         pairs = self._answers.not_measured(asked.even, besides)
-        return not_counted_together((names[one], names[two]) for one, two in pairs)
+        return (*asked.remarks, *not_counted_together((names[one], names[two]) for one, two in pairs))
 
     @cached_property
     def _looked_at(self) -> set[int]:

@@ -21,6 +21,7 @@ from scumble.schema.column import Column
 from scumble.schema.conditions import bounds
 from scumble.schema.grammar import Atom, Junction, Tree, known
 from scumble.schema.number import Number
+from scumble.tabular.within import cut
 from scumble.views import mixture
 
 Floats = npt.NDArray[np.float64]
@@ -54,6 +55,8 @@ class Question:
     """Who meets it wherever values lie in their cells."""
     maybe: mixture.Condition
     """Who meets it if values lie as may be."""
+    remarks: tuple[str, ...] = ()
+    """What must be known of it."""
 
     @property
     def cuts(self) -> bool:
@@ -80,8 +83,9 @@ class Question:
         least = np.floor(part.weights) if part.least is None else part.least
         most = np.ceil(part.weights) if part.most is None else part.most
         if not self.cuts and np.array_equal(least, most):
-            return Question(even, even, even)
-        return Question(even, narrowed(self.sure, column, least), narrowed(self.maybe, column, most))
+            return Question(even, even, even, self.remarks)
+        sure, maybe = narrowed(self.sure, column, least), narrowed(self.maybe, column, most)
+        return Question(even, sure, maybe, self.remarks)
 
 
 def question(schema: Schema, where: Where) -> Question:
@@ -93,8 +97,10 @@ def question(schema: Schema, where: Where) -> Question:
     for remark in found.remarks:
         warnings.warn(remark.text, UserWarning, stacklevel=4)
     even = _placed(found)
-    cuts = not found.exact or found.beyond is not None
-    return Question(even, *map(_placed, bounds(found))) if cuts else Question(even, even, even)
+    if found.exact and found.beyond is None:
+        return Question(even, even, even)
+    sure, maybe = map(_placed, bounds(found))
+    return Question(even, sure, maybe, cut(found))
 
 
 def _placed(found: Condition) -> mixture.Condition:

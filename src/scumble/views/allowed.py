@@ -9,8 +9,9 @@ whatever the dependence. Where a pair was measured, its view bounds the count ag
 groups that a condition touches hold at least those who meet it, and the cells of all groups that it takes whole hold no
 more. So a word that was pooled with others has no more records than the whole pool has in the other condition.
 
-All n are noisy, each within so many standard deviations but for a small chance. Bounds share that chance (Bonferroni):
-that one of them fails is no more probable than all of it, however many columns are asked about.
+All n are noisy, each within so many standard deviations but for a small chance; one below zero is noise, and counts as
+zero, or an unlucky draw would say that surely nobody is there. Bounds share that chance (Bonferroni): that one of them
+fails is no more probable than all of it, however many columns are asked about.
 
 An interval that allows for a dependence nobody has measured is cut to this. Weights between 0 and 1 obey the same
 bounds, as Π w_j ≤ min w_j, and Π w_j ≥ Σ w_j − (k − 1).
@@ -77,8 +78,8 @@ def _of_product(evidence: Evidence, sums: ColumnSums, law: Law, product: Product
     lows = [sum(each, every), *whole]
     highs = [*each, *touched]
     least = max(one.value - beyond * math.sqrt(one.variance) for one in lows)
-    most = min(one.value + beyond * math.sqrt(one.variance) for one in highs)
-    return max(least, 0.0), max(most, 0.0)
+    most = min(max(one.value, 0.0) + beyond * math.sqrt(one.variance) for one in highs)
+    return max(least, 0.0), most
 
 
 def _cells(evidence: Evidence, view: View, weights: dict[int, Floats], taken: np.ufunc) -> Estimate:

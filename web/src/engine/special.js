@@ -47,7 +47,7 @@ function complement(x) {
 }
 
 // The normal law's quantile for p ≥ 1/2, by Newton's method.
-function normalQuantile(p) {
+export function normalQuantile(p) {
   const wanted = 2 * p - 1;
   let x = 0;
   for (let k = 0; k < 60; k++) {

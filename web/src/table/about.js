@@ -5,20 +5,22 @@ import { h, tableOf } from "../page/dom.js";
 const KINDS = { number: "number", category: "category", boolean: "yes or no", date: "date" };
 
 export function about(table) {
-  const rows = table.columns.map(({ title, kind, words, size, group }) => [
+  const paired = table.columns.some((_, j) => table.paired(j));
+  const rows = table.columns.map(({ title, kind, words, size, group }, j) => [
     title,
     KINDS[kind],
     words,
     String(size),
-    group ? String(Math.max(...group) + 1) : "all",
+    ...(paired ? [group ? (table.paired(j) ? String(Math.max(...group) + 1) : "in none") : "all"] : []),
   ]);
-  const headings = ["Column", "Kind", "What it can hold", "Levels alone", "Levels in pairs"];
+  const headings = ["Column", "Kind", "What it can hold", ...(paired ? ["Levels alone", "Levels in pairs"] : ["Levels"])];
+  const options = { numeric: (at) => at > 2, stacked: true };
   return h(
     "section",
     { "aria-labelledby": "about" },
     h("h2", { id: "about" }, "About this release"),
     h("p", {}, table.info.meaning),
-    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, { numeric: (at) => at > 2 })),
+    h("details", {}, h("summary", {}, "The columns"), tableOf("The columns", headings, rows, options)),
     h(
       "details",
       {},

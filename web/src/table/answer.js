@@ -1,11 +1,11 @@
 // The answer to the filter: how many records, which share, and the mean of a column.
 
 import { button, choice, h } from "../page/dom.js";
+import { apart } from "./apart.js";
 import { interval, mean, records, share } from "./figures.js";
 import { condition, withFilter, words } from "./filters.js";
 
 const EVERYBODY = "All records. Drag over a picture, or tick boxes, to ask about some of them.";
-const UNRELATED = "They are taken to be unrelated, and the interval allows for error in that.";
 const NEARLY = "Of two columns or more, Python’s last digits may differ, well within the interval.";
 const FINER = "Taken together, these columns are known less finely than this filter asks; the interval allows for that.";
 
@@ -81,15 +81,9 @@ function chips(table, state) {
 
 // What the release cannot know, in words.
 function doubts(table, { filters }, found) {
-  const names = ([i, j]) => `${table.columns[i].name} and ${table.columns[j].name}`;
-  const apart = table.unmeasured([...filters.keys()]);
-  const told = [];
-  if (filters.size && found.low <= 0) told.push("So few that this release cannot tell them from none.");
-  if (apart.length) {
-    const more = apart.length > 2 ? ` and ${apart.length - 2} more pairs` : "";
-    told.push(`Never counted together: ${apart.slice(0, 2).map(names).join("; ")}${more}. ${UNRELATED}`);
-  } else if (found.unseen > 0.5) told.push(FINER);
-  return told.join(" ");
+  const few = filters.size && found.low <= 0 ? "So few that this release cannot tell them from none." : "";
+  const unknown = apart(table, [...filters.keys()]) || (found.unseen > 0.5 ? FINER : "");
+  return [few, unknown].filter(Boolean).join(" ");
 }
 
 // The same question in Python and on the command line.

@@ -1,12 +1,15 @@
 // A column as people see it: its levels by name, its line in bins, what is written on its axis.
 
 import { measured, tick } from "../page/words.js";
+import { Axis } from "./axis.js";
 
 const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
 const DAY = 86400;
 const FEW = 8; // whole numbers that each have room for their name
+const FEW_DATES = 2;
+
 // How many levels stand together so that there are at most so many bins, all of them alike if that takes less than twice as
-// many levels; else the last one is shorter. The twin of `scumble.tabular.questions`.
+// many levels: as in `scumble.tabular.questions`.
 function together(line, most) {
   const least = Math.max(1, Math.ceil(line / most));
   for (let run = least; run < 2 * least; run++) if (line % run === 0) return run;
@@ -28,6 +31,7 @@ export class Column {
     this.levels = levels ?? null;
     this.frequent = null; // of a long vocabulary, the levels to show
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
+    this.axis = this.edges ? new Axis(this.edges, this.line, log) : null;
   }
 
   // The least and the largest value of each level that has one.
@@ -49,7 +53,7 @@ export class Column {
       return kept.map((level) => this.#bin(level, level + 1));
     }
     const [first, end] = filter ? [filter.first, filter.end] : [0, this.line];
-    const cuts = this.#cuts(first, end, together(end - first, most), grouped);
+    const cuts = this.#cuts(first, end, most, grouped);
     const bins = cuts.slice(1).map((cut, k) => this.#bin(cuts[k], cut));
     if (this.missing && (!filter || filter.missing)) bins.push(this.#bin(this.line, this.size));
     return bins;
@@ -59,12 +63,17 @@ export class Column {
     return Array.from({ length: this.size }, (_, level) => level);
   }
 
-  #cuts(first, end, run, grouped) {
+  // Where bins begin and end: after so many levels, or so far along a stretched axis. No short one is left over at the end.
+  #cuts(first, end, most, grouped) {
+    const stretched = this.axis.knee !== null;
+    const run = stretched ? (this.spot(end) - this.spot(first)) / most : together(end - first, most);
+    const length = (from, to) => (stretched ? this.spot(to) - this.spot(from) : to - from);
     const cuts = [first];
     for (let cut = first + 1; cut < end; cut++) {
       const allowed = !grouped || !this.group || this.group[cut] !== this.group[cut - 1];
-      if (allowed && cut - cuts.at(-1) >= run) cuts.push(cut);
+      if (allowed && length(cuts.at(-1), cut) >= run) cuts.push(cut);
     }
+    if (cuts.length > 1 && length(cuts.at(-1), end) < run / 2) cuts.pop();
     return end > first ? [...cuts, end] : cuts;
   }
 
@@ -91,21 +100,30 @@ export class Column {
     return this.written(this.whole ? this.edges[edge] - 1 : Math.abs(this.edges[edge]) < TINY ? 0 : this.edges[edge]);
   }
 
-  // What stands at the axis: edges, as short as tells them apart; below a few whole numbers, each of them.
+  // What stands at the axis: edges, as short as tells them apart; below a few whole numbers, each of them; powers of ten
+  // where it is logarithmic; days, of times that go on for several.
   marks() {
-    if (this.whole && this.line <= FEW && this.edges[this.line] - this.edges[0] === this.line)
+    const dated = this.kind === "date";
+    if (this.whole && this.line <= (dated ? FEW_DATES : FEW) && this.edges[this.line] - this.edges[0] === this.line)
       return Array.from({ length: this.line }, (_, k) => [this.spot(k + 0.5), this.start(k)]);
-    const mark = (edge, text) => [this.spot(edge), this.kind === "date" ? text : this.#short(edge)];
+    const value = (edge) => this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
+    const days = dated && (this.edges[this.line] - this.edges[0]) * this.step >= 3 * DAY;
+    const mark = (edge, text) => [this.spot(edge), days ? text.slice(0, 10) : dated ? text : this.#short(value(edge))];
     const [middle, last] = [this.line >> 1, this.line];
-    return [mark(0, this.start(0)), ...(last > 2 ? [mark(middle, this.start(middle))] : []), mark(last, this.stop(last))];
+    const between = this.axis.logarithmic
+      ? this.axis.decades().map(([spot, power]) => [spot, this.#short(power)])
+      : last > 2 && (!dated || days)
+        ? [mark(middle, this.start(middle))]
+        : [];
+    return [mark(0, this.start(0)), ...between, mark(last, this.stop(last))];
   }
 
-  #short(edge) {
-    const value = this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
+  #short(value) {
     if (Math.abs(value) < TINY) return "0";
     const [low, high] = [this.edges[0], this.edges[this.line]];
     const digits = this.log ? 3 : 3 + Math.max(0, Math.ceil(Math.log10(Math.abs(value) / (high - low))));
-    return tick(Number(value.toPrecision(Math.min(digits, 15))), this.log ? Math.abs(value) : Math.max(-low, high));
+    const most = this.log && value < 1 ? Math.abs(value) : Math.max(-low, high);
+    return tick(Number(value.toPrecision(Math.min(digits, 15))), most);
   }
 
   written(value) {
@@ -119,11 +137,9 @@ export class Column {
     return new Date(tick * this.step * 1000).toISOString().slice(0, this.step === DAY ? 10 : 16);
   }
 
-  // Where an edge stands on the axis, from 0 to 1: evenly by value, or by cell on a logarithmic scale.
+  // Where an edge stands on the axis, from 0 to 1.
   spot(edge) {
-    if (this.log) return edge / this.line;
-    if (!Number.isInteger(edge)) return (this.spot(Math.floor(edge)) + this.spot(Math.ceil(edge))) / 2;
-    return (this.edges[edge] - this.edges[0]) / (this.edges[this.line] - this.edges[0]);
+    return this.axis.spot(edge);
   }
 
   // ---- what people type ----

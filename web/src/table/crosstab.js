@@ -2,6 +2,7 @@
 // hatched.
 
 import { choice, h, labelled, segments } from "../page/dom.js";
+import { apart } from "./apart.js";
 import { doubt, interval, records, share } from "./figures.js";
 
 const PARTS = 8; // of a column with an order
@@ -14,6 +15,7 @@ const MEASURES = [
 export function crosstab(table, state) {
   const options = table.columns.map(({ title }, j) => [j, title]);
   const place = h("div", {});
+  const note = h("p", { class: "doubt", role: "status" });
   const node = h(
     "section",
     { "aria-labelledby": "cross", class: "cross" },
@@ -25,10 +27,16 @@ export function crosstab(table, state) {
       labelled("Columns", choice(options, state.across, (j) => state.set({ across: Number(j) }))),
       segments("measure", "Show", MEASURES, state.measure, (measure) => state.set({ measure })),
     ),
+    note,
     place,
     legend(),
   );
-  return { node, draw: () => place.replaceChildren(drawn(table, state)) };
+  const draw = () => {
+    note.textContent = state.rows === state.across ? "" : apart(table, [...new Set([state.rows, state.across, ...state.filters.keys()])]);
+    note.hidden = !note.textContent;
+    place.replaceChildren(drawn(table, state));
+  };
+  return { node, draw };
 }
 
 function drawn(table, state) {
@@ -49,11 +57,15 @@ function drawn(table, state) {
       "table",
       { class: "crosstab" },
       h("caption", {}, caption),
-      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", text, found[r].map((one) => cellOf(one, most, shares))))),
+      h("thead", {}, lineOf("col", `${one} \\ ${two}`, across.map(({ text }) => h("th", { scope: "col" }, broken(text, table.columns[j]))))),
+      h("tbody", {}, rows.map(({ text }, r) => lineOf("row", broken(text, table.columns[i]), found[r].map((one) => cellOf(one, most, shares))))),
     ),
   );
 }
+
+// A range breaks between its ends, not within a date.
+const broken = (text, { ordered }) =>
+  ordered ? text.split(/(?<= to) /u).flatMap((end, k) => [k ? " " : "", h("span", { class: "end-of-range" }, end)]) : text;
 
 const lineOf = (scope, name, cells) => h("tr", {}, h("th", { scope }, name), cells);
 

@@ -33,6 +33,12 @@ export class Histogram {
     this.shapes.replaceChildren(...this.bars, ...this.whiskers);
   }
 
+  // Whether a bin is far narrower than most: its whisker, being per unit, may be far longer than all others are.
+  #narrow(k) {
+    const widths = this.spots.map(([left, right]) => right - left);
+    return widths[k] < [...widths].sort((a, b) => a - b)[widths.length >> 1] / 2;
+  }
+
   #label() {
     const keys = "Left and right arrows read them, Enter starts a range, Enter again ends it, Escape clears it.";
     return `${this.column.title}: bars. ${keys}`;
@@ -55,8 +61,8 @@ export class Histogram {
     const total = counts.reduce((sum, { value }) => sum + value, 0);
     const whole = all.reduce((sum, { value }) => sum + value, 0) || 1;
     const dense = (value, k) => value / (this.spots[k][1] - this.spots[k][0]);
-    const most = Math.max(...counts.map(({ high }, k) => dense(high, k)), 1e-9);
-    const y = (value, k) => FLOOR - ((FLOOR - TOP) * dense(value, k)) / most;
+    const most = Math.max(...counts.map(({ value, high }, k) => dense(this.#narrow(k) ? value : high, k)), 1e-9);
+    const y = (value, k) => Math.max(FLOOR - ((FLOOR - TOP) * dense(value, k)) / most, 0);
     counts.forEach((count, k) => {
       const [left, right] = this.spots[k];
       const gap = Math.min(1, (right - left) / 5);
@@ -67,7 +73,7 @@ export class Histogram {
       put(this.whiskers[k], { d: `M${(left + right) / 2} ${y(count.low, k)}V${y(count.high, k)}` });
     });
     const scale = total / whole;
-    const steps = all.map(({ value }, k) => `V${Math.max(y(scale * value, k), 0)}H${this.spots[k][1]}`);
+    const steps = all.map(({ value }, k) => `V${y(scale * value, k)}H${this.spots[k][1]}`);
     put(this.all, { d: `M0 ${FLOOR}${steps.join("")}V${FLOOR}` });
     this.counts = counts;
     this.#mark(filter);

@@ -11,6 +11,8 @@ import { Panel } from "./panel.js";
 import { rows } from "./rows.js";
 import { Table } from "./table.js";
 
+const FEW = 12; // levels of a column that the cross-table begins with, if there are such
+
 const app = document.getElementById("app");
 const textOf = (id) => document.getElementById(id).textContent;
 
@@ -22,7 +24,8 @@ start().catch((problem) => {
 async function start() {
   const table = new Table(await ScumbleTables.unpack(textOf("release"), textOf("arrays")));
   const { numbers, columns } = table;
-  const words = columns.flatMap(({ ordered }, j) => (ordered ? [] : [j]));
+  const long = (j) => columns[j].size > FEW;
+  const words = columns.flatMap(({ ordered }, j) => (ordered ? [] : [j])).sort((i, j) => long(i) - long(j));
   const state = new State({
     theme: rememberedTheme(),
     filters: new Map(), // place of a column → its filter

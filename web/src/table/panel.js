@@ -19,6 +19,7 @@ export class Panel {
       "aria-label": `Clear the filter on ${column.name}`,
     });
     const unit = column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null;
+    const uneven = column.axis?.logarithmic ? h("span", { class: "unit" }, "log axis") : null;
     const name = h("h3", { id: `column-${j}` }, breakable(column.name), unit);
     this.picture = column.ordered
       ? new Histogram(column, {
@@ -29,7 +30,7 @@ export class Panel {
     this.node = h(
       "article",
       { class: "panel", "aria-labelledby": `column-${j}` },
-      h("div", { class: "top" }, name, this.clear),
+      h("div", { class: "top" }, name, uneven, this.clear),
       this.picture.node,
       column.ordered ? this.note : null,
       column.ordered ? this.#fields() : null,

@@ -1,6 +1,6 @@
 // Synthetic rows: a look at a few, and a file of many.
 
-import { button, download, h, labelled } from "../page/dom.js";
+import { breakable, button, download, h, labelled } from "../page/dom.js";
 import { write } from "../page/csv.js";
 import { records } from "./figures.js";
 
@@ -59,7 +59,7 @@ function preview({ columns }, few) {
       "table",
       {},
       h("caption", {}, "A few synthetic rows"),
-      h("thead", {}, line("th", columns.map(({ name }) => name))),
+      h("thead", {}, line("th", columns.map(({ name }) => breakable(name)))),
       h("tbody", {}, few.map((cells) => line("td", cells))),
     ),
   );

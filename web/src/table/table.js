@@ -17,6 +17,7 @@ export class Table {
     this.answers = new Answers(description, arrays);
     this.columns.forEach((column, j) => {
       if (!column.ordered && column.size > MOST) column.frequent = this.#frequent(j);
+      if (column.kind === "number") column.axis.stretch(this.answers.table(j, new Map()).slice(0, column.line));
     });
   }
 
@@ -32,13 +33,19 @@ export class Table {
   }
 
   count(filters) {
-    return interval(this.answers.count(productOf(filters)));
+    return this.#count(productOf(filters));
+  }
+
+  // Cut to what the published counts allow at all.
+  #count(product) {
+    return interval(this.answers.count(product), ...this.answers.allowed(product));
   }
 
   share(filters) {
     const total = Math.max(this.answers.total.value, 1);
-    const { value, variance, unseen } = this.answers.count(productOf(filters));
-    return interval({ value: value / total, variance: variance / total ** 2, unseen }, 0, 1);
+    const { value, low, high } = this.count(filters);
+    const [part, least, most] = [value, low, high].map((records) => Math.min(records / total, 1));
+    return { value: part, low: least, high: most };
   }
 
   mean(j, filters) {
@@ -68,7 +75,7 @@ export class Table {
   // The count of each bin of a column, given the filters on the others.
   counts(j, bins, filters) {
     const product = productOf(filters, j);
-    return bins.map(({ weights }) => interval(this.answers.count(narrowed(product, j, weights))));
+    return bins.map(({ weights }) => this.#count(narrowed(product, j, weights)));
   }
 
   // Rows by columns: counts, or each cell's share of its row. The bins are those that the filters keep.
@@ -77,7 +84,7 @@ export class Table {
     return rows.map((row) => {
       const mine = narrowed(product, i, row.weights);
       return across.map(({ weights }) =>
-        shares ? this.#mean(mine, j, weights) : interval(this.answers.count(narrowed(mine, j, weights))),
+        shares ? this.#mean(mine, j, weights) : this.#count(narrowed(mine, j, weights)),
       );
     });
   }
@@ -87,6 +94,12 @@ export class Table {
     return drawn(this.answers, this.columns, productOf(filters), size).map((record) =>
       record.map(({ level, within }, j) => this.columns[j].cell(level, within, valueAt)),
     );
+  }
+
+  // Whether a column was counted together with another; the one of the classes is with each.
+  paired(j) {
+    const { numbers, parts } = this.answers;
+    return numbers.has(j) && parts[0].reading.views.ties(numbers.get(j));
   }
 
   // Pairs among these columns that were never counted together.

@@ -1,14 +1,17 @@
 // Answers out of a table's release: the twin of tabular/answers.py. A question is a product: a Map from the place of a
 // column in the schema to weights over its levels. Classes are disjoint: their answers and variances add up.
 
+import { allowed, ANYTHING } from "../views/allowed.js";
 import { nearest, Views } from "../views/estimates.js";
 import { Reading } from "../views/intervals.js";
 import { Column, Mixture, sum } from "../views/mixture.js";
 
 const DEVIATIONS = 1.959963984540054; // of a 95 % interval
+const BEYOND = 0.25 * 0.05; // the part of its error that bounds on counts may have
 
 export class Answers {
-  constructor({ columns: described, place, counted, total, groups, parts }, arrays) {
+  constructor({ columns: described, place, counted, total, groups, noise, parts }, arrays) {
+    this.noise = noise; // the law of it
     this.place = place; // of the column whose levels are classes, or null
     this.total = { value: total[0], variance: total[1], unseen: 0 };
     this.numbers = new Map(counted.map((j, k) => [j, k]));
@@ -29,6 +32,19 @@ export class Answers {
 
   count(product) {
     return product.size ? this.#summed(product) : this.total;
+  }
+
+  // Between what a count lies in any table with the published counts, but for a chance that all classes share.
+  allowed(product) {
+    const classes = this.parts.map(({ reading }, number) => ({ reading, ...this.ofClass(product, number) }));
+    const each = classes.filter(({ coefficient }) => coefficient).map((mine) => this.#allowed(mine));
+    return each.length ? [0, 1].map((end) => sum(each.map((ends) => ends[end]))) : ANYTHING;
+  }
+
+  #allowed({ reading, coefficient, product }) {
+    if (coefficient !== 1) return ANYTHING;
+    const { views, count } = reading;
+    return allowed(views, [count, views.sums.all.ofTotal], this.noise, product, BEYOND / this.parts.length);
   }
 
   // The mean of a column's values among the records that meet a product; levels without a value (NaN) are left out. `own` is

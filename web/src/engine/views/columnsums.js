@@ -16,9 +16,8 @@ export class ColumnSums {
   // An unbiased linear estimate of Σ weight · records over a column's cells, and its exact variance.
   sum(j, weights) {
     if (!this.#margins.has(j)) this.#margins.set(j, this.#marginsOf(j));
-    this.#total ??= this.#all();
     const { single, margins, sure } = this.#margins.get(j);
-    const { total, ofTotal } = this.#total;
+    const { total, ofTotal } = this.all;
     const [group, noise] = [this.groups[j], Math.max(single.variance, LEAST)];
     const mean = sum(weights) / weights.length;
     const [cells, between] = [new Float64Array(margins.length), new Float64Array(margins.length)];
@@ -41,6 +40,11 @@ export class ColumnSums {
     };
   }
 
+  // The number of records, by all views, and its variance.
+  get all() {
+    return (this.#total ??= this.#all());
+  }
+
   // The records of each of a column's groups, by all its pairs, and the inverse of the variance of one of them; and the
   // column alone.
   #marginsOf(j) {
@@ -57,7 +61,6 @@ export class ColumnSums {
     return { single, margins: precision ? found.map((x) => x / precision) : found, sure: precision };
   }
 
-  // The number of records, by all views, and its variance.
   #all() {
     let [found, precision] = [0, 0];
     for (const { counts, variance } of this.views) {

@@ -1,6 +1,7 @@
 // A count off views' own cells, and one answer of that and the model's: the twin of views/estimates.py.
 
 import { ColumnSums } from "./columnsums.js";
+import { sum } from "./mixture.js";
 
 const LEAST = 1e-300;
 const NEAR = 0.5;
@@ -48,6 +49,15 @@ export class Views {
     return { value, variance: view.variance * squares };
   }
 
+  // The records of all cells of a pair's view, each by the largest or the least weight of its levels.
+  cells(pair, product, taken) {
+    const { counts, variance } = this.#found.get(String(pair));
+    const [rows, across] = pair.map((j) => this.#taken(j, product.get(j), taken));
+    const value = sum(rows.map((weight, i) => weight * sum(across.map((other, j) => other * counts[i * across.length + j]))));
+    const [one, two] = [rows, across].map((weights) => sum(weights.map((weight) => weight ** 2)));
+    return { value, variance: variance * one * two };
+  }
+
   // A product of two columns as far as their view tells it: in each group, levels have the mean of their weights, by the shares of
   // each column's levels. Null if the two were not measured together, or if there are more than two.
   told(product, shares) {
@@ -58,6 +68,13 @@ export class Views {
   // The noisy counts of a column alone, and their variance.
   single(j) {
     return this.#found.get(String(j));
+  }
+
+  // The largest or the least weight of each group's levels.
+  #taken(j, weights, taken) {
+    const found = this.starts[j].map((at) => weights[at]);
+    this.groups[j].forEach((g, level) => (found[g] = taken(found[g], weights[level])));
+    return found;
   }
 
   // Weights of groups, or null if levels of one group have different ones.

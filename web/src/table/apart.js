@@ -1,0 +1,16 @@
+// Columns that were not counted together: what to say of them. The words are those of tabular/apart.py.
+
+const NAMED = 2; // pairs
+
+// A line on such pairs among these columns; empty if there are none.
+export function apart(table, places) {
+  const pairs = table.unmeasured(places);
+  if (!pairs.length) return "";
+  const named = pairs.slice(0, NAMED).map(([i, j]) => `${table.columns[i].name} and ${table.columns[j].name}`);
+  const left = pairs.length - NAMED;
+  const more = left > 0 ? ` and ${left} more ${left > 1 ? "pairs" : "pair"}` : "";
+  return `Not counted together: ${named.join(", ")}${more}. ${INFERRED}`;
+}
+
+const INFERRED =
+  "How such columns hang together is inferred; intervals allow for what is usual among tables, and fail where it is more.";

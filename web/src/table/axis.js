@@ -1,0 +1,59 @@
+// Where the values of a column stand along its axis, from 0 to 1: evenly by value; by cell on a logarithmic scale; and if
+// most records crowd at the lower end, by the logarithm of their distance from it.
+
+const TINY = 1e-300; // the edge just above zero, where zero has a cell of its own
+const CROWDED = 0.05; // of the axis: where half of the records are, if they crowd
+const LEAST = 16; // cells of an axis that can be stretched
+const GAP = 0.15; // between two marks
+
+export class Axis {
+  constructor(edges, line, log) {
+    Object.assign(this, { edges, line, log });
+    this.knee = null; // the distance from the lower end up to which the axis is even
+  }
+
+  get logarithmic() {
+    return this.log || this.knee !== null;
+  }
+
+  // Stretched at its lower end, if so many records of each cell ask for it.
+  stretch(shares) {
+    const [low, high] = [this.edges[0], this.edges[this.line]];
+    const half = shares.reduce((sum, share) => sum + Math.max(share, 0), 0) / 2;
+    let upto = 0;
+    const median = shares.findIndex((share) => (upto += Math.max(share, 0)) >= half);
+    const crowded = half > 0 && this.edges[median + 1] - low < CROWDED * (high - low);
+    if (!this.log && this.line >= LEAST && crowded) this.knee = this.edges[1] - low;
+  }
+
+  // The place of an edge, or of the middle between two.
+  spot(edge) {
+    if (this.log) return edge / this.line;
+    if (!Number.isInteger(edge)) return (this.spot(Math.floor(edge)) + this.spot(Math.ceil(edge))) / 2;
+    return this.#along(this.edges[edge]);
+  }
+
+  #along(value) {
+    const [from, all] = [value - this.edges[0], this.edges[this.line] - this.edges[0]];
+    return this.knee === null ? from / all : Math.log1p(from / this.knee) / Math.log1p(all / this.knee);
+  }
+
+  // The place of a value; null where there is no logarithm.
+  #at(value) {
+    if (!this.log) return this.#along(value);
+    const cell = this.edges.findIndex((edge) => edge > value) - 1;
+    const [low, high] = [this.edges[cell], this.edges[cell + 1]];
+    return low > TINY ? (cell + Math.log(value / low) / Math.log(high / low)) / this.line : null;
+  }
+
+  // Powers of ten with their places, far enough from each other and from the ends.
+  decades() {
+    const [low, high] = [Math.max(this.edges[0], this.edges[1], TINY), this.edges[this.line]];
+    const found = [];
+    for (let power = Math.ceil(Math.log10(Math.max(low, 1e-12))); 10 ** power < high; power++) {
+      const spot = this.#at(10 ** power);
+      if (spot !== null && spot - (found.at(-1)?.[0] ?? 0) >= GAP && 1 - spot >= GAP) found.push([spot, 10 ** power]);
+    }
+    return found;
+  }
+}
