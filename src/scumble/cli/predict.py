@@ -103,7 +103,7 @@ def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
         told = ", ".join(map(repr, missing))
         raise DataError(
             f"{source} lacks columns that the model was fitted to: {told}."
-            f"{did_you_mean(missing[0], source.names, names)}"
+            f"{did_you_mean(missing[0], source.names, names, first_line=source.first_line)}"
         )
     return names
 

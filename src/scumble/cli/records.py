@@ -20,6 +20,7 @@ from scumble.schema import Schema
 from scumble.sources import Source, open_source
 from scumble.sources.causes import BAD_CELL, BEYOND, Causes, Found, without_level
 from scumble.sources.source import Piece
+from scumble.tables.names import like_a_record
 from scumble.tables.roles import converted
 
 
@@ -54,7 +55,8 @@ def whole_rows(args: argparse.Namespace, source: Source, needed: Sequence[str]) 
     names = source.keys()
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1 and name not in needed]
     if twice:
-        say(args, f"Left out, since their names stand twice: {', '.join(map(repr, twice))}.")
+        told = f": {', '.join(map(repr, twice))}" if not source.first_line or not like_a_record([*{*names}]) else ""
+        say(args, f"Left out, since their names stand twice{told}.")
     kept = [name for name in dict.fromkeys([*names, *needed]) if name not in twice]
     for piece in source.pieces(dict.fromkeys(kept, "any")):
         batch = piece.batch
@@ -107,7 +109,8 @@ def read(
     """
     named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
     wanted = [*named, target]
-    source.require([target])  # by itself: a column to learn from may be what was meant
+    if any(name in source.names for name in wanted):
+        source.require([target])  # by itself: a column to learn from may be what was meant
     source.require(wanted)
     roles = dict.fromkeys(named, "number") if schema is None else dict(schema.roles)
     roles[target] = "number" if number else "any"

@@ -31,6 +31,7 @@ class Delimited(Format):
     """CSV: a header line, then one line per row. UTF-8 with or without a mark, any line ends, quoted cells."""
 
     title = "CSV"
+    names_stand_first = True
 
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):

@@ -48,6 +48,8 @@ class Format(ABC):
     title: str
     declares_columns = True
     """Whether a file says which columns it has, in a header or a schema, apart from its records."""
+    names_stand_first = False
+    """Whether the names are the first line or row, where a file without a header has a record."""
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -9,6 +9,7 @@ import numpy as np
 from scumble.errors import DataError, nearest, parameter
 from scumble.machine.cores import available_threads
 from scumble.tables import cells, containers, tokens
+from scumble.tables.names import NOT_SHOWN, like_a_record
 
 LINE, BLOCK = 8, 4096
 """Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
@@ -166,6 +167,8 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     places = []
     for name in wanted:
         if name not in names:
+            if like_a_record(names):
+                raise DataError(f"There is no column {name!r}. {NOT_SHOWN}")
             close = nearest(name, [one for one in names if one not in wanted])
             guess = "" if close is None else f" Is {close!r} meant to be it?"  # whose name is misspelt, nobody knows
             raise DataError(f"There is no column {name!r}.{guess} The table has {_listed(names)}.")
