@@ -109,7 +109,7 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     if len(columns) != release.dimensions:
         raise DataError(f"{source} has {len(columns)} columns and the release has {release.dimensions}.")
     roles = roles_of(release.kernel, columns)
-    for piece in whole_rows(args, source, columns):
+    for piece in whole_rows(args, source, columns, stops=True):
         points = _numbers(piece.batch.select(columns), release)
         if isinstance(points, dict):
             points = pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in points.items()})

@@ -67,6 +67,10 @@ class FileSource(Source):
         return {name: declared.get(name) for name in columns}
 
     @property
+    def undecoded(self) -> Counter[str]:
+        return sum((reader.undecoded for reader in self._readers), Counter())
+
+    @property
     def titled(self) -> bool:
         return self._readers[0].titled
 

@@ -8,6 +8,7 @@ import os
 import select
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -55,6 +56,8 @@ class Format(ABC):
         self.options = options
         self.ragged = 0
         """Lines with too few or too many cells, dropped since the file was opened last."""
+        self.undecoded: Counter[str] = Counter()
+        """Cells, by column, whose bytes are no text in the encoding: read as missing since the file was opened last."""
         self.titled = False
         """Whether the header has fewer cells than what is below it, as a title has: found with the columns."""
 

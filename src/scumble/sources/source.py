@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scumble import errors
@@ -63,7 +63,11 @@ class Source(ABC):
 
     @abstractmethod
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
-        """The batches from a position on, with exactly the columns of `roles`, in that order."""
+        """The batches from a position on, with exactly the columns of `roles`, in that order.
+
+        What is no row, or no text, stops a source ("error") or is left out ("drop"). Who asks for "mark" is stopped by
+        lines that are no rows, and gets cells that are no text with marks in them (:mod:`scumble.sources.text`).
+        """
 
     @abstractmethod
     def place(self, position: Position, rows: int, row: int) -> str:
@@ -110,6 +114,11 @@ class Source(ABC):
     def keys(self) -> tuple[str, ...]:
         """All columns, even if read from the records: for public points, never for a private table."""
         return self.names
+
+    @property
+    def undecoded(self) -> Mapping[str, int]:
+        """Cells, by column, whose bytes are no text in the encoding that was named, and which were read as missing."""
+        return {}
 
     @property
     def titled(self) -> bool:
