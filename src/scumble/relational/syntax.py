@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.errors import ParameterError, parameter
-from scumble.schema.grammar import undressed
+from scumble.schema.unclear import undressed
 
 try:
     import sqlglot

@@ -6,6 +6,7 @@ import math
 from statistics import median
 from typing import Any
 
+from scumble.errors import many
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import ShownTable
 from scumble.show.usefulness import group, noises
@@ -92,7 +93,8 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
     if pairs and left:
         names = [" × ".join(name for name in pair["columns"] if name != release.target) for pair in pairs]
         more = f", and {len(names) - LISTED:,} more (--json lists them)" if len(names) > LISTED else ""
-        out.append(("Pairs", f"measured: {', '.join(names[:LISTED])}{more}; {left:,} others are not."))
+        others = "1 other is" if left == 1 else f"{left:,} others are"
+        out.append(("Pairs", f"measured: {', '.join(names[:LISTED])}{more}; {others} not."))
     if release.target is not None:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
@@ -108,7 +110,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
             f"{law}, standard deviation {noise['least']:,.3g} to {noise['most']:,.3g} on a counter; exact, from the "
             "system's entropy",
         ),
-        ("Size", f"{data['views']:,} views, {data['counters']:,} counters"),
+        ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
         ("Worth", _worth(noises(data), left)),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),
