@@ -78,6 +78,12 @@ def whole_rows(
         for name in bad.keys() - {*needed}:
             clean = with_columns(clean, pa.RecordBatch.from_arrays([with_questions(batch[name])], names=[name]))
         yield piece._replace(batch=clean)
+    if source.late:
+        say(
+            args,
+            f"Left out, since only later lines have them: {', '.join(map(repr, source.late[:20]))}. Hint: name a file "
+            "instead of '-', which can be looked through for its columns first.",
+        )
     for name, cells in unread.items():
         what = "missing" if name in needed else "written with \ufffd in their place"
         say(

@@ -71,6 +71,10 @@ class FileSource(Source):
         return sum((reader.undecoded for reader in self._readers), Counter())
 
     @property
+    def late(self) -> list[str]:
+        return [name for reader in self._readers for name in reader.late]
+
+    @property
     def titled(self) -> bool:
         return self._readers[0].titled
 

@@ -121,6 +121,11 @@ class Source(ABC):
         return {}
 
     @property
+    def late(self) -> Sequence[str]:
+        """Keys of public rows that came too late to be columns, of a stream that is read once; known at its end."""
+        return ()
+
+    @property
     def titled(self) -> bool:
         """Whether a line above its header is taken for that, by all that can be seen."""
         return False
