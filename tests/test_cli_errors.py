@@ -236,6 +236,8 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         r"unrecognized arguments: --epsilonn 1. Did you mean --epsilon\?",
     ),
     "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: must be a number, and .one. is none"),
+    "a method as a verb": (["mean", "ok.scumble"], 2, r"no verb 'mean'. Hint: scumble sql .* avg\(age\)"),
+    "another": (["Histogram", "ok.scumble"], 2, r"no verb 'Histogram'. Hint: scumble count .* --by age"),
     "unknown verb": (["bild"], 2, r"no verb 'bild'. Did you mean 'build'\?"),
     "unknown kernel": (build("good.csv", "--kernel", "gauss"), 2, r"no kernel 'gauss'"),
     "bounds without a column": (build("good.csv", "--bounds", "age=0:9"), 2, r"`bounds` lacks 'income'"),

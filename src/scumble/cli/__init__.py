@@ -66,6 +66,15 @@ VERBS = {
     "demo": "all of the above, on a synthetic town",
 }
 
+ASKED = {
+    "mean": 'scumble sql town.scumble "select avg(age) from town" asks for it',
+    "sum": 'scumble sql town.scumble "select sum(age) from town" asks for it',
+    "quantile": 'scumble sql town.scumble "select quantile_cont(age, 0.9) from town" asks for it',
+    "histogram": "scumble count town.scumble --by age tells it",
+    "crosstab": "scumble count town.scumble --by age,sex tells it",
+}
+"""What releases are asked for in Python by methods, and at a terminal by other verbs."""
+
 _ELSEWHERE = {"audit": "scumble.audit.verb"}
 """Verbs that live above the command line: the auditor runs all the others."""
 
@@ -123,7 +132,9 @@ def _main(words: list[str]) -> int:
     if verb not in VERBS:
         from scumble.errors import did_you_mean
 
-        return _say(f"There is no verb {verb!r}.{did_you_mean(verb, VERBS)} Hint: scumble --help lists them.", USAGE)
+        asked = ASKED.get(verb.lower())
+        guess = "" if asked else did_you_mean(verb, VERBS)
+        return _say(f"There is no verb {verb!r}.{guess} Hint: {asked or 'scumble --help lists them'}.", USAGE)
     return _run(verb, rest)
 
 
