@@ -65,6 +65,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "array.json": '[{"age": 41, "income": 5}]\n',
         "bad.toml": "epsilon = \n",
         "typo.toml": "epsilonn = 1.0\n",
+        "page.html": "\n<!DOCTYPE html>\n<html></html>\n",
+        "page.svg": "<svg></svg>\n",
+        "song.mp3": "la la la la la la la la",
     }
     for name, content in text.items():
         (tmp_path / name).write_text(content)
@@ -233,6 +236,8 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         r"unrecognized arguments: --epsilonn 1. Did you mean --epsilon\?",
     ),
     "no number": (build("good.csv", "--epsilon", "one"), 2, r"--epsilon: must be a number, and .one. is none"),
+    "a method as a verb": (["mean", "ok.scumble"], 2, r"no verb 'mean'. Hint: scumble sql .* avg\(age\)"),
+    "another": (["Histogram", "ok.scumble"], 2, r"no verb 'Histogram'. Hint: scumble count .* --by age"),
     "unknown verb": (["bild"], 2, r"no verb 'bild'. Did you mean 'build'\?"),
     "a verb of another name": (
         ["mean", "t.scumble"],
@@ -250,6 +255,13 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "info of nothing": (["info", "nix.scumble"], 4, r"no such file"),
     "info of a secret": (["info", "part.secret"], 3, r"secret sketch"),
     "info of a CSV file": (["info", "good.csv"], 5, r"is a table, not a release\. Hint: scumble build"),
+    "info of a page": (["info", "page.html"], 5, r"is a web page, not a release\. Hint: open it in a browser"),
+    "info of a picture": (["info", "page.svg"], 5, r"is a picture, not a release\. Hint: name the .scumble file"),
+    "info of a schema": (["info", "typo.toml"], 5, r"is a schema, by its name.*scumble build TABLE --schema typo.toml"),
+    "info of anything": (["info", "song.mp3"], 5, r"is not a scumble file\. Hint: releases, models and sketches are"),
+    "a page of a page": (["explore", "page.html", "--export", "x.html"], 5, r"is a web page, not a release"),
+    "a page of a table": (["explore", "good.csv", "--export", "x.html"], 5, r"is a table, not a release"),
+    "a page of a secret": (["explore", "part.secret", "--export", "x.html"], 3, r"secret sketch"),
     "info of a folder": (["info", "unlike"], 5, r"'unlike' is a folder, not a release. Hint: name a file"),
     "info of a ledger": (["info", "good.db"], 5, r"SQLite database, as ledgers are.*scumble ledger good.db"),
     "info of a damaged file": (["info", "damaged.scumble"], 5, r"checksum"),

@@ -117,6 +117,16 @@ def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spe
     assert b"could not" not in (folder / "o.scumble").read_bytes()
 
 
+def test_numbers_with_a_comma_for_a_point_are_told_of_the_option_that_reads_them(tmp_path: Path) -> None:
+    table, schema = tmp_path / "a.csv", scumble.Schema(price=scumble.Number(0, 9999, missing=True))
+    table.write_text("town;price\n" + "Ulm;1.234,50\n" * SURELY_WRONG)
+    with pytest.raises(DataError, match=r"Not one cell of column 'price' can be read.*--decimal , \(decimal=','\)"):
+        scumble.build(table, schema=schema, epsilon=1.0, delimiter=";")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scumble.build(table, schema=schema, epsilon=1.0, delimiter=";", decimal=",")
+
+
 def test_a_column_that_holds_none_of_its_words_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
     """A blank behind each word, as files from spreadsheets have: all would be "(other)"."""
     schema = scumble.Schema(town=scumble.Category(["Ulm", "Bonn"]))

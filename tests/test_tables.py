@@ -635,7 +635,7 @@ def test_columns_must_be_names(columns):
 def test_the_width_must_fit():
     with pytest.raises(DataError, match=r"must have 3 columns, got 2\.$"):
         Table.of(np.eye(2), dimensions=3)
-    with pytest.raises(DataError, match=r"must have 1 columns, got 2\. Hint: pick them with columns="):
+    with pytest.raises(DataError, match=r"must have 1 column, got 2\. Hint: pick them with columns="):
         Table.of(np.eye(2), dimensions=1)
     for flat in (np.arange(3.0), [1.0, 2.0, 3.0], pd.Series([1.0, 2, 3]), pl.Series([1, 2, 3]), pa.array([1, 2, 3])):
         with pytest.raises(DataError, match=r"must have 3 columns, got one axis only\. Hint: X\.reshape\(1, -1\)"):
@@ -765,7 +765,7 @@ def test_an_array_that_breaks_is_refused():
 
 def test_repr_shows_neither_cells_nor_rows():
     assert repr(Table.of(np.full((98765, 2), 7.5))) == "Table(2 columns)"
-    assert repr(Table.of({"a": [7.5]})) == "Table(1 columns: 'a')"
+    assert repr(Table.of({"a": [7.5]})) == "Table(1 column: 'a')"
 
 
 def test_bad_cells_are_counted_and_named():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scumble import files
-from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter, told_by_others
+from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, many, parameter, told_by_others
 from scumble.privacy.claim import PrivacyClaim
 from scumble.reading.answers import OF_TABLES
 from scumble.release import Release
@@ -115,7 +115,8 @@ class Bundle(Mapping[Label, Release]):
         return self._one.privacy
 
     def __repr__(self) -> str:
-        return f"<Bundle of {len(self)} releases: {', '.join(map(repr, self.classes[:10]))}; {self._one.privacy}>"
+        classes = ", ".join(map(repr, self.classes[:10]))
+        return f"<Bundle of {many(len(self), 'release')}: {classes}; {self._one.privacy}>"
 
     def _repr_html_(self) -> str:
         from scumble.show import cards

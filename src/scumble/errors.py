@@ -98,6 +98,16 @@ def parameter(name: str, must: str, got: object, hint: str = "") -> ParameterErr
     return ParameterError(f"{message} Hint: {hint}" if hint else message)
 
 
+def many(number: float, what: str, form: str = ",") -> str:
+    """So many of something, and one of it.
+
+    >>> many(1, "record"), many(1_200, "record"), many(0.99, "record", ".1g")
+    ('1 record', '1,200 records', '1 record')
+    """
+    shown = format(number, form)
+    return f"{shown} {what}{'s' * (shown != '1')}"
+
+
 def nearest(word: object, known: Iterable[str]) -> str | None:
     """What somebody probably meant: in other capitals, begun, misspelt, or one part of a longer name; None if nothing.
 

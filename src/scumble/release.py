@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import files
 from scumble.counting.headroom import fits
-from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.composition import disjoint as of_disjoint_persons
 from scumble.privacy.composition import of_disjoint_records, overlapping
@@ -323,7 +323,7 @@ class Release(Answers):
     def __repr__(self) -> str:
         spec = self._spec
         return (
-            f"<Release of about {self.count:,.0f} records: {spec.rows} x {spec.buckets} counters, "
+            f"<Release of about {many(self.count, 'record', ',.0f')}: {spec.rows} x {spec.buckets} counters, "
             f"{spec.kernel!r}, {self._privacy}>"
         )
 

@@ -427,7 +427,7 @@ def test_aggregates_in_sql(session, df, table: pa.Table) -> None:
     spark.register(session, scumble.EuclideanKernel(1.0), ["b"], prefix="small", rows=8, buckets=64)
     by_town = session.sql("SELECT town, small_sketch(b) AS part FROM people GROUP BY town").collect()
     assert len(by_town) == 4 and sum(spark.sketch_from(row.part).count for row in by_town) == len(table)
-    with pytest.raises(Exception, match="takes 1 columns"):
+    with pytest.raises(Exception, match="takes 1 column "):
         session.sql("SELECT small_sketch(a, b) FROM people").collect()
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import scumble
+from scumble.cli import main
 from scumble.sources import formats
 from scumble.sources.building import Build
 
@@ -109,3 +110,21 @@ def test_a_pipe_that_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         job = Build("-", scumble.EuclideanKernel(1.0), ["x"], rows=2, buckets=4, design="iid")
         assert job.count().rows == 2
     writer.wait()
+
+
+@pytest.mark.parametrize("odd", [b"", b' {"x": 1, "note": "NaN, "} \n'], ids=["read quickly", "read line by line"])
+def test_keys_that_come_late_are_told(
+    odd: bytes, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard input is read once: columns that its head does not show cannot be in the answers."""
+    kernel, release = scumble.EuclideanKernel(1.0), tmp_path / "r.scumble"
+    scumble.build(pa.table({"x": [1.0] * 9}), kernel=kernel, columns=["x"], epsilon=1.0).save(release)
+    line = b'{"x": 1.5, "note": "%s"}\n' % (b"n" * 9_000)
+    for late in (b'{"x": 2.5, "late": 1}\n', b'{"x": 2.5, "note": "a"}\n'):
+        data = line * (formats.HEAD // len(line) + 2) + late + odd
+        monkeypatch.setattr(formats, "_STDIN", [formats.StandardInput(io.BytesIO(data))])
+        answers = tmp_path / "answers.csv"
+        assert main(["query", str(release), "-", "--format", "json", "--out", str(answers), "--replace"]) == 0
+        told = "Left out, since only later lines have them: 'late'. Hint: name a file instead of '-'"
+        assert (told in capsys.readouterr().err) is (b"late" in late)
+        assert answers.read_text().startswith("x,note,kernel_sum")

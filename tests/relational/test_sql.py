@@ -253,6 +253,11 @@ REFUSED = {
     "select count(*) from people where town > 'A'": "has no order",
     'select count(*) from people where town = "Ulm"': "names of columns. Hint: text stands in single quotes, 'Ulm'.",
     """select count(*) from people where town in ('Bonn', "O'Hara")""": "single quotes, 'O''Hara'.",
+    "select count(*) from people where town = Ulm": "If it is meant as text, put it in single quotes, 'Ulm'.",
+    "select count(*) from people where Ulm = town": "If it is meant as text, put it in single quotes, 'Ulm'.",
+    "select count(*) from people where town in (Ulm)": "If it is meant as text, put it in single quotes, 'Ulm'.",
+    "select count(*) from people where twon = Ulm": "no column 'twon'. Did you mean 'town'? Hint: the columns",
+    "select count(*) from people where twon = 'Ulm'": "no column 'twon'. Did you mean 'town'? Hint: the columns",
     "select count(*) from people where town like 'U%'": "LIKE cannot be answered",
     "select count(*) from people where plan like 'a%' escape 'x'": "does not know",
     "select count(*) from people where age like '1%'": "no column of words",
@@ -291,7 +296,8 @@ REFUSED = {
     "select count(*) from people for update": "LOCKS",
     "select count(*) from people tablesample 10%": "TABLESAMPLE",
     "select count(*) from people order by all": "name what to sort by",
-    "select count(*) from": "cannot be read at line 1",
+    "select count(*) from": "cannot be read at line 1, near 'from'. Hint",
+    "select avg(alter) from people": "near 'alter'; a column of that name stands in double quotes, \"alter\".",
     "select 'open": "cannot be read",
     "select count(*) from people where age > $1,000,000": "cannot be read: numbers stand plain, here 1000000.",
     "select count(*) from people where age > 1,000": "cannot be read: numbers stand plain, here 1000.",
@@ -311,7 +317,9 @@ def test_what_cannot_be_answered_is_refused_in_words(query: str, people: scumble
 def test_years_that_cells_do_not_end_with_are_told_with_what_can_be_done() -> None:
     schema = scumble.Schema(seen=scumble.Date("2010-01-01", "2013-12-31", cells=7))
     release = scumble.TableSketch(schema).update({"seen": ["2010-02-01"]}).release(1.0)
-    with pytest.raises(scumble.ParameterError, match=r"GROUP BY (.*), or other ranges .*`edges` in its schema") as told:
+    with pytest.raises(
+        scumble.ParameterError, match=r"GROUP BY (.*), or other ranges .*by cells = \"year\" in its schema"
+    ) as told:
         scumble.sql("select year(seen), count(*) from t group by 1", t=release)
     written = re.search(r"GROUP BY (.*), or other", str(told.value))
     assert written is not None and len(scumble.sql(f"select {written[1]} as k, count(*) from t group by k", t=release))

@@ -372,19 +372,45 @@ REFUSED: list[tuple[Any, str]] = [
     ("age > 5 > gain > 2 in [1]", "cannot be chained"),
     ("age is 5", "`is` goes with missing, true or false"),
     ("5 in [5]", "name of a column must stand on the left"),
-    ("age > 5 &", "at '&'"),
-    ("age > 5 & gain < 3", "at '& gain < 3'"),
+    ("age > 5 &", "joined by `and` and `or`"),
+    ("age > 5 & gain < 3", "joined by `and` and `or`"),
+    ("age > 5 || gain < 3", "joined by `and` and `or`"),
+    ("`x y` == '&' and and", "cannot be read\\. Hint"),
+    ("age => 5", "write >= and <="),
+    ("age =< 5", "write >= and <="),
+    ("age * 2 > 5", "arithmetic is not known here"),
+    ("age ? 2", "at '\\? 2'"),
+    ("`x y` = New York and age > 5", "text stands in quotes, here 'New York'"),
+    ("lower(`x y`) == 'ulm'", "functions are not known here"),
+    ("age is gain", "true or false; write age == 'gain'"),
+    ("`x y` is 'Ulm'", "true or false; write `x y` == 'Ulm'"),
+    ("Ulm == `x y`", "no column 'Ulm'.*put it in quotes"),
+    ("aeg == 'Ulm'", "no column 'aeg'. Did you mean 'age'. Hint"),
+    ("aeg == Ulm", "no column 'aeg'. Did you mean 'age'. Hint"),
+    ("'x y' == Ulm", "a column's name, which stands without quotes"),
+    ("`x y`", "holds words, no booleans: compare it with one of them, in quotes, such as 'Ulm'. It knows 'Ulm'"),
+    (
+        "`x y` == true",
+        "holds words, no booleans: compare it with one of them, in quotes, such as 'Ulm'. It knows 'Ulm'",
+    ),
+    ("`x y` == 'missing'", "'missing' is not in its vocabulary: for cells without a word write is missing"),
+    ("seen > '2020-02-30'", "it holds dates, and '2020-02-30' is none: February 2020 has 29 days"),
+    ("seen > '30.02.2021'", "is none: February 2021 has 28 days"),
+    ("seen > '2020-13-01'", "is none: there is no month 13"),
+    ("seen > '0000-01-01'", "is none: there is no year 0"),
+    ("seen > '2020-2-3'", "is none; write '2020-02-03', the year first"),
+    ("seen > 2020", "they stand in quotes; write '2020', the year first"),
     ("age > 'x", "a quote is left open"),
     ("age > `x", "a quote is left open"),
     ("age > 5 and", "cannot be read"),
-    ("age(5) > 3", "must compare columns"),
+    ("age(5) > 3", "functions are not known here"),
     ("age between 5", "cannot be read"),
     ("age between 5 or 6", "cannot be read"),
     ("age[5] > 3", "must compare columns"),
-    ("__import__('os')", "must compare columns"),
+    ("__import__('os')", "functions are not known here"),
     ("(lambda: 5)()", "at ':"),
     ("age > 5 if smoker else 3", "cannot be read"),
-    ("_between(1, 2)", "must compare columns"),
+    ("_between(1, 2)", "functions are not known here"),
     ("age in _between(1, 2)", "cannot be read"),
     ("age.real > 5", "at '.real"),
     ("(" * 100 + "age > 5" + ")" * 100, "too many brackets"),
@@ -457,3 +483,10 @@ def test_a_number_that_is_an_edge_but_for_rounding_is_the_edge() -> None:
     assert condition(tens, "x <= 9.999999999999998").exact, "the number before an edge is not the edge"
     odd = Schema(x=Number(edges=[0.0, 0.1 + 0.2, 1.0]))
     assert 0.0 < condition(odd, "x < 0.3").terms[0]["x"][0] < 1.0
+
+
+def test_words_that_spell_booleans_are_words() -> None:
+    spelt = Schema(smoker=Category(["True", "False"]))
+    with pytest.raises(scumble.ParameterError, match=r"holds words, no booleans: .* in quotes, here 'True'"):
+        condition(spelt, "smoker == true")
+    assert condition(spelt, "smoker == 'True'").terms

@@ -370,6 +370,26 @@ def test_bins_at_the_cells_edges_cut_no_cell_and_beyond_the_bounds_nothing_is_su
         TableSketch(SCHEMA).release(1.0).histogram("sex", bins=np.int64(2))
 
 
+def test_bins_between_edges_tell_of_missing_cells_as_others_do() -> None:
+    schema = scumble.Schema(x=scumble.Number(0, 100, cells=10, missing=True))
+    release = scumble.TableSketch(schema).update({"x": [5.0] * 600 + [None] * 400}).release(5.0)
+    for bins, names in (([0, 50, 100], ["[0, 50)", "[50, 100]", "(missing)"]), ([0, 10], ["[0, 10)", "(missing)"])):
+        found = release.histogram("x", bins=bins)
+        assert found.x.tolist() == names
+        assert found.value.iloc[-1] == pytest.approx(400, abs=30) and np.isnan(found["to"].iloc[-1])
+
+
+def test_groups_are_those_that_the_condition_allows(exact: TableRelease) -> None:
+    assert exact.count("sex == 'Male'", by="sex").sex.tolist() == ["Male"]
+    assert exact.count("sex != 'Male'", by=["sex", "smoker"]).sex.unique().tolist() == ["Female", "(other)"]
+    assert "(missing)" not in exact.mean("age", "sex in ['Male', 'Female']", by="sex").sex.tolist()
+    either = exact.count("sex == 'Male' or smoker", by=["sex", "smoker"])
+    assert ("Female", "false") not in {*zip(either.sex, either.smoker, strict=True)}
+    assert len(exact.count("smoker", by="sex")) == 4, "a condition on another column leaves all levels"
+    assert len(exact.count("sex == 'Male' and sex == 'Female'", by="sex")) == 4, "that nobody meets leaves all, too"
+    assert len(exact.crosstab("sex", "smoker", "sex == 'Male'").sex.unique()) == 4, "a table has all of its lines"
+
+
 def test_histograms_and_crosstabs(exact: TableRelease) -> None:
     found = exact.histogram("age", bins=[17, 30, 60, 90])
     truth = pd.cut(FRAME.age, [17, 30, 60, 91], right=False).value_counts(sort=False)

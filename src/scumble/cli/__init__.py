@@ -136,7 +136,7 @@ def _main(words: list[str]) -> int:
     if verb not in VERBS:
         from scumble.errors import did_you_mean
 
-        hint = f" Hint: {OTHER_NAMES[verb]}" if verb in OTHER_NAMES else did_you_mean(verb, VERBS)
+        hint = f" Hint: {OTHER_NAMES[verb.lower()]}" if verb.lower() in OTHER_NAMES else did_you_mean(verb, VERBS)
         return _say(f"There is no verb {verb!r}.{hint} scumble --help lists all verbs.", USAGE)
     return _run(verb, rest)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 EXAMPLE = """
 scumble explore people.scumble --range age=0:100,income=0:120000 --export people.html
@@ -43,14 +44,14 @@ def run(args: argparse.Namespace) -> None:
 
     from scumble.cli.output import check_out, say
     from scumble.cli.progress import waiting
-    from scumble.explore import exhibit_of, export, read
+    from scumble.explore import exhibit_of, export
     from scumble.show.wording import human_bytes
 
     if args.export:
         check_out(args.export, like=(".html", ".htm"), replace=args.replace)
     units = None if args.units is None else {name: str(unit) for name, unit in args.units.items()}
     exhibit = exhibit_of(
-        read(args.release) if args.other is None else side_by_side(args.release, args.other),
+        opened(args.release) if args.other is None else side_by_side(args.release, args.other),
         args.title
         or " and ".join(os.path.basename(os.path.normpath(one)) for one in (args.release, args.other) if one),
         ranges=args.range,
@@ -69,12 +70,24 @@ def side_by_side(*paths: str) -> dict[str, object]:
     """Two releases under the names of their files; where those are alike, by their numbers: a page tells no path."""
     import os
 
-    from scumble.explore import read
-
     names = [os.path.splitext(os.path.basename(path))[0] for path in paths]
     if len(set(names)) < len(names):
         names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
-    return {name: read(path) for name, path in zip(names, paths, strict=True)}
+    return {name: opened(path) for name, path in zip(names, paths, strict=True)}
+
+
+def opened(path: str) -> Any:
+    """What can be shown; or an error that says what the file is instead."""
+    import os
+
+    from scumble.cli.output import for_another_verb
+    from scumble.errors import ForeignFileError
+    from scumble.explore import read
+
+    try:
+        return read(path)
+    except ForeignFileError as problem:
+        raise problem if os.path.isdir(path) else for_another_verb(path) or problem from None
 
 
 def serve(args: argparse.Namespace, exhibit: object) -> None:

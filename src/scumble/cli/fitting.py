@@ -13,7 +13,7 @@ from scumble.learn.telling import Curator
 from scumble.machine.later import pa
 from scumble.schema import Boolean, Category, Number, Schema
 from scumble.schema.column import Column
-from scumble.schema.told import NO_CLASS, left_out, misnamed
+from scumble.schema.told import NO_CLASS, left_out, misnamed, undecoded
 
 
 def features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -123,3 +123,5 @@ def tell_left_out(args: argparse.Namespace, found: Records, classes: Any) -> Non
     rows = found.causes.total + found.skipped
     if rows:
         say(args, left_out(rows, list(found.causes.words(0, found.skipped))))
+    for line in undecoded(found.undecoded):
+        say(args, line)

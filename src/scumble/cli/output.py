@@ -135,8 +135,8 @@ def check_out(
         raise ParameterError(f"{out!r} is there already. Hint: name another file, or add --replace.")
     if ours and files.is_foreign(out):
         raise ParameterError(
-            f"{out!r} is there already, and scumble did not write it: it would be lost. Hint: name another file, "
-            "such as people.scumble, or remove that one first."
+            f"{out!r} is there already, and is no .scumble file but something else: it would be lost. Hint: name "
+            "another file, such as people.scumble, or remove that one first."
         )
     kind = files.kind_at(out) if ours and there else None
     if kind in files.SECRET_KINDS and not secret:
@@ -292,7 +292,7 @@ def load_release(
         try:
             container = files.read(path, expect=kinds)
         except ForeignFileError as problem:
-            raise _for_another_verb(path) or problem from None
+            raise for_another_verb(path) or problem from None
     if container.kind == "model" and not models:
         raise ForeignFileError(
             f"Cannot read {'standard input' if path == '-' else repr(path)}: it holds a fitted model, not {sought}. "
@@ -312,8 +312,8 @@ def load_release(
         raise CorruptFileError(f"Cannot read {path!r}: {problem}") from problem
 
 
-def _for_another_verb(path: str) -> ForeignFileError | None:
-    """The error that names the verb for what is no release: a stream's folder, a ledger, or a table."""
+def for_another_verb(path: str) -> ForeignFileError | None:
+    """The error that names the verb for what is no release: a stream's folder, a ledger, a page, a picture, a table."""
     from scumble.sources.paths import kind_of
 
     if os.path.isdir(path):
@@ -330,9 +330,23 @@ def _for_another_verb(path: str) -> ForeignFileError | None:
             head = file.read(16)
     except OSError:
         return None
+    if files.kind_at(path) is not None:  # scumble's own, and of a kind that the verb does not read
+        return None
     if head == b"SQLite format 3\0":
         return ForeignFileError(
             f"{path!r} is an SQLite database, as ledgers are, not a release. Hint: try scumble ledger {path}."
+        )
+    if head.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return ForeignFileError(
+            f"{path!r} is a web page, not a release. Hint: open it in a browser. What scumble explore --export wrote "
+            "was made of a .scumble file: name that one."
+        )
+    end = os.path.splitext(path.lower())[1]
+    if end in (".png", ".svg", ".pdf"):
+        return ForeignFileError(f"{path!r} is a picture, not a release. Hint: name the .scumble file it was made of.")
+    if end == ".toml":
+        return ForeignFileError(
+            f"{path!r} is a schema, by its name, not a release. Hint: scumble build TABLE --schema {path} makes one."
         )
     if head and kind_of(path)[0]:
         return ForeignFileError(

@@ -82,15 +82,15 @@ def run(args: argparse.Namespace) -> None:
 
 def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
     """The table's columns that the model reads: by name, wherever they stand, if it knows their names."""
-    from scumble.errors import DataError, ParameterError
+    from scumble.errors import DataError, ParameterError, many
     from scumble.sources.source import did_you_mean
 
     if not hasattr(model, "feature_names_in_"):
         columns = source.columns(args.columns)
         if len(columns) != model.n_features_in_:
             raise DataError(
-                f"The model was fitted to {model.n_features_in_} columns without names, and there are {len(columns)}. "
-                "Hint: --columns names them, in the order of the fit."
+                f"The model was fitted to {many(model.n_features_in_, 'column')} without names, and there are "
+                f"{len(columns)}. Hint: --columns names them, in the order of the fit."
             )
         return columns
     names = [str(name) for name in model.feature_names_in_]
@@ -103,7 +103,7 @@ def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:
         told = ", ".join(map(repr, missing))
         raise DataError(
             f"{source} lacks columns that the model was fitted to: {told}."
-            f"{did_you_mean(missing[0], source.names, names)}"
+            f"{did_you_mean(missing[0], source.names, names, first_line=source.first_line)}"
         )
     return names
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from scumble.errors import many
+
 PATIENCE = 2.0
 """Seconds that nobody need be told about."""
 REHEARSING = "Rehearsing, on made-up tables, how far answers may be off: this takes a while, once for each command …"
@@ -74,7 +76,7 @@ def words(state: Any) -> str:
     """
     if hasattr(state, "of"):
         return f"{state.done / state.of:4.0%}  {state.done:,} of {state.of:,} partitions"
-    parts = [f"{state.rows:,} rows", f"{state.rows_per_second:,.0f} rows/s"]
+    parts = [many(state.rows, "row"), f"{state.rows_per_second:,.0f} rows/s"]
     if state.done is not None:
         parts.insert(0, f"{state.done:4.0%}")
     if state.seconds_left is not None:

@@ -95,7 +95,7 @@ def _run(args: argparse.Namespace) -> None:
 def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]:
     """The points' own columns as they are, and the release's columns among them as numbers or text."""
     from scumble.cli.records import whole_rows
-    from scumble.errors import DataError
+    from scumble.errors import DataError, many
     from scumble.machine.later import pa
     from scumble.sources import open_source
     from scumble.tables.roles import converted, roles_of
@@ -107,9 +107,9 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
     columns = list(release.columns or (source.names if source.declared else source.keys()))
     source.require(columns)
     if len(columns) != release.dimensions:
-        raise DataError(f"{source} has {len(columns)} columns and the release has {release.dimensions}.")
+        raise DataError(f"{source} has {many(len(columns), 'column')} and the release has {release.dimensions}.")
     roles = roles_of(release.kernel, columns)
-    for piece in whole_rows(args, source, columns):
+    for piece in whole_rows(args, source, columns, stops=True):
         points = _numbers(piece.batch.select(columns), release)
         if isinstance(points, dict):
             points = pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in points.items()})
@@ -216,7 +216,8 @@ def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     (total,), (density,) = release.kernel_sum(points), release.density(points)
     of = "" if name is None else f"{name}: "
     number, lower, upper = told(total, low, high)
-    return f"{of}{number} records near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
+    records = "record" if number == "1" else "records"
+    return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
 
 
 def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: bool) -> dict[str, Any]:

@@ -8,7 +8,8 @@ record still differ in one record at most.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from scumble.schema import Schema
 from scumble.sources import Source, open_source
 from scumble.sources.causes import BAD_CELL, BEYOND, Causes, Found, without_level
 from scumble.sources.source import Piece
+from scumble.sources.text import not_text, spelt, usual_beside, with_questions, without_marks
+from scumble.tables.names import like_a_record
 from scumble.tables.roles import converted
 
 
@@ -34,6 +37,8 @@ class Records(NamedTuple):
     """Why rows were left out: for the curator only."""
     skipped: int
     """Lines that are no rows and were left out: for the curator only."""
+    undecoded: Mapping[str, int]
+    """Cells, by column, that are no text in the encoding and count as missing: for the curator only."""
 
     def __repr__(self) -> str:
         return "Records(secret)"
@@ -45,21 +50,47 @@ def opened(args: argparse.Namespace) -> Source:
     return open_source(args.table, table=args.sheet, **reading)
 
 
-def whole_rows(args: argparse.Namespace, source: Source, needed: Sequence[str]) -> Iterator[Piece]:
+def whole_rows(
+    args: argparse.Namespace, source: Source, needed: Sequence[str], *, stops: bool = False
+) -> Iterator[Piece]:
     """Public rows with all that stands in them, not just the columns that are `needed`, text as text.
 
     Of a name that stands twice nobody can tell which column is meant: it is left out, and the person at the terminal is
-    told. A column that some files of a folder lack has missing cells there.
+    told. A column that some files of a folder lack has missing cells there. Cells whose bytes are no text are missing
+    in a column that is `needed`, or an error if one `stops`; in another they go through, with question marks in them.
     """
     names = source.keys()
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1 and name not in needed]
     if twice:
-        say(args, f"Left out, since their names stand twice: {', '.join(map(repr, twice))}.")
+        told = f": {', '.join(map(repr, twice))}" if not source.first_line or not like_a_record([*{*names}]) else ""
+        say(args, f"Left out, since their names stand twice{told}.")
     kept = [name for name in dict.fromkeys([*names, *needed]) if name not in twice]
-    for piece in source.pieces(dict.fromkeys(kept, "any")):
+    unread: Counter[str] = Counter()
+    for piece in source.pieces(dict.fromkeys(kept, "any"), invalid="mark"):
         batch = piece.batch
         columns = [_plain_text(column) for column in batch.columns]
-        yield piece._replace(batch=pa.RecordBatch.from_arrays(columns, names=batch.schema.names))
+        batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        clean, bad = without_marks(batch)
+        if stops and (rows := [bad[name][0] for name in needed if name in bad]):
+            where = source.place(piece.position, batch.num_rows, min(rows))
+            raise not_text(f"{where},", args.encoding, "or correct the line")
+        unread.update({name: len(rows) for name, rows in bad.items()})
+        for name in bad.keys() - {*needed}:
+            clean = with_columns(clean, pa.RecordBatch.from_arrays([with_questions(batch[name])], names=[name]))
+        yield piece._replace(batch=clean)
+    if source.late:
+        say(
+            args,
+            f"Left out, since only later lines have them: {', '.join(map(repr, source.late[:20]))}. Hint: name a file "
+            "instead of '-', which can be looked through for its columns first.",
+        )
+    for name, cells in unread.items():
+        what = "missing" if name in needed else "written with \ufffd in their place"
+        say(
+            args,
+            f"{'1 cell' if cells == 1 else f'{cells:,} cells'} of {name!r}: bytes that are no {spelt(args.encoding)} "
+            f"text are {what}. Hint: --encoding {' or '.join(usual_beside(args.encoding))}.",
+        )
 
 
 def with_columns(batch: pa.RecordBatch, others: pa.RecordBatch) -> pa.RecordBatch:
@@ -107,7 +138,8 @@ def read(
     """
     named = source.columns(columns or None, besides=[target]) if schema is None else list(schema)
     wanted = [*named, target]
-    source.require([target])  # by itself: a column to learn from may be what was meant
+    if any(name in source.names for name in wanted):
+        source.require([target])  # by itself: a column to learn from may be what was meant
     source.require(wanted)
     roles = dict.fromkeys(named, "number") if schema is None else dict(schema.roles)
     roles[target] = "number" if number else "any"
@@ -142,7 +174,7 @@ def read(
         y = _floats(table[target]) if number else table[target]
     except pa.ArrowException:  # whose words may quote cells
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
-    return Records(X, y, causes, sum(source.skipped.values()))
+    return Records(X, y, causes, sum(source.skipped.values()), dict(source.undecoded))
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

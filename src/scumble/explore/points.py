@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scumble.errors import DataError
+from scumble.errors import DataError, many
 
 MOST = 100_000
 """Points of one question."""
@@ -45,7 +45,7 @@ def _row(point: object, names: Sequence[str], k: int) -> list[Any]:
         return [point[name] for name in names]
     if isinstance(point, list) and len(point) == len(names):
         return point
-    raise DataError(f"Point {k} must have {len(names)} values, one for each of {', '.join(names)}.")
+    raise DataError(f"Point {k} must have {many(len(names), 'value')}, one for each of {', '.join(names)}.")
 
 
 def _wanted(cell: object, role: str) -> str | None:

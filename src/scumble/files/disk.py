@@ -40,7 +40,7 @@ def write(
     kinds (and ``secret=True``) are readable by their owner only, from the first byte on. A symbolic link at ``path`` is
     replaced by the file: what it points to is not touched, so nobody can lead a secret elsewhere.
 
-    A file that scumble did not write is never replaced: it may be somebody's table. Another release or model, which
+    A file of another make is never replaced: it may be somebody's table. Another release or model, which
     was paid for, stays beside the new file under a second name, and a warning says which. Saves to one name take turns
     (:mod:`scumble.machine.onebyone`), so that this holds for what another process has just written.
 
@@ -50,8 +50,8 @@ def write(
     target, data = _path(path), bytes_of(kind, metadata, arrays, bound=bound)
     if is_foreign(target):
         raise ForeignFileError(
-            f"Cannot write {target!r}: it is there already, and scumble did not write it: it would be lost. Hint: name "
-            "another file, or remove that one first."
+            f"Cannot write {target!r}: it is there already, and is no .scumble file but something else: it would be "
+            "lost. Hint: name another file, or remove that one first."
         )
     if kind not in SECRET_KINDS and kind_at(target) in SECRET_KINDS and not os.path.islink(target):
         raise SecretFileError(

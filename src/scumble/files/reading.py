@@ -84,7 +84,7 @@ def preamble(head: bytes, size: int, source: str) -> tuple[int, int, int]:
             raise CorruptFileError(truncated)
         if sum(a == b for a, b in zip(magic, MAGIC, strict=False)) >= len(MAGIC) - 4:
             raise CorruptFileError(f"Cannot read {source}: its first bytes are damaged. Hint: copy it again.")
-        raise ForeignFileError(f"{foreign} Hint: scumble reads what it has written: .scumble and .secret files.")
+        raise ForeignFileError(f"{foreign} Hint: releases, models and sketches are: .scumble and .secret files.")
 
     at = 8 + len(MAGIC)
     found = _VERSION.match(head, at)

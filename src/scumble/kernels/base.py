@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from scumble.checks import whole
-from scumble.errors import DataError, ForeignFileError, ParameterError, parameter
+from scumble.errors import DataError, ForeignFileError, ParameterError, many, parameter
 from scumble.tables import Table
+from scumble.tables.names import NOT_SHOWN, like_a_record
 
 if TYPE_CHECKING:
     from scumble.design import Draws
@@ -203,7 +204,7 @@ class Kernel(ABC):
         left, right = (self._readable(table) for table in (X, Y))
         if left.offsets is None and right.offsets is None and left.values.shape[1] != right.values.shape[1]:
             raise DataError(
-                f"X has {left.values.shape[1]} columns and Y has {right.values.shape[1]}: they must be equal."
+                f"X has {many(left.values.shape[1], 'column')} and Y has {right.values.shape[1]}: they must be equal."
             )
         return self._collision_of(left, right) ** self.power
 
@@ -211,7 +212,8 @@ class Kernel(ABC):
         which = self.which(table.width, table.names)
         records, bad = self.read(table, which)
         if bad.any():
-            raise DataError(f"{int(bad.sum())} cells are missing, infinite or too large. Hint: drop those rows.")
+            cells = "1 cell is" if (count := int(bad.sum())) == 1 else f"{count:,} cells are"
+            raise DataError(f"{cells} missing, infinite or too large. Hint: drop those rows.")
         return self._scaled(records, table.names, which)
 
     def _scaled(self, records: Records, names: Sequence[str] | None, which: Sequence[int]) -> Records:
@@ -316,8 +318,10 @@ def _position(column: str | int, width: int, names: Sequence[str] | None) -> int
                 "Hint: pass a DataFrame or Arrow table, give the sketch `columns=[...]`, or use positions."
             )
         if column not in names:
+            if like_a_record(names):
+                raise DataError(f"The kernel asks for the column {column!r}. {NOT_SHOWN}")
             raise DataError(f"The kernel asks for the column {column!r}; the table has {', '.join(names)}.")
         return list(names).index(column)
     if not 0 <= column < width:
-        raise DataError(f"The kernel asks for column {column}; the table has {width} columns, counted from 0.")
+        raise DataError(f"The kernel asks for column {column}; the table has {many(width, 'column')}, counted from 0.")
     return int(column)

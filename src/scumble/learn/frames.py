@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scumble.checks import sides
-from scumble.errors import DataError, ParameterError, parameter
+from scumble.errors import DataError, ParameterError, many, parameter
 from scumble.schema import Category, Number, Schema
 from scumble.schema.column import MISSING, Column, Strays
 from scumble.tables import Table, invalid_message
@@ -117,8 +117,8 @@ class Coding:
         """Refuse a release of other columns."""
         if width != self.width or (names is not None and tuple(names) != self.names):
             raise DataError(
-                f"This release has {width} columns of numbers that the schema does not make: it makes {self.width}. "
-                "Hint: pass the schema that the release was made with."
+                f"This release has {many(width, 'column')} of numbers that the schema does not make: it makes "
+                f"{self.width}. Hint: pass the schema that the release was made with."
             )
 
 

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from scumble.errors import DataError, ParameterError
+from scumble.errors import DataError, ParameterError, many
 from scumble.loading import release_in
 from scumble.schema import Category, Number, Schema
-from scumble.schema.grammar import known
+from scumble.schema.unclear import known
 from scumble.tabular.release import TableRelease
 from scumble.views.mixture import Mixture
 
@@ -80,7 +80,7 @@ class Levels:
         codes, dropped = self.schema.encode(X)
         if dropped.any():
             raise DataError(
-                f"{int(dropped.sum())} records are outside the bounds of columns that leave such records out. "
+                f"{many(int(dropped.sum()), 'record')} must be left out: outside the bounds of columns that say so. "
                 "Hint: leave them out."
             )
         if not len(codes):

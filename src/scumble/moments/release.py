@@ -11,7 +11,7 @@ import numpy as np
 
 from scumble import files
 from scumble.counting.headroom import fits
-from scumble.errors import CorruptFileError, MergeError, ParameterError, parameter
+from scumble.errors import CorruptFileError, MergeError, ParameterError, many, parameter
 from scumble.moments.fixed import Floats
 from scumble.moments.kinds import spec_from_dict
 from scumble.moments.spec import MomentSpec
@@ -164,7 +164,7 @@ class MomentRelease:
         return cards.release_html(self)
 
     def __repr__(self) -> str:
-        return f"<MomentRelease of about {self.count:,.0f} records: {self.spec.kind}, {self.privacy}>"
+        return f"<MomentRelease of about {many(self.count, 'record', ',.0f')}: {self.spec.kind}, {self.privacy}>"
 
 
 def _require_about(claim: PrivacyClaim, spec: MomentSpec) -> None:

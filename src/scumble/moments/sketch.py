@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import files
-from scumble.errors import DataError, parameter
+from scumble.errors import DataError, many, parameter
 from scumble.moments.engines import engine, require_engine
 from scumble.moments.kinds import spec_from_dict
 from scumble.moments.release import MomentRelease
@@ -64,7 +64,7 @@ class MomentSketch(Holder):
         """Add records: finite numbers, one line each, and a target for each. Call it as often as you like."""
         X = finite(X, "The records have")
         if X.ndim != 2 or X.shape[1] != self.spec.dimensions:
-            raise DataError(f"The records must be a table of {self.spec.dimensions} columns.")
+            raise DataError(f"The records must be a table of {many(self.spec.dimensions, 'column')}.")
         target = self.spec.target(y)
         if target.shape != (len(X),):
             raise DataError("There must be one target for each record.")

@@ -21,7 +21,7 @@ import numpy as np
 from scumble.checks import Sides
 from scumble.counting import Hasher
 from scumble.counting.device import device_table, on_device, to_host
-from scumble.errors import DataError
+from scumble.errors import DataError, many
 from scumble.kernels import Kernel, Records
 from scumble.tables import Table, invalid_message
 from scumble.tables.table import DROP_THEM
@@ -177,7 +177,7 @@ class Layout(ABC):
         spec = self.spec
         table: Any = device_table(X) if on_device(X) else Table.of(X, columns=spec.columns, dimensions=spec.dimensions)
         if table.width != spec.dimensions:
-            raise DataError(f"The table has {table.width} columns; this sketch has {spec.dimensions}.")
+            raise DataError(f"The table has {many(table.width, 'column')}; this sketch has {spec.dimensions}.")
         names = table.names if spec.columns is None else spec.columns
         parts: list[Records] = []
         bad_rows: Any = None

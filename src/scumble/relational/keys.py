@@ -23,6 +23,7 @@ from scumble.relational.syntax import bare, exp, identifier, refused, shown
 from scumble.relational.where import both, tree_of
 from scumble.schema import condition
 from scumble.schema.category import Category
+from scumble.schema.clock import CALENDAR
 from scumble.schema.column import Column
 from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
@@ -216,7 +217,7 @@ def _calendar(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:
         parts = [Atom(name, ">=", (start,))] if place else []
         parts += [Atom(name, "<", (end,))] if end is not None else []
         tree = both(*parts) if parts else Not(Atom(name, "<", (column.moment(column.line[0]),)))
-        _require_whole_cells(tree, name, scope, shown(node))
+        _require_whole_cells(tree, name, scope, shown(node), unit)
         day = start.date() if column.resolution == "day" else start
         yield start.year if yearly else day, tree
     yield from _missing(name, scope)
@@ -323,14 +324,17 @@ def _plainly(number: float) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
-def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str) -> None:
+def _require_whole_cells(tree: Tree, name: str, scope: Scope, what: str, unit: str = "") -> None:
     if condition(scope.schema, tree).partly:
         column = scope[name]
         assert isinstance(column, Number | Date)
+        declared = (
+            f'cells = "{unit}" in its schema' if unit in CALENDAR else f"`edges` in its schema{_single_cells(column)}"
+        )
         raise ParameterError(
             f"{what} cuts through cells of column {name!r}, so groups would be guessed. Hint: its cells are "
             f"{', '.join(column.levels[:3])}, …; {_instead(name, column)}, or ask for a range in WHERE. Who makes the "
-            f"release can have such groups: by `edges` in its schema{_single_cells(column)}."
+            f"release can have such groups: by {declared}."
         )
 
 

@@ -13,7 +13,7 @@ from scumble.errors import ParameterError, did_you_mean
 from scumble.relational.syntax import exp, refused, shown
 from scumble.schema import Schema
 from scumble.schema.column import Column
-from scumble.schema.grammar import known
+from scumble.schema.unclear import known
 from scumble.tabular.release import TableRelease
 
 
@@ -40,7 +40,7 @@ class Scope:
     def named(self, name: str) -> str:
         """The column of that name."""
         found = self.alike(name)
-        return found if found is not None else known(name, self.schema.columns, text=True)
+        return found if found is not None else known(name, self.schema.columns)
 
     def alike(self, name: str) -> str | None:
         """The column that is called so up to capitals, if there is one."""

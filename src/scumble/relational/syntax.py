@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from scumble.errors import ParameterError, parameter
-from scumble.schema.grammar import undressed
+from scumble.schema.unclear import undressed
 
 try:
     import sqlglot
@@ -68,6 +68,24 @@ _MORE: dict[type, set[str]] = {
 """What else a part of a statement may hold. Whatever nobody reads here, such as BETWEEN's SYMMETRIC, is refused."""
 
 
+_OF_SELECT = {
+    "select",
+    "from",
+    "where",
+    "group",
+    "by",
+    "having",
+    "order",
+    "limit",
+    "and",
+    "or",
+    "not",
+    "as",
+    "in",
+    "is",
+}
+
+
 def parse(text: object) -> exp.Select:
     """The tree of one SELECT. Whatever is none is a ParameterError."""
     if not isinstance(text, str) or not text.strip():
@@ -115,7 +133,9 @@ def _where(problem: SqlglotError) -> str:
         return " (a quote may be left open)"
     first = problem.errors[0]
     near = str(first.get("highlight") or "")[:30]
-    return f" at line {first.get('line')}, near {near!r}"
+    may_be_name = near.isidentifier() and near.lower() not in _OF_SELECT
+    quoted = f'; a column of that name stands in double quotes, "{near}"' if may_be_name else ""
+    return f" at line {first.get('line')}, near {near!r}{quoted}"
 
 
 def _plain(tree: exp.Select) -> exp.Select:

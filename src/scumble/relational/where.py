@@ -14,6 +14,7 @@ from scumble.relational.syntax import bare, exp, identifier, parts_of, refused, 
 from scumble.schema.category import Category
 from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
+from scumble.schema.unclear import known
 
 EVERYTHING, NOTHING = Junction(True, ()), Junction(False, ())
 _SIGNS: dict[type, str] = {
@@ -82,7 +83,11 @@ def _comparison(node: Any, sign: str, scope: Scope) -> Tree:
         return _constant(node, value(left), sign, value(right))
     if is_value(left):
         left, right, sign = right, left, _TURNED[sign]
-    _require_text(right)
+    if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+        strange = [one for one in (left, right) if scope.alike(one.name) is None]
+        _require_text(scope, *(strange if len(strange) == 1 else ()))  # of two, one is a misspelt column
+        scope.column(left)
+    _require_text(scope, right)
     if not is_value(right):
         raise refused(f"{shown(node)}: a column is compared with a value, and not with another or a formula")
     atom = _atom(scope, left, "==" if sign == "!=" else sign, [right])
@@ -102,7 +107,7 @@ def _atom(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
     if not isinstance(bare(subject), exp.Column):
         raise refused(f"{shown(subject)} in a condition: a column must stand there by itself")
     name = scope.column(bare(subject))
-    _require_text(*written)
+    _require_text(scope, *written)
     values = [value(one) for one in written]
     if any(one is None for one in values):
         raise ParameterError(f"Nothing equals NULL, not even NULL. Hint: write {identifier(name)} IS NULL.")
@@ -138,13 +143,18 @@ def _year(scope: Scope, subject: Any, sign: str, written: list[Any]) -> Tree:
     return {"<": before(year), "<=": before(year + 1), ">": since(year + 1), ">=": since(year)}[sign]
 
 
-def _require_text(*nodes: Any) -> None:
+def _require_text(scope: Scope, *nodes: Any) -> None:
+    """Refuse the name of a column where a value must stand, if it may be meant as text."""
     for node in nodes:
-        if isinstance(bare(node), exp.Column) and bare(node).this.args.get("quoted"):
-            text = shown(exp.Literal.string(bare(node).name))
+        if not isinstance(bare(node), exp.Column):
+            continue
+        text = shown(exp.Literal.string(bare(node).name))
+        if bare(node).this.args.get("quoted"):
             raise ParameterError(
                 f"{shown(node)}: double quotes are for names of columns. Hint: text stands in single quotes, {text}."
             )
+        if scope.alike(bare(node).name) is None:
+            known(bare(node).name, scope.schema.columns, text=f"in single quotes, {text}")
 
 
 def _is(node: Any, scope: Scope) -> Tree:

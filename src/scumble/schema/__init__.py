@@ -22,6 +22,7 @@ The files::
     kinds.py         whole numbers, dates, times and booleans as numbers for a kernel
     declarations.py  which columns somebody declares to hold them
     grammar.py       conditions as people write them
+    unclear.py       what is said of one that cannot be read
     conditions.py    conditions in their one form
     beyond.py        questions that reach beyond a column's bounds
     strays.py        cells that were counted where they do not stand: for the curator

@@ -81,7 +81,7 @@ class Boolean(Column):
         text = text_of(literal)
         code = UNREADABLE if text is None else _code(text)
         if code < 0:
-            raise ParameterError("it holds booleans: compare it with true or false")
+            raise ParameterError("it holds booleans: compare it with true or false, without quotes")
         return code, code + 1
 
     def _shares(self, spans: Spans) -> tuple[np.ndarray, np.ndarray]:

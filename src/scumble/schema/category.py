@@ -157,7 +157,14 @@ class Category(Column):
     def _not_a_word(self, literal: object) -> str:
         if text_of(literal) in cells.NO_VALUE_TEXTS:
             return f"{literal!r} is not in its vocabulary: cells that say so are missing (is missing, in SQL is null)"
-        close = nearest(literal, [text.decode() for text in self.known])
+        words = [text.decode() for text in self.known]
+        if isinstance(literal, bool | np.bool_):
+            found = next((word for word in words if word.lower() == str(literal).lower()), None)
+            here = f"here {found!r}" if found is not None else f"such as {words[0]!r}"
+            return f"it holds words, no booleans: compare it with one of them, in quotes, {here}"
+        if str(literal).strip("()<> ").lower() == "missing":
+            return f"{literal!r} is not in its vocabulary: for cells without a word write is missing, in SQL is null"
+        close = nearest(literal, words)
         guess = f" (did you mean {close!r}?)" if close is not None else ""
         if not self.other:
             return f"{str(literal)[:100]!r} is not in its vocabulary{guess}"

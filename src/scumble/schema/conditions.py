@@ -27,6 +27,7 @@ from scumble.schema import beyond, grammar, line
 from scumble.schema.column import MISSING, Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.schema import Schema
+from scumble.schema.unclear import written
 
 MOST_TERMS = 256
 """Products in a union. Beyond, an answer would be slow, and its error out of hand."""
@@ -336,7 +337,7 @@ def _atom(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
     if MISSING in atom.literals:
         raise ParameterError(
             f"The condition asks about {atom.column!r}, and {MISSING!r} stands for cells that are missing: it is no "
-            f"value. Hint: write {grammar.written(atom.column)} is missing (in SQL: is null; in a mapping: None)."
+            f"value. Hint: write {written(atom.column)} is missing (in SQL: is null; in a mapping: None)."
         )
     try:
         spans = _spans(column, atom)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import contextlib
 import datetime
 import re
@@ -252,6 +253,8 @@ class Date(Column):
         found = clock.seconds_of(literal)
         if found is None:
             what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
+            if no_day := _no_day(literal):
+                raise ParameterError(f"it holds dates, and {what}: {no_day}")
             raise ParameterError(f"it holds dates, and {what}; write {_iso_of(literal)}, the year first")
         first, end = found
         if first % self.step:
@@ -274,12 +277,37 @@ class Date(Column):
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
 
+def _no_day(literal: object) -> str:
+    """Why what is written as a date is no day of the calendar; empty if it is not written so.
+
+    >>> print(*map(_no_day, ("2023-02-30", "2023-13-01", "30.02.2023", "2023-02-28")), sep="; ")
+    February 2023 has 28 days; there is no month 13; February 2023 has 28 days;
+    """
+    text = str(literal).strip()
+    iso = re.match(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])", text)
+    point = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", text)
+    if iso is None and point is None:
+        return ""
+    year, month, day = map(int, iso.groups() if iso is not None else point.groups()[::-1])  # type: ignore[union-attr]
+    if not 1 <= month <= 12:
+        return f"there is no month {month}"
+    if year < 1:
+        return f"there is no year {year}"
+    last = calendar.monthrange(year, month)[1]
+    return "" if 1 <= day <= last else f"{calendar.month_name[month]} {year} has {last} days"
+
+
 def _iso_of(literal: object) -> str:
     """The date that somebody has written, in quotes, or the two that it may be, else one for an example.
 
-    >>> print(*map(_iso_of, ("31/12/2010", "6.12.2010", "soon", "6/12/2010")), sep=", ")
-    '2010-12-31', '2010-12-06', '2024-02-29', '2010-06-12' or '2010-12-06'
+    >>> print(*map(_iso_of, ("31/12/2010", "6.12.2010", "2010/6/1", "soon", "6/12/2010")), sep=", ")
+    '2010-12-31', '2010-12-06', '2010-06-01', '2024-02-29', '2010-06-12' or '2010-12-06'
     """
+    if isinstance(literal, int) and not isinstance(literal, bool) and 1000 <= literal <= 9999:
+        return repr(str(literal))
+    year_first = re.fullmatch(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})", str(literal).strip())
+    if year_first:
+        return repr("{}-{:0>2}-{:0>2}".format(*year_first.groups()))
     found = re.fullmatch(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})", str(literal).strip())
     if found:
         one, other, year = int(found[1]), int(found[3]), int(found[4])

@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from scumble.errors import ParameterError, did_you_mean, parameter
-from scumble.tables.cells import number_in
+from scumble.errors import ParameterError, parameter
+from scumble.schema.unclear import CONSTANTS, KEYWORDS, bare_name, known, unclear, written
 
 MOST_LETTERS, MOST_TOKENS, MOST_DEPTH, MOST_VALUES = 10_000, 2_000, 60, 2**16
 
@@ -37,17 +37,6 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|`[^`]*`""")
-_LIKE = re.compile(r"\bi?like\b", re.IGNORECASE)
-_DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9]{2}(:[0-9]{2}){1,2})?)?(?![\w:-])")
-_DRESSED = re.compile(
-    r"""[$€£¥]\s*[0-9][0-9_,]*(?:\.[0-9]+)?
-    | (?:(?<=[<>=])|(?<=[<>=]\s)|(?<=between\s)|(?<=and\s))[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![\w,])
-    | [0-9]+(?:\.[0-9]+)?\s*%(?!\s*[0-9(])""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_KEYWORDS = {"and", "or", "not", "in", "is"}
-_CONSTANTS = {"true": True, "false": False, "null": None, "none": None, "missing": None}
 _BETWEEN = "_between"
 _SIGNS = {"=": "==", "<>": "!="}
 _OPERATORS: dict[type[ast.cmpop], str] = {
@@ -112,7 +101,7 @@ def parse(text: str, columns: Collection[str]) -> Tree:
     try:
         found = ast.parse(source, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _unclear(text, _bare_name(text, columns)) from None
+        raise unclear(text, bare_name(text, columns)) from None
     return _Reader(text, words, columns).tree(found.body, 0)
 
 
@@ -139,36 +128,6 @@ def _wanted(name: str, wanted: object) -> Tree:
     return Atom(name, "==", (wanted,))
 
 
-def _unclear(text: str, what: str = "") -> ParameterError:
-    if date := _DATE.search(_QUOTED.sub("", text)):
-        what = f": dates and times stand in quotes, here '{date[0]}'"
-    if like := _LIKE.search(_QUOTED.sub("", text)):
-        what = f": {like[0].lower()} is not known here; list the words that are meant, as in town in ('Ulm', 'Bonn')"
-    what = undressed(text) or what
-    shown = repr(text if len(text) <= 80 else text[:80] + "…")
-    return ParameterError(
-        f"The condition {shown} cannot be read{what}. Hint: write age >= 65 and sex == 'Female', with text in quotes "
-        "and odd names in backticks."
-    )
-
-
-def _bare_name(text: str, columns: Collection[str]) -> str:
-    """How an odd name is written that stands there without backticks; empty if there is none."""
-    plain = _QUOTED.sub("''", text)
-    found = max((name for name in columns if written(name) != name and name in plain), key=len, default=None)
-    return "" if found is None else f": such a name stands in backticks, {written(found)}"
-
-
-def undressed(text: str) -> str:
-    """How a number with a sign of money, of thousands or of percent is written; empty if there is none.
-
-    >>> undressed("price > $1,000,000"), undressed("price > 1000000")
-    (': numbers stand plain, here 1000000', '')
-    """
-    found = _DRESSED.search(_QUOTED.sub("''", text))
-    return f": numbers stand plain, here {number_in(found[0].encode()):.15g}" if found else ""
-
-
 def _without_words(text: str) -> tuple[str, list[_Word]]:
     """Python with a placeholder for each word, and the words."""
     out: list[str] = []
@@ -182,7 +141,8 @@ def _without_words(text: str) -> tuple[str, list[_Word]]:
         if token is None:
             left = text[at:].lstrip()
             what = " (a quote is left open)" if left[0] in "'\"`" else f" at {left[:10]!r}"
-            raise _unclear(text, what)
+            what = ": arithmetic is not known here" if left[0] in "*/%" else what
+            raise unclear(text, what)
         if tokens > MOST_TOKENS:
             raise ParameterError(f"A condition must have at most {MOST_TOKENS:,} words. Hint: use `in [...]`.")
         at = token.end()
@@ -194,12 +154,12 @@ def _without_words(text: str) -> tuple[str, list[_Word]]:
         elif low == "and" and between == 2:
             out.append(",")
             between = 3
-        elif low in _KEYWORDS:
+        elif low in KEYWORDS:
             out.append(low)
         elif kind == "sign":
             depth += (found in "([") - (found in ")]")
             if depth > MOST_DEPTH:
-                raise _unclear(text, ": too many brackets within each other")
+                raise unclear(text, ": too many brackets within each other")
             out.append(_SIGNS.get(found, found))
         else:
             out.append(f"_{len(words)}")
@@ -222,7 +182,7 @@ def _word(kind: str, found: str) -> _Word:
         # More digits than a float64 can be large are no number of any table; Python is slow at longer ones.
         return _Word("value", int(plain) if plain.isdigit() and len(plain) < 400 else float(plain))
     low = found.lower()
-    return _Word("value", _CONSTANTS[low]) if low in _CONSTANTS else _Word("name", found)
+    return _Word("value", CONSTANTS[low]) if low in CONSTANTS else _Word("name", found)
 
 
 class _Reader:
@@ -235,7 +195,7 @@ class _Reader:
 
     def tree(self, node: ast.expr, depth: int) -> Tree:
         if depth > MOST_DEPTH:
-            raise _unclear(self._text, ": too many parts within each other")
+            raise unclear(self._text, ": too many parts within each other")
         if isinstance(node, ast.BoolOp):
             parts = tuple(self.tree(part, depth + 1) for part in node.values)
             return Junction(isinstance(node.op, ast.And), parts)
@@ -251,8 +211,10 @@ class _Reader:
 
     def _refused(self, node: ast.AST) -> ParameterError:
         if isinstance(node, ast.BinOp | ast.UnaryOp):
-            return _unclear(self._text, _bare_name(self._text, self._columns) or ": arithmetic is not known here")
-        return _unclear(self._text, ": it must compare columns with values")
+            return unclear(self._text, bare_name(self._text, self._columns) or ": arithmetic is not known here")
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id == _BETWEEN):
+            return unclear(self._text, ": functions are not known here")
+        return unclear(self._text, ": it must compare columns with values")
 
     # ---- comparisons ----
 
@@ -265,22 +227,28 @@ class _Reader:
         pairs = []
         for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
             if type(operator) not in _OPERATORS:
-                raise _unclear(self._text, ": `in` and `is` cannot be chained")
+                raise unclear(self._text, ": `in` and `is` cannot be chained")
             pairs.append(self._pair(self._operand(left), _OPERATORS[type(operator)], self._operand(right)))
         return pairs[0] if len(pairs) == 1 else Junction(True, tuple(pairs))
 
     def _pair(self, left: _Word, operator: str, right: _Word) -> Tree:
         names = [self._is_name(left, right), self._is_name(right, left)]
         if all(names):
-            for word in (left, right):
-                self._column(word)
-            raise _unclear(self._text, ": it compares two columns, and each must be compared with a value")
+            there = [word.value in self._columns for word in (left, right)]
+            if not all(there):
+                self._column(right if there[0] else left, text="in quotes" if any(there) else "")
+            raise unclear(self._text, ": it compares two columns, and each must be compared with a value")
         if not any(names):
-            raise _unclear(self._text, ": it compares two values, and none of them is the name of a column")
+            raise unclear(self._text, ": it compares two values, and none of them is the name of a column")
         if names[1]:
             left, operator, right = right, _TURNED[operator], left
+        if right.kind == "text" and right.value in self._columns and left.value not in self._columns:
+            raise unclear(
+                self._text,
+                f": {right.value!r} is a column's name, which stands without quotes, and text stands in them",
+            )
         if right.value is None:
-            raise _unclear(self._text, f": nothing equals a missing cell; write {written(left.value)} is missing")
+            raise unclear(self._text, f": nothing equals a missing cell; write {written(left.value)} is missing")
         atom = Atom(self._column(left), "==" if operator == "!=" else operator, (right.value,))
         return Not(atom) if operator == "!=" else atom
 
@@ -295,13 +263,14 @@ class _Reader:
             return Atom(column, "between", self._literals(node.args))
         listed = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
         if not listed:
-            raise _unclear(self._text, ": the list is empty")
+            raise unclear(self._text, ": the list is empty")
         return Atom(column, "in", self._literals(listed))
 
     def _is(self, column: str, node: ast.expr) -> Atom:
         word = self._operand(node)
         if word.kind != "value" or not (word.value is None or isinstance(word.value, bool)):
-            raise _unclear(self._text, ": `is` goes with missing, true or false")
+            equal = f"; write {written(column)} == {str(word.value)!r}" if word.kind != "value" else ""
+            raise unclear(self._text, f": `is` goes with missing, true or false{equal}")
         return Atom(column, "missing") if word.value is None else Atom(column, "==", (word.value,))
 
     # ---- words ----
@@ -328,36 +297,16 @@ class _Reader:
         words = [self._operand(node) for node in nodes]
         for word in words:
             if word.kind == "name":
-                raise _unclear(self._text, f": {word.value!r} must be a value, and text stands in quotes")
+                raise unclear(self._text, f": {word.value!r} must be a value, and text stands in quotes")
             if word.value is None:
-                raise _unclear(self._text, ": missing cells are asked for with `is missing`")
+                raise unclear(self._text, ": missing cells are asked for with `is missing`")
         return tuple(word.value for word in words)
 
     def _subject(self, node: ast.expr) -> str:
         word = self._operand(node)
         if word.kind == "value":
-            raise _unclear(self._text, ": the name of a column must stand on the left")
+            raise unclear(self._text, ": the name of a column must stand on the left")
         return self._column(word)
 
-    def _column(self, word: _Word) -> str:
-        return known(word.value, self._columns, text=True)
-
-
-def written(name: str) -> str:
-    """The name of a column as a condition must write it: in backticks, unless it is a plain word of no other meaning.
-
-    >>> written("town"), written("post code"), written("missing")
-    ('town', '`post code`', '`missing`')
-    """
-    plain = name.isidentifier() and name.lower() not in {*_KEYWORDS, *_CONSTANTS, "between"}
-    return name if plain else f"`{name}`"
-
-
-def known(name: object, columns: Collection[str], *, text: bool = False) -> str:
-    """The name, if there is such a column; a refusal with the nearest one if not."""
-    if isinstance(name, str) and name in columns:
-        return name
-    guess = did_you_mean(name, columns)
-    listed = ", ".join(map(repr, list(columns)[:20])) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
-    quotes = " If it is meant as text, put it in quotes." if text else ""
-    raise ParameterError(f"There is no column {str(name)[:100]!r}.{guess}{quotes} Hint: the columns are {listed}.")
+    def _column(self, word: _Word, *, text: str = "") -> str:
+        return known(word.value, self._columns, text=text)

@@ -270,7 +270,8 @@ class Number(Column):
         if found is None or math.isnan(found):
             meant = reading.number_in(literal.encode()) if isinstance(literal, str) else math.nan
             here = f", here {meant:.15g}" if math.isfinite(meant) else ""
-            raise ParameterError(f"it holds numbers; compare it with a number, without quotes{here}")
+            quotes = ", without quotes" if isinstance(literal, str) else ""
+            raise ParameterError(f"it holds numbers; compare it with a number{quotes}{here}")
         if self.cuts.real:
             number = self._forgiven(min(max(float(found), -1e308), 1e308))  # infinite: beyond all bounds
             at = line.place_of(number)

@@ -126,7 +126,7 @@ class Strays:
                 raise DataError(
                     f"Not one cell of column {name!r} can be read, and all would count as missing: "
                     f"{column.refuses}{_first(mine, place)}. Nothing was spent. Hint: correct the cells, "
-                    f"or the column's kind in the schema, or leave the column out of it{_dated(column)}; "
+                    f"or the column's kind in the schema, or leave the column out of it{_spelt(column)}; "
                     f"{unless}."
                 )
             if mine.read == mine.other >= SURELY_WRONG:
@@ -137,8 +137,10 @@ class Strays:
                 )
 
 
-def _dated(column: Column) -> str:
-    """How dates of another spelling are converted."""
+def _spelt(column: Column) -> str:
+    """How dates of another spelling are converted, and numbers of another country read."""
+    if column.kind == "number":
+        return "; --decimal , (decimal=',') reads 1.234,50 in a CSV file"
     return f"; dates are read as ISO 8601 has them, and {OTHER_DATES}" if column.kind == "date" else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from scumble.errors import UNPUBLISHED
 
@@ -17,6 +17,16 @@ def left_out(rows: int, why: Sequence[str] = ()) -> str:
     once = "; each row is counted once, at its first such column" if len(why) > 1 else ""
     causes = f": {', '.join(why)}{once}" if why else ""
     return private(f"{were} left out{causes}")
+
+
+def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
+    """A line for each column with cells whose bytes are no text in the encoding that was named."""
+    for name, count in cells.items():
+        were = "1 cell of {} was" if count == 1 else f"{count:,} cells of {{}} were"
+        yield private(
+            f"{were.format(repr(name))} read as missing{since}, for bytes that are no text in this encoding. "
+            "Hint: --encoding (encoding=) names another"
+        )
 
 
 def private(line: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from scumble.errors import many
 from scumble.privacy.exact import show
 from scumble.schema.kinds import shown
 from scumble.show import momentcards
@@ -197,7 +198,7 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
     data = facts(found)
     kinds = {name: f" ({HELD[kind]})" for name, kind in data.get("kinds", {}).items()}
     told = [f"{name}{kinds.get(name, '')}" for name in data["columns"] or ()]
-    columns = ", ".join(told) or f"{data['dimensions']} columns"
+    columns = ", ".join(told) or many(data["dimensions"], "column")
     out = [("Released", f"Noisy counts made from the columns {columns}. No record is in the file.")]
     if data["kind"] == "bundle":
         classes = ", ".join(map(str, data["classes"]))
@@ -240,7 +241,7 @@ def lines(found: Shown | ShownByClass | ShownTable | ShownMoments) -> list[tuple
 
 def _where_asked(expected: dict[str, Any]) -> str:
     """The standard error of a kernel sum, and at which places it is that."""
-    error = f"a standard error of about {expected['kernel_sum']:,.3g} records"
+    error = f"a standard error of about {many(expected['kernel_sum'], 'record', ',.3g')}"
     if expected["crowded"] is None:
         return f", and a kernel sum has {error} there, more at denser places"
     fullest = f"{expected['crowded']:,.3g} at the fullest cell"
@@ -278,7 +279,7 @@ def _about(release: Any) -> str:
     if isinstance(release, ShownMoments):
         return momentcards.size(release.spec.kind, len(release.counts))
     if _is_table(release):
-        return f"{len(release.views):,} views of {len(release.columns)} columns"
+        return f"{many(len(release.views), 'view')} of {many(len(release.columns), 'column')}"
     return size_words(release.spec.to_dict())
 
 
@@ -301,5 +302,5 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{key}={_value(inner)}" for key, inner in value.items())
     if isinstance(value, list):
-        return f"({', '.join(map(_value, value))})" if len(value) <= LISTED else f"of {len(value)} columns"
+        return f"({', '.join(map(_value, value))})" if len(value) <= LISTED else f"of {many(len(value), 'column')}"
     return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scumble.errors import many
 from scumble.privacy.laws import LAWS
 from scumble.show.shown import ShownMoments
 from scumble.show.wording import promise, promised, protected
@@ -29,7 +30,7 @@ def lines(release: ShownMoments) -> list[tuple[str, str]]:
     """The card, line by line: a name, and what there is to say."""
     data = facts(release)
     named = "column" if len(data["columns"] or ()) == 1 else "columns"
-    columns = f"the {named} {', '.join(data['columns'])}" if data["columns"] else f"{data['dimensions']} columns"
+    columns = f"the {named} {', '.join(data['columns'])}" if data["columns"] else many(data["dimensions"], "column")
     law = LAWS.get(data["mechanism"])
     noise = "several releases, merged" if law is None else law.title
     return [

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from scumble._version import __version__
+from scumble.errors import many
 from scumble.privacy.exact import show
 from scumble.privacy.odds import belief, percent
 from scumble.show.usefulness import errors, group, noises
@@ -106,6 +107,7 @@ def _use(facts: dict[str, Any]) -> list[Point]:
     level = "Utility and bias"
     name = noise_of_law(facts["mechanism"])
     moved = ", ".join(f"{noise:,.3g} {where}" for where, noise in noises(facts).items())
+    about = f"about {many(facts['count'], 'record', ',.0f')}"
     seen = ", ".join(f"{group(error)} {where}" for where, error in errors(facts).items())
     return [
         Point(
@@ -117,11 +119,10 @@ def _use(facts: dict[str, Any]) -> list[Point]:
         Point(
             level,
             "Accuracy",
-            f"each answer comes with an interval. About {facts['count']:,.0f} records; noise alone moves an answer by "
+            f"each answer comes with an interval. {about[0].upper() + about[1:]}; noise alone moves an answer by "
             f"about so many of them (one standard deviation): {moved}."
             if moved
-            else f"about {facts['count']:,.0f} records; how far noise moves a model that is learnt from the sums "
-            f"depends on the model: {BLANK}.",
+            else f"{about}; how far noise moves a model that is learnt from the sums depends on the model: {BLANK}.",
         ),
         Point(
             level,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scumble import checks
-from scumble.errors import ParameterError
+from scumble.errors import ParameterError, many
 from scumble.machine.places import write_whole
 from scumble.privacy.exact import show
 from scumble.schema.kinds import fixed_by, ranges_by, shown
@@ -67,7 +67,7 @@ def promise(claim: Any, count: float | None, error: float = 0.0) -> str:
     'about 11,000 records; ε = 1'
     """
     rough = math.floor(math.log10(max(error, 1.0)))
-    records = "" if count is None else f"about {round(max(count, 0.0), -rough):,.0f} records; "
+    records = "" if count is None else f"about {many(round(max(count, 0.0), -rough), 'record', ',.0f')}; "
     return f"{records}ε = {show(claim.epsilon)}" + (f", δ = {show(claim.delta)}" if claim.delta else "")
 
 

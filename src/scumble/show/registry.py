@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from scumble._version import __version__
+from scumble.errors import many
 from scumble.privacy.exact import show
 from scumble.show.wording import noise_of_law, promise, protected
 
@@ -46,7 +47,7 @@ def entry(facts: dict[str, Any], name: str) -> dict[str, Any]:
         Nested as the registry's schema wants it.
     """
     parameters = {"epsilon": facts["epsilon"]} | ({"delta": facts["delta"]} if facts["delta"] else {})
-    columns = ", ".join(facts["columns"]) if facts["columns"] else f"{facts['dimensions']} columns"
+    columns = ", ".join(facts["columns"]) if facts["columns"] else many(facts["dimensions"], "column")
     return {
         "url_slug": re.sub(r"[^a-z0-9]+", "_", name.lower().removesuffix(".scumble")).strip("_") or "release",
         "status": "Draft",

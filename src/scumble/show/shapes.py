@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from scumble.errors import many
 from scumble.show.plots import INK, SECOND, literal, new_figure, plain
 
 ACROSS = 4
@@ -36,7 +37,7 @@ def draw(model: Any, *, title: str | None = None) -> Any:
         _draw_pair(figure, all_axes[len(names)], model, names)
     for axes in all_axes[pictures:]:
         axes.set_axis_off()
-    told = f"about {max(model.release_.count, 0.0):,.0f} records; {model.privacy_}"
+    told = f"about {many(max(model.release_.count, 0.0), 'record', ',.0f')}; {model.privacy_}"
     figure.suptitle(literal(told if title is None else title), fontsize=10, color=INK)
     return figure
 

@@ -6,6 +6,7 @@ import math
 from statistics import median
 from typing import Any
 
+from scumble.errors import many
 from scumble.privacy.laws import LAWS
 from scumble.schema.column import Column
 from scumble.show.shown import ShownTable
@@ -111,7 +112,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
             f"{law}, standard deviation {noise['least']:,.3g} to {noise['most']:,.3g} on a counter; exact, from the "
             "system's entropy",
         ),
-        ("Size", f"{data['views']:,} views, {data['counters']:,} counters"),
+        ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),
         ("Worth", _worth(noises(data), left, inferred)),
         ("Use", "Ask as often as you like: answers cost no further privacy, and each has its own interval."),

@@ -19,7 +19,7 @@ from scumble.machine.later import pa, pacsv, pc
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
 from scumble.sources.source import BELOW_A_TITLE, cut
-from scumble.sources.text import Transcoded, encoding_of, without_marks
+from scumble.sources.text import Transcoded, no_wide_characters, not_text, spelt, without_marks
 from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted
 
@@ -31,6 +31,7 @@ class Delimited(Format):
     """CSV: a header line, then one line per row. UTF-8 with or without a mark, any line ends, quoted cells."""
 
     title = "CSV"
+    names_stand_first = True
 
     def columns(self, file: File) -> tuple[str, ...]:
         if is_empty(file):
@@ -53,6 +54,12 @@ class Delimited(Format):
                 raise self.damaged(file) from None
             finally:
                 opened.close()
+        if no_wide_characters(data, self.options.encoding):
+            given = self.options.encoding
+            raise DataError(
+                f"{file.name} is not {spelt(given)} text: it has no wide characters. "
+                "Hint: leave out --encoding (encoding=) if it is UTF-8, or name another, such as --encoding latin-1."
+            )
         text = data.decode(self._encoding, "replace")  # only the header must be readable here
         lines = (line for line in io.StringIO(text, newline="") if line.strip())
         try:
@@ -81,16 +88,7 @@ class Delimited(Format):
         way_out = (
             "or leave such rows out with --invalid drop (invalid='drop')" if place else "or its format with --format"
         )
-        given = self.options.encoding
-        guess = encoding_of(head)
-        if guess is not None and guess != given:
-            hint = f"it begins as {guess} text does: --encoding {guess} (encoding={guess!r})"
-        else:
-            usual = [one for one in ("latin-1", "utf-16", "utf8") if one != given][:2]
-            hint = f"name its encoding, such as --encoding {' or '.join(usual)}"
-        return DataError(
-            f"{place or file.name} is not {given.upper().replace('UTF8', 'UTF-8')} text. Hint: {hint}, {way_out}."
-        )
+        return not_text(place or file.name, self.options.encoding, way_out, head)
 
     @property
     def _encoding(self) -> str:
@@ -106,6 +104,7 @@ class Delimited(Format):
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
         self.ragged = 0
+        self.undecoded.clear()
         if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
             try:
                 for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
@@ -133,9 +132,13 @@ class Delimited(Format):
 
         (Even clean UTF-8 can hold the mark itself.)
         """
+        if invalid == "mark":
+            return batch
         clean, bad = without_marks(batch)
         if bad and invalid == "error":
-            raise self._not_text(file, f"{self.place(file, row + bad[0])},")
+            first = min(rows[0] for rows in bad.values())
+            raise self._not_text(file, f"{self.place(file, row + first)},")
+        self.undecoded.update({name: len(rows) for name, rows in bad.items()})
         return clean
 
     def _batches(
@@ -185,7 +188,7 @@ class Delimited(Format):
             if not careful and not isinstance(problem, OSError):
                 raise _Unreadable from None
             if broken:
-                raise self._ragged(file, broken[0]) from None
+                raise self._ragged(file, broken[0], careful) from None
             raise self.damaged(file) from None
         finally:
             stream.close()
@@ -198,7 +201,7 @@ class Delimited(Format):
         line = self._line(file, lambda index, cells, width: index == row)
         return f"{file.name}, line {line:,}" if line else f"{file.name}, row {row + 1:,}"
 
-    def _ragged(self, file: File, cells: int) -> DataError:
+    def _ragged(self, file: File, cells: int, invalid: str) -> DataError:
         line = None if file.path == "-" else self._line(file, lambda index, found, width: found != width)
         where = f", line {line:,}," if line else ""
         what = (
@@ -206,9 +209,8 @@ class Delimited(Format):
         )
         if self.titled:
             return DataError(f"{what} {BELOW_A_TITLE}")
-        return DataError(
-            f"{what} Hint: correct the line, or leave such lines out with --invalid drop (invalid='drop')."
-        )
+        drop = ", or leave such lines out with --invalid drop (invalid='drop')" if invalid == "error" else ""
+        return DataError(f"{what} Hint: correct the line{drop}.")
 
     def _line(self, file: File, found: Any) -> int | None:
         """Where the first row that is sought begins: slow, and only asked for after an error."""

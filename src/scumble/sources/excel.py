@@ -26,6 +26,7 @@ class Excel(Format):
     """Workbooks, row by row: never whole in memory."""
 
     title = "an Excel workbook"
+    names_stand_first = True
     _told = False
 
     def columns(self, file: File) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ class FileSource(Source):
         if options.sheet is not None and files[0].format != "excel":
             raise ParameterError("`table` goes with a database, such as sqlite:///file.db, or with an Excel workbook.")
         self.live = files[0].path == "-"
+        self.first_line = READERS[files[0].format].names_stand_first
         self._before_reading = [] if files[0].path == "-" else [_seen(file) for file in files]
         self._readers = [READERS[file.format](options) for file in files]
         self._options = options
@@ -66,6 +67,14 @@ class FileSource(Source):
         return {name: declared.get(name) for name in columns}
 
     @property
+    def undecoded(self) -> Counter[str]:
+        return sum((reader.undecoded for reader in self._readers), Counter())
+
+    @property
+    def late(self) -> list[str]:
+        return [name for reader in self._readers for name in reader.late]
+
+    @property
     def titled(self) -> bool:
         return self._readers[0].titled
 
@@ -77,7 +86,8 @@ class FileSource(Source):
             known = [*header, *file.partition]
             for name in wanted:
                 if name not in known:
-                    raise no_column(name, file.name, known, wanted, titled=reader.titled)
+                    shown = {"titled": reader.titled, "first_line": reader.names_stand_first}
+                    raise no_column(name, file.name, known, wanted, **shown)
 
     def keys(self) -> tuple[str, ...]:
         times: dict[str, int] = {}

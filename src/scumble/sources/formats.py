@@ -8,6 +8,7 @@ import os
 import select
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -48,11 +49,17 @@ class Format(ABC):
     title: str
     declares_columns = True
     """Whether a file says which columns it has, in a header or a schema, apart from its records."""
+    names_stand_first = False
+    """Whether the names are the first line or row, where a file without a header has a record."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.ragged = 0
         """Lines with too few or too many cells, dropped since the file was opened last."""
+        self.undecoded: Counter[str] = Counter()
+        """Cells, by column, whose bytes are no text in the encoding: read as missing since the file was opened last."""
+        self.late: dict[str, None] = {}
+        """Keys of public rows that came too late to be columns: those of a stream that is read once."""
         self.titled = False
         """Whether the header has fewer cells than what is below it, as a title has: found with the columns."""
 

@@ -55,16 +55,10 @@ class JsonLines(Format):
         names: dict[str, None] = {}
         problem: DataError | None = None
         for block, line in self._looked_at(file):
-            found = _quick_keys(block)
-            if found is None:
-                found = {}
-                for number, text in enumerate(block.split(b"\n")[:-1], line):
-                    one = _object(text) if text.strip() else {}
-                    if one is None:  # one bad line is a row's affair; if all are, the first one is told
-                        problem = problem or _no_object(file, number)
-                    else:
-                        found |= dict.fromkeys(one)
-            names |= found
+            bad: list[int] = []
+            names |= _keys(block, bad)
+            if bad:  # one bad line is a row's affair; if all are, the first one is told
+                problem = problem or _no_object(file, line + bad[0])
         if not names:
             raise problem or empty(file)
         return tuple(names)
@@ -86,6 +80,8 @@ class JsonLines(Format):
         stream = Stream(file)
         try:
             for block, line in _blocks(stream, file, self):
+                if invalid == "mark" and file.path == "-":  # public rows, of which only the head was looked at for keys
+                    self.late |= {name: None for name in _keys(block) if name not in roles}
                 batches = _quickly(block, roles)
                 if batches is None:
                     batches = self._slowly(block, line, file, roles, invalid)
@@ -183,6 +179,20 @@ def _quickly(block: bytes, roles: Roles) -> list[pa.RecordBatch] | None:
         return None
     batches: list[Any] = table.select(list(roles)).to_batches()
     return batches
+
+
+def _keys(block: bytes, bad: list[int] | None = None) -> dict[str, None]:
+    """The keys of a block's objects, in the order in which they come; `bad` gets the lines that are none."""
+    found = _quick_keys(block)
+    if found is None:
+        found = {}
+        for number, text in enumerate(block.split(b"\n")[:-1]):
+            one = _object(text) if text.strip() else {}
+            if one is not None:
+                found |= dict.fromkeys(one)
+            elif bad is not None:
+                bad.append(number)
+    return found
 
 
 def _quick_keys(block: bytes) -> dict[str, None] | None:

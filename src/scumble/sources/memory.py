@@ -7,7 +7,7 @@ category, or the canonical texts of a set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from scumble.machine.later import pa
 from scumble.sources.source import BATCH_ROWS, Piece, Position, Source
 from scumble.tables.cells import Column, describe, is_arrow, number_or_none, texts
 from scumble.tables.containers import is_of, take_apart
+from scumble.tables.names import NOT_SHOWN, like_a_record
 from scumble.tables.roles import Roles
 from scumble.tables.tokens import words
 
@@ -38,6 +39,12 @@ class MemorySource(Source):
 
     def __str__(self) -> str:
         return "the table"
+
+    def require(self, wanted: Sequence[str]) -> None:
+        for name in wanted:
+            if name not in self.names and like_a_record(self.names):
+                raise DataError(f"There is no column {name!r} in the table. {NOT_SHOWN}")
+        super().require(wanted)
 
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
         if self._first is None:

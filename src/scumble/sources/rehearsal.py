@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scumble.errors import ScumbleError
+from scumble.errors import ScumbleError, many
 from scumble.planning import DEFAULT_RECORDS
 from scumble.planning.later import Choice, Menu
 from scumble.planning.plans import COUNTER_BYTES, file_bytes
@@ -63,8 +63,9 @@ class Place:
 
     def __str__(self) -> str:
         if self.near is None:
-            return f"{self.name}: ± {self.error:,.3g} records"
-        return f"{self.name}: {self.near:,.0f} records are near, ± {self.error:,.3g} ({self.error / self.near:.2%})"
+            return f"{self.name}: ± {many(self.error, 'record', ',.3g')}"
+        near = f"{many(self.near, 'record', ',.0f')} {'is' if round(self.near) == 1 else 'are'} near"
+        return f"{self.name}: {near}, ± {self.error:,.3g} ({self.error / self.near:.2%})"
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def _refusal(job: Build, book: Mapping[str, Any]) -> str:
 
 def _of(records: int, assumed: bool) -> str:
     guess = " (a guess: give --n or n=, if it is public)" if assumed else ""
-    return f"Of {records:,} records{guess}"
+    return f"Of {many(records, 'record')}{guess}"
 
 
 def beforehand(job: Build) -> list[str]:
@@ -269,7 +270,7 @@ def _by_class(classes: int) -> str:
 def _shape(spec: Spec) -> str:
     if spec.shape is not None:
         return f"A grid of {' × '.join(f'{side:,}' for side in spec.shape)} cells"
-    return f"{spec.rows:,} rows of {spec.buckets:,} buckets ({spec.design})"
+    return f"{many(spec.rows, 'row')} of {many(spec.buckets, 'bucket')} ({spec.design})"
 
 
 def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
@@ -288,7 +289,7 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
     if 0 < pairs < len(spec.pairs) / 2:
         told.insert(0, few_pairs(pairs, len(spec.pairs), planner.columns_of_all_pairs(n), job.budget.pure))
     return Rehearsal(
-        kind=f"Counts of {len(spec.counted):,} columns and {pairs:,} of {len(spec.pairs):,} pairs of them",
+        kind=f"Counts of {many(len(spec.counted), 'column')} and {pairs:,} of {len(spec.pairs):,} pairs of them",
         bytes=_table_bytes(spec, found.cells),
         records=n,
         places=tuple(places),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scumble import errors
 from scumble.errors import DataError, PrivacyError
 from scumble.machine.later import pa
+from scumble.tables.names import like_a_record
 from scumble.tables.roles import Roles
 
 BATCH_ROWS = 65_536
@@ -20,6 +21,13 @@ BELOW_A_TITLE = (
     "Hint: remove what stands above the names of the columns."
 )
 """What is said of text whose header may be none."""
+
+NO_HEADER = (
+    "What stands first there looks like a record and not like names, so it is not shown. Hint: a file must begin with "
+    "a line of column names, such as name,age,town: write it above the first record. If those are the names, ask for "
+    "them as they stand there, by --columns (columns=) or in the schema."
+)
+"""What is said of text that may have no header."""
 
 Position = tuple[int, int]
 """Where to go on: which file, and how many of its rows are done."""
@@ -46,6 +54,8 @@ class Source(ABC):
     """The columns that its author declared: by a header, a schema, a query, the names of folders."""
     declared = True
     """Whether there is such a declaration. Where there is none, a column is there for whoever names it."""
+    first_line = False
+    """Whether the names are what stands first in a file: in one without a header, a record."""
     live = False
     """Whether rows may come one by one, so nobody should wait for many."""
     skipped: dict[int, int]
@@ -53,7 +63,11 @@ class Source(ABC):
 
     @abstractmethod
     def pieces(self, roles: Roles, *, start: Position = (0, 0), invalid: str = "error") -> Iterator[Piece]:
-        """The batches from a position on, with exactly the columns of `roles`, in that order."""
+        """The batches from a position on, with exactly the columns of `roles`, in that order.
+
+        What is no row, or no text, stops a source ("error") or is left out ("drop"). Who asks for "mark" is stopped by
+        lines that are no rows, and gets cells that are no text with marks in them (:mod:`scumble.sources.text`).
+        """
 
     @abstractmethod
     def place(self, position: Position, rows: int, row: int) -> str:
@@ -82,6 +96,8 @@ class Source(ABC):
                 "the records. Hint: name the columns, --columns age,income (columns=['age', 'income'])."
             )
         found = [name for name in self.names if name not in besides]
+        if self.first_line and not self.titled and like_a_record(self.names):
+            raise DataError(f"{self} seems to have no line of column names. {NO_HEADER}")
         if (numbers := [name for name in found if numbers_rows(name)]) and not self.titled:
             named = ",".join(name for name in found if name not in numbers)
             column = f"a column {numbers[0]!r}" if numbers[0].strip() else "a column without a name"
@@ -100,6 +116,16 @@ class Source(ABC):
         return self.names
 
     @property
+    def undecoded(self) -> Mapping[str, int]:
+        """Cells, by column, whose bytes are no text in the encoding that was named, and which were read as missing."""
+        return {}
+
+    @property
+    def late(self) -> Sequence[str]:
+        """Keys of public rows that came too late to be columns, of a stream that is read once; known at its end."""
+        return ()
+
+    @property
     def titled(self) -> bool:
         """Whether a line above its header is taken for that, by all that can be seen."""
         return False
@@ -110,7 +136,7 @@ class Source(ABC):
             return
         for name in wanted:
             if name not in self.names:
-                raise no_column(name, str(self), self.names, wanted, titled=self.titled)
+                raise no_column(name, str(self), self.names, wanted, titled=self.titled, first_line=self.first_line)
             if self.names.count(name) > 1:
                 raise DataError(f"{self} has {self.names.count(name)} columns {name!r}. Hint: give each its own name.")
 
@@ -132,16 +158,23 @@ def changed(name: str) -> DataError:
     )
 
 
-def no_column(name: str, source: str, known: Sequence[str], wanted: Sequence[str], *, titled: bool) -> DataError:
-    """What is said of a column that is not there; `titled` if the names of the others may be a title's words."""
+def no_column(
+    name: str, source: str, known: Sequence[str], wanted: Sequence[str], *, titled: bool, first_line: bool
+) -> DataError:
+    """What is said of a column that is not there.
+
+    `titled` if the names of the others may be a title's words, `first_line` if they may be a record's cells.
+    """
     what = f"There is no column {name!r} in {source}."
     if titled:
-        return DataError(f"{what} It has: {', '.join(known[:20])}. {BELOW_A_TITLE}")
-    return DataError(f"{what}{did_you_mean(name, known, wanted)}")
+        return DataError(f"{what} {BELOW_A_TITLE}")
+    return DataError(f"{what}{did_you_mean(name, known, wanted, first_line=first_line)}")
 
 
-def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) -> str:
+def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = (), *, first_line: bool = False) -> str:
     """' Did you mean ...? It has ...', on one line; what is `wanted` too, and there, was not meant.
+
+    Where the names are a file's `first_line`, they are shown only if they look like names.
 
     >>> did_you_mean("age", ["age;income"])
     " It has one column, with ';' in its name. Hint: --delimiter ';' (delimiter=';')."
@@ -152,9 +185,16 @@ def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = ()) ->
             f" It has one column, with {delimiter!r} in its name. Hint: --delimiter {delimiter!r} "
             f"(delimiter={delimiter!r})."
         )
+    if first_line and (like_a_record(known) or _all_others(known, wanted)):
+        return f" {NO_HEADER}"
     guess = errors.did_you_mean(name, [one for one in known if one not in wanted])
     listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return f"{guess} It has: {listed or 'no columns at all'}."
+
+
+def _all_others(known: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether several columns are wanted, and nothing that is there is like any of them: words of a record, perhaps."""
+    return len(wanted) > 1 and not any(errors.nearest(one, known) for one in wanted)
 
 
 def cut(batches: Iterator[pa.RecordBatch], skip: int) -> Iterator[pa.RecordBatch]:

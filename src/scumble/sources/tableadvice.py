@@ -45,8 +45,9 @@ def few_pairs(pairs: int, of: int, columns: int, pure: bool) -> str:
     )
     fewer = f" (all pairs of up to {columns} would be measured)" if columns > 1 else ""
     return (
-        f"{pairs:,} of {of:,} pairs are measured, the release chooses which; how columns hang together in the others "
-        f"is guessed from these. Hint: leave out columns that nobody will ask about{fewer},{gaussian}."
+        f"{pairs:,} of {of:,} pairs {'is' if pairs == 1 else 'are'} measured, the release chooses which; how columns "
+        f"hang together in the others is guessed from {'it' if pairs == 1 else 'these'}. Hint: leave out "
+        f"columns that nobody will ask about{fewer},{gaussian}."
     )
 
 

@@ -18,7 +18,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import NUMBERS_READ, READ_AS
 from scumble.schema.strays import Strays
-from scumble.schema.told import NO_CLASS, left_out, misnamed, private
+from scumble.schema.told import NO_CLASS, left_out, misnamed, private, undecoded
 from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
@@ -111,6 +111,7 @@ class Tally:
         counted where they do not stand. As private as the rows: it belongs in nothing that is kept.
         """
         lines = [private(stray) for stray in self.astray(source)]
+        lines += undecoded(source.undecoded, ", since the build was resumed" if self.strays.resumed else "")
         if self.dropped:
             lines.insert(0, left_out(self.dropped, self.left_out()))
         lines += self._misnamed()

@@ -84,19 +84,61 @@ class Transcoded(io.RawIOBase):
         return whole[:size]
 
 
-def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
-    """The batch with its marked cells missing, and the rows that had one.
+def without_marks(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, list[int]]]:
+    """The batch with its marked cells missing, and the rows that had one, by column.
 
     >>> batch, rows = without_marks(pa.RecordBatch.from_pydict({"town": ["Ulm", "K\ufdd0ln", None]}))
     >>> batch.to_pydict(), rows
-    ({'town': ['Ulm', None, None]}, [1])
+    ({'town': ['Ulm', None, None]}, {'town': [1]})
     """
-    columns, rows = list(batch.columns), set()
+    columns, rows = list(batch.columns), {}
     for j, column in enumerate(columns):
         if not pt.is_string(column.type):
             continue
         marked = pc.match_substring(column, MARK)
         if pc.any(marked).as_py():
-            rows.update(pc.indices_nonzero(marked).to_pylist())
+            rows[batch.schema.names[j]] = pc.indices_nonzero(marked).to_pylist()
             columns[j] = pc.if_else(marked, pa.scalar(None, column.type), column)
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), sorted(rows)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names), rows
+
+
+def with_questions(column: pa.Array) -> pa.Array:
+    """The cells with what stands everywhere for bytes that are no text, in the place of each mark.
+
+    >>> with_questions(pa.array(["K\ufdd0ln", None])).to_pylist()
+    ['K\ufffdln', None]
+    """
+    return pc.replace_substring(column, MARK, "\ufffd") if pt.is_string(column.type) else column
+
+
+def not_text(what: str, given: str, way_out: str, head: bytes = b"") -> DataError:
+    """The refusal of bytes that are no text in the encoding that was `given`; `head` is how the file begins."""
+    guess = encoding_of(head)
+    if guess is not None and guess != given:
+        hint = f"it begins as {guess} text does: --encoding {guess} (encoding={guess!r})"
+    else:
+        hint = f"name its encoding, such as --encoding {' or '.join(usual_beside(given))}"
+    return DataError(f"{what} is not {spelt(given)} text. Hint: {hint}, {way_out}.")
+
+
+def usual_beside(given: str) -> list[str]:
+    """Encodings to try when this one is not it."""
+    return [one for one in ("utf8", "latin-1", "utf-16") if one != given.lower().replace("utf-8", "utf8")][:2]
+
+
+def spelt(encoding: str) -> str:
+    """An encoding as a message calls it.
+
+    >>> spelt("utf8"), spelt("latin-1")
+    ('UTF-8', 'LATIN-1')
+    """
+    return encoding.upper().replace("UTF8", "UTF-8")
+
+
+def no_wide_characters(head: bytes, encoding: str) -> bool:
+    """Whether a file cannot be in this encoding of wide characters: commas and line ends would have zeros beside them.
+
+    >>> no_wide_characters(b"a,b", "utf-16"), no_wide_characters("a,b".encode("utf-16"), "utf-16")
+    (True, False)
+    """
+    return len("a".encode(encoding)) > 1 and b"\0" not in head

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scumble.errors import DataError, nearest, parameter
+from scumble.errors import DataError, many, nearest, parameter
 from scumble.machine.cores import available_threads
 from scumble.tables import cells, containers, tokens
+from scumble.tables.names import NOT_SHOWN, like_a_record
 
 LINE, BLOCK = 8, 4096
 """Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
@@ -55,7 +56,7 @@ class Table:
             parts = containers.take_apart(X, wanted, width)
         if parts.flat and width is not None and width > 1:
             raise DataError(
-                f"`X` must have {width} columns, got one axis only. Hint: X.reshape(1, -1) if it is one "
+                f"`X` must have {many(width, 'column')}, got one axis only. Hint: X.reshape(1, -1) if it is one "
                 "record, X.reshape(-1, 1) if it is one column."
             )
         if wanted is not None:
@@ -63,13 +64,13 @@ class Table:
         table = cls(parts)
         if dimensions is not None and table.width != dimensions:
             hint = " Hint: pick them with columns=[...]." if table.width > dimensions else ""
-            raise DataError(f"`X` must have {dimensions} columns, got {table.width}.{hint}")
+            raise DataError(f"`X` must have {many(dimensions, 'column')}, got {table.width}.{hint}")
         return table
 
     def __repr__(self) -> str:
         # Neither cells nor the number of rows: both are secret.
         names = "" if self.names is None else ": " + _listed(self.names)
-        return f"Table({self.width} columns{names})"
+        return f"Table({many(self.width, 'column')}{names})"
 
     def label(self, j: int) -> str:
         """How errors call a column."""
@@ -166,6 +167,8 @@ def _select(parts: containers.Parts, wanted: list[str]) -> containers.Parts:
     places = []
     for name in wanted:
         if name not in names:
+            if like_a_record(names):
+                raise DataError(f"There is no column {name!r}. {NOT_SHOWN}")
             close = nearest(name, [one for one in names if one not in wanted])
             guess = "" if close is None else f" Is {close!r} meant to be it?"  # whose name is misspelt, nobody knows
             raise DataError(f"There is no column {name!r}.{guess} The table has {_listed(names)}.")

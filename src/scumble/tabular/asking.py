@@ -82,8 +82,9 @@ class Asking:
         Returns
         -------
         Estimate or DataFrame
-            The number; with `by`, a row for each level, missing cells under ``(missing)``. Where a range cuts a cell,
-            values are taken to lie evenly in it, and the interval allows for all of them lying on either side.
+            The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``.
+            Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for all of them
+            lying on either side.
         """
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 
@@ -211,7 +212,8 @@ class Asking:
         Returns
         -------
         DataFrame
-            A row for each bin, with `value`, `low`, `high` and `standard_error`.
+            A row for each bin, with `value`, `low`, `high` and `standard_error`; missing cells, where there can be any,
+            are the last, ``(missing)``. What lies beyond given edges is in none.
         """
         place, asked = place_of(self.schema, column), question(self.schema, where)
         self._tell_heaps([place])
@@ -240,7 +242,8 @@ class Asking:
         if first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         names = [first, second]
-        return self._grouped_by(question(self.schema, where), names, lambda q: self._count(q, confidence), bins)
+        asked = question(self.schema, where)
+        return self._grouped_by(asked, names, lambda q: self._count(q, confidence), bins, all_levels=True)
 
     # ---- rows ----
 
@@ -401,8 +404,16 @@ class Asking:
                 warnings.warn(remark(name, ends), UserWarning, stacklevel=4)
 
     def _grouped_by(
-        self, asked: Question, names: list[str], answer: Callable[[Question], Estimate], bins: int | None, *of: int
+        self,
+        asked: Question,
+        names: list[str],
+        answer: Callable[[Question], Estimate],
+        bins: int | None,
+        *of: int,
+        all_levels: bool = False,
     ) -> DataFrame:
+        """A row for each combination of levels; not for those that the question itself leaves out, but for a table of
+        `all_levels`, or where it leaves out all."""
         places = self._places(names)
         self._tell_heaps(places)
         levels = [parts(self.schema[name], name, bins) for name in names]
@@ -415,6 +426,8 @@ class Asking:
             mine = asked
             for place, part in zip(places, combination, strict=True):
                 mine = mine.narrowed(place, part)
+            if asked.possible and not (all_levels or mine.possible):
+                continue
             rows.append({**dict(_named(names, combination)), **answer(mine).numbers()})
         return _frame(rows, self._remarks(asked, *places, *of))
 

@@ -19,8 +19,9 @@ from scumble.errors import ParameterError, parameter
 from scumble.schema import Condition, Schema, condition
 from scumble.schema.column import Column
 from scumble.schema.conditions import bounds
-from scumble.schema.grammar import Atom, Junction, Tree, known
+from scumble.schema.grammar import Atom, Junction, Tree
 from scumble.schema.number import Number
+from scumble.schema.unclear import known
 from scumble.tabular.within import cut
 from scumble.views import mixture
 
@@ -76,6 +77,16 @@ class Question:
         if not (meant & np.isfinite(lowest)).any():
             meant[:] = True
         return float(np.nanmin(lowest[meant])), float(np.nanmax(highest[meant]))
+
+    @property
+    def possible(self) -> bool:
+        """Whether some record may meet it.
+
+        >>> nobody = [(1.0, {0: np.zeros(3)})]
+        >>> Question(nobody, nobody, nobody).possible
+        False
+        """
+        return any(all(np.any(np.asarray(weights) > 0) for weights in product.values()) for _, product in self.maybe)
 
     def narrowed(self, column: int, part: Part) -> Question:
         """The same question, of a part of one more column alone."""
@@ -193,7 +204,7 @@ def parts(column: Column, name: str, bins: int | Iterable[float] | None = None, 
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or the numbers
     between given edges. Where nobody asks for bins, there are at `most` so many, all alike."""
     if bins is not None and not isinstance(bins, int | np.integer):
-        return _between(column, name, list(bins))
+        return [*_between(column, name, list(bins)), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
     if not column.ordered:
@@ -207,9 +218,12 @@ def parts(column: Column, name: str, bins: int | Iterable[float] | None = None, 
         weights = np.zeros(column.size)
         weights[first:end] = 1.0
         found.append(Part(_name(column, levels, first, end), weights, _ends(column, first, end)))
-    if column.missing:
-        found.append(Part(levels[-1], np.eye(column.size)[-1]))
-    return found
+    return [*found, *_gone(column)]
+
+
+def _gone(column: Column) -> list[Part]:
+    """The missing cells, if there can be any."""
+    return [Part(column.levels[-1], np.eye(column.size)[-1])] if column.missing else []
 
 
 def _shared_out(line: int, runs: int) -> list[int]:

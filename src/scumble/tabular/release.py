@@ -13,7 +13,7 @@ import numpy as np
 
 from scumble import files
 from scumble.counting.headroom import MOST
-from scumble.errors import CorruptFileError, ParameterError, told_by_others
+from scumble.errors import CorruptFileError, ParameterError, many, told_by_others
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.purse import read_back, written
 from scumble.schema import Schema
@@ -270,7 +270,8 @@ class TableRelease(Asking, Weighing):
 
     def __repr__(self) -> str:
         records = self._answers.total.value
-        return f"<TableRelease of about {records:,.0f} records: {len(self.columns)} columns, {self._privacy}>"
+        columns = many(len(self.columns), "column")
+        return f"<TableRelease of about {many(records, 'record', ',.0f')}: {columns}, {self._privacy}>"
 
 
 for _room in (Asking, Weighing):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from scumble import checks, files
-from scumble.errors import CorruptFileError, PrivacyError, parameter
+from scumble.errors import CorruptFileError, PrivacyError, many, parameter
 from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.privacy.exact import Number
@@ -213,4 +213,4 @@ class TableSketch(Holder):
 
     def __repr__(self) -> str:
         state = "closed" if self.secret.closed else "secret"
-        return f"<TableSketch ({state}): {self._spec.rows} views of {len(self._spec.schema)} columns>"
+        return f"<TableSketch ({state}): {many(self._spec.rows, 'view')} of {many(len(self._spec.schema), 'column')}>"

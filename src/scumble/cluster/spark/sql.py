@@ -25,7 +25,7 @@ import pyarrow as pa
 from scumble import files
 from scumble.cluster.spark import engine
 from scumble.cluster.spark.task import gathered, known
-from scumble.errors import DataError, ScumbleError
+from scumble.errors import DataError, ScumbleError, many
 from scumble.kernels import Kernel
 from scumble.sketch import Sketch
 from scumble.spec import Spec
@@ -73,7 +73,7 @@ def _named(columns: pa.Array | tuple[pa.Array, ...], names: list[str]) -> pa.Rec
     if isinstance(columns, pa.Array):  # Spark hands a single column over as it is
         columns = (columns,)
     if len(columns) != len(names):
-        raise DataError(f"scumble_sketch takes {len(names)} columns ({', '.join(names)}), got {len(columns)}.")
+        raise DataError(f"scumble_sketch takes {many(len(names), 'column')} ({', '.join(names)}), got {len(columns)}.")
     return pa.RecordBatch.from_arrays(list(columns), names)
 
 
