@@ -342,7 +342,8 @@ class Asking:
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
-        reach = deviations(confidence) * math.sqrt(self._answers.mean(asked.even, place, under).variance)
+        error = self._answers.mean(asked.even, place, under)
+        reach = deviations(confidence) * math.sqrt(error.variance or error.own.variance)
         few, many = self._between(asked, place)
         least, most = shares_between(few[: cuts.size], many[: cuts.size])
         first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
