@@ -21,7 +21,7 @@ from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches
 from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
-from scumble.tabular.heaps import heaps, remark
+from scumble.tabular.heaps import heaps, remark, shares_at_bounds
 from scumble.tabular.questions import (
     Floats,
     Part,
@@ -189,7 +189,7 @@ class Asking:
             found = self._each(where, names or None, at(share), place)
             listed = [found.numbers()] if by is None else found.to_dict("records")
             rows += [{"q": share, **row} for row in listed]
-        return _frame(rows, self._remarks(question(self.schema, where), place, *self._places(names)))
+        return _frame(rows, self._remarks(self._question(where), place, *self._places(names)))
 
     # ---- tables ----
 
@@ -213,7 +213,7 @@ class Asking:
         DataFrame
             A row for each bin, with `value`, `low`, `high` and `standard_error`.
         """
-        place, asked = place_of(self.schema, column), question(self.schema, where)
+        place, asked = place_of(self.schema, column), self._question(where)
         self._tell_heaps([place])
         if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
             raise ParameterError(
@@ -240,7 +240,7 @@ class Asking:
         if first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         names = [first, second]
-        return self._grouped_by(question(self.schema, where), names, lambda q: self._count(q, confidence), bins)
+        return self._grouped_by(self._question(where), names, lambda q: self._count(q, confidence), bins)
 
     # ---- rows ----
 
@@ -373,11 +373,24 @@ class Asking:
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
-        asked = question(self.schema, where)
+        asked = self._question(where)
         self._tell_heaps(place for _, product in asked.even for place in product)
         if by is None:
             return replace(answer(asked), remarks=self._remarks(asked, *of))
         return self._grouped_by(asked, names_of(by), answer, None, *of)
+
+    def _question(self, where: Where) -> Question:
+        return question(self.schema, where, self._at_bounds)
+
+    def _at_bounds(self, name: str) -> tuple[float, float]:
+        """Which share of the cell at either bound of a column lies at the bound itself, as far as that is known."""
+        if name not in self._known_heaps:
+            self._known_heaps[name] = shares_at_bounds(self._answers, place_of(self.schema, name), self.schema[name])
+        return self._known_heaps[name]
+
+    @cached_property
+    def _known_heaps(self) -> dict[str, tuple[float, float]]:
+        return {}
 
     def _places(self, names: Iterable[str]) -> list[int]:
         return [place_of(self.schema, name) for name in names]

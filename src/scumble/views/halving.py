@@ -13,9 +13,8 @@ positive of its cells. Where the line is cut matters little for most cells and m
 cutting it is taken.
 
 In units of a cell's noise, on seven columns of 64 cells (long-tailed, even, heaped, two peaks) and three amounts of
-noise, random ranges were off by 1.6 to 2.0 (the nearest distribution: 2.6 to 3.0), what is above a record by 2.1 to 2.4
-(3.1 to 3.6), a record's own cell by 0.9 to 1.2 (1.1 to 1.3). Means of the five long-tailed columns were off by a tenth
-as much, those of the others by half to two thirds.
+noise, random ranges were off by 1.6 to 1.9 (the nearest distribution: 2.6 to 3.0), what is above a record by 2.1 to 2.4
+(3.1 to 3.6), a record's own cell by 0.9 to 1.1 (1.1 to 1.3), and means by a tenth to three quarters as much.
 
 A heap in one cell is sure, however little is sure of all that is around: where values are tied, or lie beyond the
 bounds and count there. What it has more than the cells beside it is taken off first, and is not divided.
@@ -37,8 +36,10 @@ from scumble.views.evidence import Evidence
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-EMPTY = 2.0
+EMPTY = 1.5
 """Standard deviations below which a part of a line is empty."""
+FEW = 2.0
+"""Standard deviations below which a group of a fit may be empty."""
 HEAP = 4.0
 """Standard deviations by which a cell that surely is a heap has more than those beside it."""
 CUTS = (0.35, 0.42, 0.5, 0.58, 0.65)
@@ -99,7 +100,7 @@ def line_of(evidence: Evidence, column: int) -> Line:
     shares = found / total if total > 0 else np.full(len(found), 1 / len(found))
     groups, each = np.bincount(group, shares).astype(float), np.bincount(group)
     variance = noise * each - less.sum(axis=0) ** 2
-    return Line(shares, groups, groups * evidence.count < EMPTY * np.sqrt(np.maximum(variance, 0.0)))
+    return Line(shares, groups, groups * evidence.count < FEW * np.sqrt(np.maximum(variance, 0.0)))
 
 
 def _levels(evidence: Evidence, column: int) -> tuple[Floats, float, Floats]:
