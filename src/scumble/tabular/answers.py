@@ -214,8 +214,9 @@ class Answers:
         alone = self._alone(weighed, column)
         if alone and self._is_line(column):
             reach = FAR * math.sqrt(exact.variance)
-            value = min(max(modelled, exact.value - reach), exact.value + reach)
-            return Weighed(scale * value, 0.0, Estimate(scale * exact.value, scale**2 * exact.variance))
+            value = min(max(modelled, exact.value - reach), exact.value + reach) + others.value
+            own = exact + others
+            return Weighed(scale * value, 0.0, Estimate(scale * own.value, scale**2 * own.variance))
         found = nearest(modelled, exact) + others
         value, variance = scale * found.value, scale**2 * found.variance
         if alone:
@@ -230,7 +231,7 @@ class Answers:
         return column == place or all(j in (column, place) for _, product in asked for j in product)
 
     def _is_line(self, column: int) -> bool:
-        return column != self._spec.place and self._evidence[0].columns[self._number[column]].ordered > 0
+        return column != self._spec.place and list(self._spec.schema.values())[column].ordered
 
     def column_sums(self, asked: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
         """Sums over the records that meet a condition, and their variances, by the views of the column alone; one for
