@@ -93,15 +93,10 @@ def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> di
 
 
 def shapes(reading: Reading) -> list[Floats]:
-    """For each column how its groups are divided into levels, by the model itself where it knows each level.
-
-    It does where nothing but single columns was measured.
-    """
-    model, seen = reading.model, reading.seen
-    if len(model.weights) > 1:
-        return list(seen.shapes)
+    """For each column how its groups are divided into levels: in all components as in the whole model."""
     found = []
-    for (share,), group, usual in zip(model.columns, seen.groups, seen.shapes, strict=True):
+    for j, (group, usual) in enumerate(zip(reading.seen.groups, reading.seen.shapes, strict=True)):
+        share = reading.model.table([j])
         whole = np.bincount(group, share)[group]
         found.append(np.where(whole > 0, share / np.where(whole > 0, whole, 1.0), usual))
     return found

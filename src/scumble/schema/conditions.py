@@ -177,6 +177,34 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
     return _weighed(schema, _there(sure)), _weighed(schema, maybe)
 
 
+def heaped(asked: Condition, heaps: Mapping[str, tuple[float, float]]) -> Condition:
+    """A condition where some columns have heaps at their lower and upper bound, of these shares of the cell there.
+
+    A bound is a single value: where values lie evenly it has nothing of its cell. But records from beyond it count
+    there, so a heap does not lie evenly. It is meant if the bound is, as a whole, and the rest of the cell by its part.
+
+    >>> from scumble.schema import Number
+    >>> schema = Schema(age=Number(0, 100, cells=4))
+    >>> [heaped(condition(schema, where), {"age": (0.0, 0.9)}).terms[0]["age"].round(2).tolist()
+    ...  for where in ("age >= 100", "age >= 90", "age < 100")]
+    [[0.0, 0.0, 0.0, 0.9], [0.0, 0.0, 0.0, 0.94], [1.0, 1.0, 1.0, 0.1]]
+    """
+    terms = []
+    for term, product in zip(asked.terms, asked.parts, strict=True):
+        found = dict(term)
+        for name in term.keys() & heaps.keys():
+            column, weights = asked.schema[name], np.array(term[name])
+            first, end = column.line
+            for cell, place, heap in zip(
+                (0, len(weights) - column.missing - 1), (first, end - 1), heaps[name], strict=True
+            ):
+                meant = any(start <= place < stop for start, stop in product[name].spans)
+                weights[cell] = (1 - heap) * weights[cell] + heap * meant
+            found[name] = weights
+        terms.append(MappingProxyType(found))
+    return replace(asked, terms=tuple(terms))
+
+
 def _contrary(schema: Schema, products: list[_Product]) -> list[_Product] | None:
     """Everything but some products; None if that, or they, are many."""
     pieces: list[_Product] = [{}]

@@ -306,7 +306,8 @@ class Number(Column):
     def equals(self, literal: object) -> Span:
         first, end = self.span(literal)
         first = end - 1 if self.cuts.real else first
-        if self.cuts.real and not (first in self.cuts.edges and end in self.cuts.edges):
+        bound = self.outside == "clip" and first in (self.line[0], self.line[1] - 1)  # what lay beyond is there
+        if self.cuts.real and not bound and not (first in self.cuts.edges and end in self.cuts.edges):
             raise ParameterError(
                 "it holds numbers of any fraction, and its cells cannot tell a single one: ask for a range, such as "
                 "39.5 <= x < 40.5, or declare it with whole=True"

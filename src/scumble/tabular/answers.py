@@ -29,6 +29,8 @@ from scumble.views.mixture import Condition, Mixture, labelled
 Floats = npt.NDArray[np.float64]
 SOME = 64
 """Levels that stand for all of a column."""
+FAR = 1.5
+"""How far the model's mean of a line may be from the exact law's, in its standard deviations."""
 
 
 class Weighed(NamedTuple):
@@ -36,6 +38,7 @@ class Weighed(NamedTuple):
 
     value: float
     variance: float
+    """Nought, where `own` tells all of it."""
     own: Estimate
     """By the views of the column alone (`views.columnsums`)."""
 
@@ -139,6 +142,11 @@ class Answers:
     def _summed(self, asked: Condition, alike: Condition | None = None) -> Estimate:
         """The sum over all classes. Those whose laws are exact are summed first: only then the model's sum is drawn to
         theirs, as it may be off by as much in each."""
+        exact, modelled, others = self._read(asked, alike)
+        return nearest(modelled, exact) + others
+
+    def _read(self, asked: Condition, alike: Condition | None = None) -> tuple[Estimate, float, Estimate]:
+        """The sum over classes whose laws are exact, by these and by the model; and that over the others."""
         exact = others = NOTHING
         modelled = 0.0
         self.inferred |= dict.fromkeys(self.not_measured(asked))
@@ -150,7 +158,7 @@ class Answers:
                 others += reading.count(mine, weight)
             else:
                 exact, modelled = exact + own, modelled + reading.modelled(mine)
-        return nearest(modelled, exact) + others
+        return exact, modelled, others
 
     def not_measured(self, asked: Condition, besides: Iterable[int] = ()) -> Iterator[tuple[int, int]]:
         """Pairs of columns that a question joins, with each other or with some `besides`, and no view does."""
@@ -183,6 +191,10 @@ class Answers:
 
         The model's mean μ₀ comes first. What is left, Σ (value − μ₀) over the records, is a question like any other:
         its answer over the number of records corrects μ₀, and its variance is that of the mean.
+
+        Where the views of the column answer it alone, their interval stands as it is, and the model says where in it
+        to look, as far as `FAR`. A few cells far out have most of the noise in such a sum, and the model knows which of
+        them are empty (`views.halving`); so means of all records and of groups agree.
         """
         known = np.isfinite(values)
         values = np.where(known, values, 0.0)
@@ -198,9 +210,16 @@ class Answers:
     def _weighed(self, asked: Condition, column: int, values: Floats) -> Weighed:
         scale = float(np.abs(values).max(initial=0.0)) or 1.0
         weighed = narrowed(asked, column, values / scale)
-        found = self._summed(weighed, squared(weighed))
+        exact, modelled, others = self._read(weighed, squared(weighed))
+        alone = self._alone(weighed, column)
+        if alone and self._is_line(column):
+            reach = FAR * math.sqrt(exact.variance)
+            value = min(max(modelled, exact.value - reach), exact.value + reach) + others.value
+            own = exact + others
+            return Weighed(scale * value, 0.0, Estimate(scale * own.value, scale**2 * own.variance))
+        found = nearest(modelled, exact) + others
         value, variance = scale * found.value, scale**2 * found.variance
-        if self._alone(weighed, column):
+        if alone:
             return Weighed(value, variance, Estimate(value, variance))
         (own,), (of_own,) = self.column_sums(asked, column, values[None])
         return Weighed(value, variance, Estimate(float(own), float(of_own)))
@@ -210,6 +229,9 @@ class Answers:
         which have no other views."""
         place = self._spec.place
         return column == place or all(j in (column, place) for _, product in asked for j in product)
+
+    def _is_line(self, column: int) -> bool:
+        return column != self._spec.place and list(self._spec.schema.values())[column].ordered
 
     def column_sums(self, asked: Condition, column: int, values: Floats) -> tuple[Floats, Floats]:
         """Sums over the records that meet a condition, and their variances, by the views of the column alone; one for

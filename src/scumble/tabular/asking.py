@@ -21,7 +21,7 @@ from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches
 from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
-from scumble.tabular.heaps import heaps, remark
+from scumble.tabular.heaps import heaps, remark, shares_at_bounds
 from scumble.tabular.questions import (
     Floats,
     Part,
@@ -190,7 +190,7 @@ class Asking:
             found = self._each(where, names or None, at(share), place)
             listed = [found.numbers()] if by is None else found.to_dict("records")
             rows += [{"q": share, **row} for row in listed]
-        return _frame(rows, self._remarks(question(self.schema, where), place, *self._places(names)))
+        return _frame(rows, self._remarks(self._question(where), place, *self._places(names)))
 
     # ---- tables ----
 
@@ -215,7 +215,7 @@ class Asking:
             A row for each bin, with `value`, `low`, `high` and `standard_error`; missing cells, where there can be any,
             are the last, ``(missing)``. What lies beyond given edges is in none.
         """
-        place, asked = place_of(self.schema, column), question(self.schema, where)
+        place, asked = place_of(self.schema, column), self._question(where)
         self._tell_heaps([place])
         if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
             raise ParameterError(
@@ -242,7 +242,7 @@ class Asking:
         if first == second:
             raise parameter("second", "another column than the first", second, "histogram counts one.")
         names = [first, second]
-        asked = question(self.schema, where)
+        asked = self._question(where)
         return self._grouped_by(asked, names, lambda q: self._count(q, confidence), bins, all_levels=True)
 
     # ---- rows ----
@@ -345,7 +345,8 @@ class Asking:
         under = np.full(column.size, np.nan)
         under[: cuts.size] = np.arange(cuts.size) < cell
         under[cell] = part
-        reach = deviations(confidence) * math.sqrt(self._answers.mean(asked.even, place, under).variance)
+        error = self._answers.mean(asked.even, place, under)
+        reach = deviations(confidence) * math.sqrt(error.variance or error.own.variance)
         few, many = self._between(asked, place)
         least, most = shares_between(few[: cuts.size], many[: cuts.size])
         first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
@@ -375,11 +376,24 @@ class Asking:
 
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
-        asked = question(self.schema, where)
+        asked = self._question(where)
         self._tell_heaps(place for _, product in asked.even for place in product)
         if by is None:
             return replace(answer(asked), remarks=self._remarks(asked, *of))
         return self._grouped_by(asked, names_of(by), answer, None, *of)
+
+    def _question(self, where: Where) -> Question:
+        return question(self.schema, where, self._at_bounds)
+
+    def _at_bounds(self, name: str) -> tuple[float, float]:
+        """Which share of the cell at either bound of a column lies at the bound itself, as far as that is known."""
+        if name not in self._known_heaps:
+            self._known_heaps[name] = shares_at_bounds(self._answers, place_of(self.schema, name), self.schema[name])
+        return self._known_heaps[name]
+
+    @cached_property
+    def _known_heaps(self) -> dict[str, tuple[float, float]]:
+        return {}
 
     def _places(self, names: Iterable[str]) -> list[int]:
         return [place_of(self.schema, name) for name in names]

@@ -3,6 +3,11 @@
 Where values outside the bounds count as the nearest bound, nobody can tell them from those that lie at it. But a cell
 at the end that holds far more than the one beside it is told of, by noisy numbers that are published anyway. Nothing is
 said of zero as a lower bound: many tables have many zeros, and few of them anything below.
+
+Whoever asks for what lies at a bound, or from there on, means such a heap. It is what the cell has more than those
+beside it let expect (`shares_at_bounds`): as many as the next one has, or, if counts rise towards the bound, more by as
+much again. Where that may be noise there is none, and at zero none is reckoned with: values of many columns are most
+crowded there, and coarse cells cannot tell.
 """
 
 from __future__ import annotations
@@ -39,6 +44,28 @@ def heaps(answers: Answers, place: int, column: Column) -> list[str]:
         for end, at, beside in ends
         if _is_heap(answers, place, column.size, at, beside)
     ]
+
+
+def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[float, float]:
+    """Which share of its cell lies at the lower bound of a column, and at the upper one; nothing if that is not known.
+
+    Cells must be alike, and so many that the next two tell what to expect.
+    """
+    line = column.size - column.missing
+    if getattr(column, "outside", "drop") != "clip" or getattr(column, "edges", None) is not None or line < 3:
+        return 0.0, 0.0
+    bounds: Any = column
+    log = getattr(column, "scale", "linear") == "log"
+    low = 0.0 if log or bounds.low == 0 else _at_bound(answers, place, column.size, (0, 1, 2))
+    return low, _at_bound(answers, place, column.size, (line - 1, line - 2, line - 3))
+
+
+def _at_bound(answers: Answers, place: int, size: int, cells: tuple[int, int, int]) -> float:
+    here, there, next_ = (answers.count([(1.0, {place: np.eye(size)[cell]})]) for cell in cells)
+    error = math.sqrt(max(here.variance + there.variance, 1e-12))
+    beside = max(there.value, 0.0)
+    usual = max(beside, beside**2 / max(next_.value, error))
+    return (here.value - usual) / here.value if here.value - usual > SURE * error else 0.0
 
 
 def remark(name: str, ends: list[str]) -> str:

@@ -6,7 +6,7 @@ A question is a list of products of weights with coefficients, as the model take
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema import Condition, Schema, condition
 from scumble.schema.column import Column
-from scumble.schema.conditions import bounds
+from scumble.schema.conditions import bounds, heaped
 from scumble.schema.grammar import Atom, Junction, Tree
 from scumble.schema.number import Number
 from scumble.schema.unclear import known
@@ -99,15 +99,15 @@ class Question:
         return Question(even, sure, maybe, self.remarks)
 
 
-def question(schema: Schema, where: Where) -> Question:
+def question(schema: Schema, where: Where, heaps: Callable[[str], tuple[float, float]] | None = None) -> Question:
     """A condition by positions of columns. Whoever asks beyond a column's bounds is warned, or, if the records there
-    were left out, refused."""
+    were left out, refused. `heaps` tells which share of the cells at a column's bounds lies at the bound itself."""
     found = condition(schema, where)
     if not found.possible and any(remark.left_out for remark in found.remarks):
         raise ParameterError(f"{' '.join(map(str, found.remarks))} Hint: ask within the bounds.")
     for remark in found.remarks:
         warnings.warn(remark.text, UserWarning, stacklevel=4)
-    even = _placed(found)
+    even = _placed(heaped(found, {name: heaps(name) for name in found.partly}) if heaps and found.partly else found)
     if found.exact and found.beyond is None:
         return Question(even, even, even)
     sure, maybe = map(_placed, bounds(found))

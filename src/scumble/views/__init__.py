@@ -12,6 +12,8 @@ The files::
     fitting.py      the mixture that agrees with all views
     targets.py      what it is to meet, as matrices
     descent.py      its loop: χ², slope, steps
+    halving.py      the shares of a line's cells, most of which may be empty
+    raking.py       a mixture brought to shares that are known
     estimates.py    a view's own cells and the model's answer, together
     columnsums.py   sums of a column by its views alone: an exact law
     rehearsal.py    how far answers are off, in worlds like this one

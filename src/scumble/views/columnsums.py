@@ -68,25 +68,25 @@ class ColumnSums:
     def sums(self, column: int, weights: Floats) -> tuple[Floats, Floats]:
         """The same for each row of a table of weights: all values, and all variances."""
         if column not in self._margins:
-            self._margins[column] = _margins(self._evidence, column)
-        margins, sure = self._margins[column]
+            self._margins[column] = margins(self._evidence, column)
+        told, sure = self._margins[column]
         single, group = self._evidence.single(column), self._evidence.groups[column]
         noise, of_total = max(single.variance, LEAST), self._evidence.count_variance
         mean = weights.mean(axis=1)
         between = np.array([np.bincount(group, row) for row in weights]) / np.bincount(group) - mean[:, None]
         squares = (between**2).sum(axis=1)
         cells = noise * (between[:, group] ** 2).sum(axis=1)  # A
-        common = mean * between.sum(axis=1) * of_total / len(margins)  # K
+        common = mean * between.sum(axis=1) * of_total / len(told)  # K
         both = sure * cells + squares  # (A + B)/τ²; without pairs 1/τ² is nought
         gain = np.divide(cells - common, both, out=np.zeros_like(both), where=both > 0)  # τ² λ
         shared = sure * gain[:, None] * between
         rest = weights - mean[:, None] - shared[:, group]
-        value = mean * self._evidence.total + rest @ single.counts + shared @ margins
+        value = mean * self._evidence.total + rest @ single.counts + shared @ told
         variance = mean**2 * of_total + noise * (rest**2).sum(axis=1) + sure * gain * (gain * squares + 2 * common)
         return value, variance
 
 
-def _margins(evidence: Evidence, column: int) -> tuple[Floats, float]:
+def margins(evidence: Evidence, column: int) -> tuple[Floats, float]:
     """The records of each of a column's groups, by all its pairs, and the inverse of the variance of one of them."""
     sums, precision = np.zeros(evidence.sizes[column]), 0.0
     for view in evidence.views:

@@ -14,7 +14,7 @@ Starts are derived from a seed: the same evidence and seed give the same mixture
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -23,7 +23,9 @@ import numpy as np
 from scumble.views.coarsening import coarser
 from scumble.views.descent import Slope, descent, distribution
 from scumble.views.evidence import Evidence, simplex
+from scumble.views.halving import Line, line_of
 from scumble.views.mixture import Mixture, together
+from scumble.views.raking import raked
 from scumble.views.targets import Numbers, Targets
 
 COMPONENTS, MANY, MOST_COMPONENTS = 50, 200, 400
@@ -94,10 +96,10 @@ def several(
     """
     evidence = coarser(evidence)
     if not evidence.paired:
-        return [
-            _refined(np.ones(1, np.float32), [np.empty((1, size), np.float32) for size in evidence.sizes], evidence)
-        ]
+        nothing = [np.zeros((1, size), np.float32) for size in evidence.sizes]
+        return [_refined(np.ones(1, np.float32), nothing, evidence, lines_of(evidence))]
     targets = Targets.of(evidence)
+    lines = lines_of(evidence)
     size = components_for(targets) if components is None else components
 
     def fit(number: int) -> tuple[Numbers, float]:
@@ -113,7 +115,7 @@ def several(
     mixtures = []
     for logs in found:
         weights, stack = distribution(targets, logs)
-        mixtures.append(_refined(weights, np.split(stack.T, np.cumsum(evidence.sizes)[:-1], axis=1), evidence))
+        mixtures.append(_refined(weights, np.split(stack.T, np.cumsum(evidence.sizes)[:-1], axis=1), evidence, lines))
     return mixtures
 
 
@@ -146,16 +148,26 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def _refined(weights: Numbers, tables: Sequence[Numbers], evidence: Evidence) -> Mixture:
+def lines_of(evidence: Evidence) -> dict[int, Line]:
+    """Each column of numbers or dates, as its own views tell it."""
+    return {j: line_of(evidence, j) for j, column in enumerate(evidence.columns) if column.ordered}
+
+
+def _refined(weights: Numbers, tables: Sequence[Numbers], evidence: Evidence, lines: Mapping[int, Line]) -> Mixture:
     """Groups divided into their levels, by the shares that the single columns show.
 
     They are the same in all components. (Lines drawn from run to run instead of steps were tried, and were no better.)
-    A column that nothing ties to another is what it shows alone.
+    A column that nothing ties to another is what it shows alone. A fit has too many records in cells that are empty, so
+    lines are brought to what they show alone, half the way (`halving`).
     """
+    share, stacks = weights.astype(float), [table.astype(float) for table in tables]
+    known = {j: line.with_fit(share @ stacks[j]) for j, line in lines.items() if j in evidence.tied}
+    share, stacks = raked(share, stacks, known)
     columns = []
-    for j, (table, group, shape) in enumerate(zip(tables, evidence.groups, evidence.shapes, strict=True)):
+    for j, (table, group, shape) in enumerate(zip(stacks, evidence.groups, evidence.shapes, strict=True)):
         if j in evidence.tied:
-            columns.append(table.astype(float)[:, group] * shape)
+            columns.append(table[:, group] * (lines[j].within(group, shape) if j in lines else shape))
         else:
-            columns.append(np.tile(simplex(evidence.single(j).counts / evidence.count), (len(weights), 1)))
-    return Mixture(weights.astype(float), tuple(columns))
+            alone = lines[j].shares if j in lines else simplex(evidence.single(j).counts / evidence.count)
+            columns.append(np.tile(alone, (len(weights), 1)))
+    return Mixture(share, tuple(columns))

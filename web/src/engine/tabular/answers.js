@@ -8,6 +8,7 @@ import { Column, Mixture, sum } from "../views/mixture.js";
 
 const DEVIATIONS = 1.959963984540054; // of a 95 % interval
 const BEYOND = 0.25 * 0.05; // the part of its error that bounds on counts may have
+const FAR = 1.5; // how far the model's mean of a line may be from the exact law's, in its standard deviations
 
 export class Answers {
   constructor({ columns: described, place, counted, total, groups, noise, parts }, arrays) {
@@ -16,6 +17,7 @@ export class Answers {
     this.total = { value: total[0], variance: total[1], unseen: 0 };
     this.numbers = new Map(counted.map((j, k) => [j, k]));
     const kinds = counted.map((j) => ({ missing: described[j].missing, dated: described[j].kind === "date" }));
+    this.lines = new Set(counted.filter((j) => described[j].edges !== undefined));
     const levels = groups.map((name) => arrays[name]);
     this.parts = parts.map(({ count, weights, told, stacks, shapes, law, unseen, runs, views }) => {
       const columns = stacks.map((name, k) => new Column(arrays[name], arrays[told[k]], arrays[shapes[k]]));
@@ -60,9 +62,11 @@ export class Answers {
     const scale = kept.reduce((most, value, level) => Math.max(most, known[level] * Math.abs(value - first)), 0) || 1;
     const off = kept.map((value, level) => (known[level] * (value - first)) / scale);
     const weighed = narrowed(product, j, off);
-    const rest = this.#summed(weighed, squared(weighed));
+    const alone = this.#alone(product, j);
+    const told = this.#read(weighed, squared(weighed));
+    const rest = alone && this.lines.has(j) ? within(told) : drawn(told);
     const unit = scale / records;
-    const own = this.#alone(product, j) ? rest : this.#columnSum(product, j, off);
+    const own = alone ? (rest.own ?? rest) : this.#columnSum(product, j, off);
     return {
       own: { value: first + unit * own.value, variance: unit ** 2 * own.variance },
       value: first + unit * rest.value,
@@ -92,8 +96,12 @@ export class Answers {
     return { coefficient, product: new Map(rest.map(([j, weights]) => [this.numbers.get(j), weights])) };
   }
 
-  // Classes whose laws are exact are summed first: only then the model's sum is drawn to theirs.
-  #summed(product, alike = null) {
+  #summed(product) {
+    return drawn(this.#read(product));
+  }
+
+  // Classes whose laws are exact are summed first, by these and by the model; and the others.
+  #read(product, alike = null) {
     const [exact, others] = [nothing(), nothing()];
     let modelled = 0;
     this.parts.forEach(({ reading, whole }, number) => {
@@ -107,7 +115,7 @@ export class Answers {
         add(others, reading.estimate(mine.product, options));
       }
     });
-    return add(others, nearest(modelled, exact));
+    return { exact, modelled, others };
   }
 
   // Whether a question has one reading only.
@@ -128,6 +136,17 @@ export class Answers {
     const { coefficient, product } = this.ofClass(alike, number);
     return coefficient * this.parts[number].reading.model.share(product);
   }
+}
+
+// The model's sum is drawn to that of classes whose laws are exact.
+function drawn({ exact, modelled, others }) {
+  return add(others, nearest(modelled, exact));
+}
+
+// The exact law's interval stands as it is, and the model says where in it to look.
+function within({ exact, modelled }) {
+  const reach = FAR * Math.sqrt(exact.variance);
+  return { own: exact, value: Math.min(Math.max(modelled, exact.value - reach), exact.value + reach), variance: 0, unseen: 0 };
 }
 
 // The same question, with weights on the levels of one more column.
