@@ -63,6 +63,8 @@ def seconds_in(text: bytes) -> Span | None:
 
     >>> [seconds_in(text) for text in (b"1970-01-02", b"1970-01-01T00:01Z", b"1970-01-01 01:00:00.9+01:00", b"soon")]
     [(86400, 172800), (60, 120), (0, 1), None]
+    >>> [seconds_in(text) for text in (b"1970-02-30", b"1970-01-00", b"1970-00-01", b"1970-00")]  # MySQL writes zeros
+    [None, None, None, None]
     """
     try:
         found = _ISO.match(text.decode("ascii").strip())
@@ -73,7 +75,8 @@ def seconds_in(text: bytes) -> Span | None:
             for part in ("year", "month", "day", "hour", "minute", "second")
         )
         assert year is not None
-        first = (datetime.date(year, month or 1, day or 1).toordinal() - _EPOCH) * 86_400
+        begin = datetime.date(year, 1 if month is None else month, 1 if day is None else day)
+        first = (begin.toordinal() - _EPOCH) * 86_400
         if hour is not None and minute is not None:
             time = datetime.time(hour, minute, second or 0)
             first += time.hour * 3_600 + time.minute * 60 + time.second
