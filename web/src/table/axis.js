@@ -5,6 +5,7 @@ const TINY = 1e-300; // the edge just above zero, where zero has a cell of its o
 const CROWDED = 0.05; // of the axis: where half of the records are, if they crowd
 const LEAST = 16; // cells of an axis that can be stretched
 const GAP = 0.15; // between two marks
+const END = 0.24; // before the last, which ends where the axis ends
 
 export class Axis {
   constructor(edges, line, log) {
@@ -52,7 +53,7 @@ export class Axis {
     const found = [];
     for (let power = Math.ceil(Math.log10(Math.max(low, 1e-12))); 10 ** power < high; power++) {
       const spot = this.#at(10 ** power);
-      if (spot !== null && spot - (found.at(-1)?.[0] ?? 0) >= GAP && 1 - spot >= GAP) found.push([spot, 10 ** power]);
+      if (spot !== null && spot - (found.at(-1)?.[0] ?? 0) >= GAP && 1 - spot >= END) found.push([spot, 10 ** power]);
     }
     return found;
   }
