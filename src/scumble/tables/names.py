@@ -28,7 +28,8 @@ NOT_SHOWN = (
     "a line of names? Give it names, as by pandas.read_csv(..., names=['age', 'town'])."
 )
 """What is said of a table in memory whose names may be none."""
-_ANSWERS = {"yes", "no", "y", "n", "true", "false"}
+_ANSWERS = {"yes", "true", "false"}
+"""Beside numbers and dates. `no`, `n` and `y` are names of columns in many tables."""
 
 
 def like_a_record(names: Sequence[str]) -> bool:
@@ -37,7 +38,7 @@ def like_a_record(names: Sequence[str]) -> bool:
     Nor do names stand twice, or lack; but the first, where pandas and R write the numbers of their rows. Columns that
     pandas has numbered for want of names show nothing.
 
-    >>> like_a_record(["age", "town"]), like_a_record(["", "age"]), like_a_record(["0", "1", "2"])
+    >>> like_a_record(["No", "n", "x", "y"]), like_a_record(["", "age"]), like_a_record(["0", "1", "2"])
     (False, False, False)
     >>> like_a_record(["Anna Schmidt", "54321", "Ulm"])
     True
