@@ -82,6 +82,19 @@ def test_a_cell_far_below_zero_does_not_say_that_surely_nobody_is_there() -> Non
     assert (low, high) == (0.0, pytest.approx(2 * reach("laplace", 0.02 / 5)))
 
 
+def test_an_empty_cell_is_hardly_ever_said_to_hold_somebody() -> None:
+    """Noise of one in ten thousand in a cell of a measured pair: the cell may be empty all the same."""
+    unlucky = -math.log(2e-4) / math.sqrt(2) * 10.0
+    views = [View((j,), np.full(4, 1_000.0), variance=100.0) for j in (0, 1)]
+    pair = np.full((4, 4), 250.0)
+    pair[0, 0] = unlucky
+    evidence = Evidence((Column(4),) * 2, (np.arange(4),) * 2, (*views, View((0, 1), pair, variance=100.0)))
+    asked = [(1.0, {0: np.eye(4)[0], 1: np.eye(4)[0]})]
+    least, most = allowed(evidence, ColumnSums(evidence), "laplace", asked, 0.0125)
+    assert least == 0.0 and most > unlucky
+    assert unlucky - reach("laplace", 0.0125 / 5) * 10.0 > 0  # so much would have been sure by its share of the error
+
+
 def test_bounds_share_their_error() -> None:
     """Of three columns there are three highs and a low: each has a quarter of the chance."""
     alone = tuple(View((j,), np.array([40.0, 60.0]), 100.0) for j in range(3))

@@ -34,6 +34,9 @@ from scumble.views.mixture import Condition, Product
 
 Floats = npt.NDArray[np.float64]
 ANYTHING = (0.0, math.inf)
+RARE = 1e-5
+"""The chance that a lower bound fails, at most. Most cells of large tables are empty, and a bound that failed would say
+that surely somebody is in one of them: of thousands of cells, no one should be such."""
 
 
 def allowed(evidence: Evidence, sums: ColumnSums, law: Law, condition: Condition, chance: float) -> tuple[float, float]:
@@ -77,7 +80,8 @@ def _of_product(evidence: Evidence, sums: ColumnSums, law: Law, product: Product
     beyond = reach(law, chance / (len(each) + len(touched) + len(whole) + 1))
     lows = [sum(each, every), *whole]
     highs = [*each, *touched]
-    least = max(one.value - beyond * math.sqrt(one.variance) for one in lows)
+    sure = max(beyond, reach(law, RARE))
+    least = max(one.value - sure * math.sqrt(one.variance) for one in lows)
     most = min(max(one.value, 0.0) + beyond * math.sqrt(one.variance) for one in highs)
     return max(least, 0.0), most
 

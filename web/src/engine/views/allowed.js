@@ -5,6 +5,7 @@ import { normalQuantile } from "../special.js";
 import { sum } from "./mixture.js";
 
 export const ANYTHING = [0, Infinity];
+const RARE = 1e-5; // the chance that a lower bound fails, at most
 
 // Between what a count lies, but for a chance.
 export function allowed(views, [count, ofCount], law, product, chance) {
@@ -16,9 +17,10 @@ export function allowed(views, [count, ofCount], law, product, chance) {
   const touched = measured.map((pair) => views.cells(pair, product, Math.max));
   const whole = columns.length === 2 ? measured.map((pair) => views.cells(pair, product, Math.min)) : [];
   const beyond = reach(law, chance / (each.length + touched.length + whole.length + 1));
+  const sure = Math.max(beyond, reach(law, RARE));
   const [others, total] = [each.length - 1, (name) => sum(each.map((one) => one[name]))];
   const left = { value: total("value") - others * count, variance: total("variance") + others ** 2 * ofCount };
-  const least = Math.max(...[left, ...whole].map(({ value, variance }) => value - beyond * Math.sqrt(variance)), 0);
+  const least = Math.max(...[left, ...whole].map(({ value, variance }) => value - sure * Math.sqrt(variance)), 0);
   const most = Math.min(...[...each, ...touched].map(({ value, variance }) => Math.max(value, 0) + beyond * Math.sqrt(variance)));
   return least <= most ? [least, most] : ANYTHING; // noise went beyond what is reckoned with
 }
