@@ -52,12 +52,13 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.bundle import Bundle
     from scumble.checks import by_column
-    from scumble.cli.modes import column_names, free
+    from scumble.cli.modes import column_names
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import ParameterError
     from scumble.learn import sample
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
+    from scumble.tables.beside import free
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     found = load_release(args.release, tables=True)
