@@ -12,6 +12,7 @@ from scumble.schema.column import MISSING
 from scumble.show import barticks
 from scumble.show.plots import INK, SECOND, literal, new_figure, plain, promise, shortened, thousands
 from scumble.show.shown import ShownTable
+from scumble.tables.beside import free
 
 ACROSS = 3
 WORDS = 40
@@ -106,10 +107,10 @@ class _Bars:
 
 def _counted(release: ShownTable, name: str) -> Any:
     """A column's histogram, the parts of which are called alike, whatever the column's own name."""
-    found = release.histogram(name)
-    answers = ["value", "low", "high", "standard_error"]
-    ends = ["from", "to"] if len(found.columns) > 1 + len(answers) else []
-    return found.set_axis(["level", *ends, *answers], axis=1)
+    answers = ["from", "to", "value", "low", "high"]
+    return release.histogram(name).rename(
+        columns={name: "level", **dict(zip(free(answers, [name]), answers, strict=True))}
+    )
 
 
 def _round(labels: Sequence[str]) -> list[int]:

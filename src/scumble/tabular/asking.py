@@ -305,7 +305,7 @@ class Asking:
     def _counted(self, asked: Condition, confidence: float) -> Estimate:
         """A count with its interval, cut to what the published counts allow at all."""
         found = self._answers.count(asked)
-        least, most = self._answers.allowed(asked, BEYOND * (1 - confidence))
+        least, most = self._answers.allowed(asked, BEYOND * (1 - checks.confidence(confidence)))
         return interval(found.value, found.variance, confidence, least, most)
 
     def _valued(self, column: str, what: str) -> tuple[int, Floats]:
