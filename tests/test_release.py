@@ -188,8 +188,8 @@ def test_more_confidence_is_wider(clusters: np.ndarray) -> None:
     release = release_of(clusters)
     widths = [np.subtract(*release.interval(clusters[:5], c)[::-1]) for c in (0.5, 0.95, 0.999)]
     assert np.all(widths[0] < widths[1]) and np.all(widths[1] < widths[2])
-    for bad in (0.0, 1.0, -1.0, 95):
-        with pytest.raises(scumble.ParameterError, match="`confidence` must be"):
+    for bad, hint in ((0.0, "0.95 is usual"), (1.0, "0.95 is usual"), (-1.0, "0.95 is usual"), (95, "0.95 is 95 %")):
+        with pytest.raises(scumble.ParameterError, match=f"`confidence` must be between 0 and 1, .*{hint}"):
             release.interval(clusters[:5], bad)
 
 

@@ -137,3 +137,34 @@ def test_the_command_line_refuses_it_too(desk: Path, capsys: pytest.CaptureFixtu
     assert "Not one cell of column 'age'" in capsys.readouterr().err and os.listdir() == ["p.csv"]
     assert fit("--target-bounds", "0:9", "--invalid", "drop", bounds="age=500:600", **regress) == 0
     assert "200 cells of 'age', all that it holds, lay outside its bounds" in capsys.readouterr().err
+
+
+def test_a_class_whose_rows_were_all_left_out_is_told(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.csv").write_text("age,mode\n" + "4,bus\n8,car\n" * 50 + ",boat\n")
+    line = "WARNING: no record was counted of 'boat' (do not publish this)."
+    assert fit("--classes", "boat,bus,car", "--invalid", "drop") == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("1 row was left out: 1 with a cell missing") and told.count(line) == 1
+    os.unlink("m.scumble")
+    assert fit("--classes", "bus,car", "--invalid", "drop", "--unknown", "drop") == 0
+    assert "no record was counted" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels", "alike"),
+    [
+        (["True", "False"], ["TRUE", "FALSE"], True),
+        (["bus", "Car"], ["bus", "car"], True),
+        ([True, False], [b"True", b"FALSE"], True),
+        (["bus", "car"], ["bus", "unspeakable"], False),
+        ([0, 1], [0, None], False),
+    ],
+)
+def test_labels_in_other_capitals_are_refused_with_that_hint(classes: list, labels: list, alike: bool) -> None:
+    X, y = np.linspace(0, 1, ROWS)[:, None], np.array(labels * (ROWS // 2), object)
+    model = learn.PrivateKDEClassifier(bounds=(0, 1), classes=classes, epsilon=1.0)
+    with pytest.raises(DataError, match=r"not in `classes` \(do not publish this\).*unknown='drop'") as refusal:
+        model.fit(X, y)
+    hint = "Hint: some labels differ from the classes by capital letters alone"
+    assert (hint in str(refusal.value)) is alike
+    assert not any(str(label) in str(refusal.value) for label in ("TRUE", "FALSE", "unspeakable"))

@@ -149,7 +149,14 @@ def test_the_command_reports(
     monkeypatch.setattr(output, "load_release", lambda path, tables: small)
     assert main(["sample", "people.scumble", "--n", "2", "--report"]) == 0
     told = capsys.readouterr()
-    assert "Columns alone" in told.err and len(told.out.splitlines()) == 3
+    assert "Columns alone" in told.out and "Columns alone" not in told.err, "the report is the answer"
+    assert ",".join(small.schema) not in told.out, "and there are no rows"
+    for rows, lines in (["--out", "-"], 3), (["--json"], 4):
+        assert main(["sample", "people.scumble", "--n", "2", "--report", *rows]) == 0
+        told = capsys.readouterr()
+        assert "Columns alone" in told.err and len(told.out.splitlines()) == lines
+    assert main(["sample", "people.scumble", "--where", "height > 3", "--report"]) != 0
+    assert "height" in capsys.readouterr().err
 
 
 # ---- how faithful ----

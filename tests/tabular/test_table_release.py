@@ -594,3 +594,13 @@ def test_a_mean_is_not_below_what_its_own_median_implies() -> None:
     assert mean.low == 1 and mean.value == pytest.approx(0.2 * 1 + 0.2 * 10 + 0.6 * 100, abs=3)
     assert total.value == pytest.approx(10_000 * mean.value, rel=0.05)
     assert mean.high > 1e3 and mean.low <= mean.value <= mean.high
+
+
+@pytest.mark.parametrize("percent", [95, 99.9, 100])
+def test_a_confidence_in_percent_is_refused_with_the_share(noisy: TableRelease, percent: float) -> None:
+    asked = [noisy.count, lambda **of: noisy.mean("age", **of), lambda **of: noisy.quantile("age", **of)]
+    for ask in asked:
+        with pytest.raises(scumble.ParameterError, match=r"between 0 and 1, got .*Hint: 0\.95 is 95 %\."):
+            ask(confidence=percent)
+        with pytest.raises(scumble.ParameterError, match=r"Hint: 0\.95 is usual\."):
+            ask(confidence=101)

@@ -30,20 +30,23 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.cli.output import print_json, remark_on, remarked, table_release
     from scumble.cli.progress import waiting
+    from scumble.tables.beside import free
 
     release = table_release(args.release)
     with remarked() as remarks, waiting(args.quiet):
         found = release.count(args.where, by=args.by, confidence=args.confidence)
         remark_on(found, [release])
     if args.by is not None:
-        whole = dict.fromkeys(("value", "low", "high"), "{:,.0f}".format)  # as of a single number, below
+        value, low, high, _ = found.columns[len(args.by) :]
+        whole = dict.fromkeys((value, low, high), "{:,.0f}".format)  # as of a single number, below
         as_text = {"formatters": whole, "float_format": "{:,.1f}".format, "index": False}
-        rows = [row | {"remarks": remarks} for row in found.to_dict("records")]
         if args.json:
-            print_json(rows)
+            (extra,) = free(["remarks"], found.columns)
+            print_json([row | {extra: remarks} for row in found.to_dict("records")])
         else:
-            shown = {name: _short(found[name].tolist()) for name in args.by}
-            print(found.assign(**shown).to_string(**as_text))
+            for name in args.by:
+                found[name] = _short(found[name].tolist())
+            print(found.to_string(**as_text))
     elif args.json:
         print_json(found.numbers() | {"remarks": remarks})
     else:

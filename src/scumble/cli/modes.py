@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, one_release, remarked, say
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
+    from scumble.tables.beside import free
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     release = one_release(load_release(args.release), args.release, args.label)
@@ -96,13 +97,3 @@ def column_names(release: object) -> list[str]:
     """The release's columns, or x0, x1 and so on."""
     found = getattr(release, "columns", None)
     return list(found) if found is not None else [f"x{i}" for i in range(getattr(release, "dimensions", 0))]
-
-
-def free(names: list[str], taken: list[str]) -> list[str]:
-    """Names of answers, out of the way of the columns' own."""
-    found: list[str] = []
-    for name in names:
-        while name in (*taken, *found):
-            name = f"scumble_{name}"
-        found.append(name)
-    return found

@@ -33,12 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says, batch by batch. A row that cannot be read keeps its place, without an answer."""
     from scumble import learn
-    from scumble.cli.modes import free
     from scumble.cli.output import TABLES, TableWriter, check_out, say
     from scumble.cli.records import opened, whole_rows, with_columns
     from scumble.errors import DataError
     from scumble.machine.later import pa
     from scumble.sources.causes import Causes
+    from scumble.tables.beside import free
     from scumble.tables.roles import converted
 
     check_out(args.out, like=tuple(TABLES), replace=args.replace)

@@ -237,8 +237,8 @@ def _answers(points: Any, name: Any, release: Any, confidence: float, *, short: 
 
 
 def _beside(batch: Any, extra: dict[str, Any]) -> Any:
-    from scumble.cli.modes import free
     from scumble.machine.later import pa
+    from scumble.tables.beside import free
 
     taken = batch.schema.names
     names = [*taken, *free(list(extra), taken)]

@@ -21,14 +21,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n", type=Whole(1, 10**9), default=1000, help="how many records (default: 1000)")
     parser.add_argument("--bounds", type=bounds, metavar="A=0:100", help="draw within these; a grid knows its own")
     parser.add_argument("--seed", type=SEED, help="of the draw (default: a fresh one)")
-    parser.add_argument("--out", default="-", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
+    parser.add_argument("--out", metavar="FILE", help=".csv, .parquet, .arrow, .json or '-' (default)")
     replace_flag(parser)
     parser.add_argument("--where", metavar="CONDITION", help="of a table: records that meet this condition")
-    parser.add_argument("--report", action="store_true", help="of a table: say how faithful the records are")
+    parser.add_argument(
+        "--report", action="store_true", help="of a table: say how faithful the records are; without --out, that alone"
+    )
     json_flag(parser)
 
 
-def _table_rows(args: argparse.Namespace, release: Any) -> None:
+def _table_rows(args: argparse.Namespace, release: Any, *, alone: bool) -> None:
+    """Rows of a table, and the report on them, if there is to be one; or the report `alone`."""
     from scumble.cli.output import TableWriter, say
     from scumble.cli.progress import waiting
     from scumble.cli.streams import tell
@@ -36,8 +39,14 @@ def _table_rows(args: argparse.Namespace, release: Any) -> None:
 
     if args.bounds is not None:
         raise ParameterError("--bounds goes with releases of kernels: a table's schema has them.")
+    drawn = release.sample_batches(args.n, args.seed, where=args.where)
+    if alone:
+        with waiting(args.quiet):
+            report = str(release.faithfulness())
+        print(report)
+        return
     with TableWriter(args.out, args.json) as writer:
-        for table in release.sample_batches(args.n, args.seed, where=args.where):
+        for table in drawn:
             for batch in table.to_batches():
                 writer.write(batch)
     if args.out != "-":
@@ -52,17 +61,20 @@ def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
     from scumble.bundle import Bundle
     from scumble.checks import by_column
-    from scumble.cli.modes import column_names, free
+    from scumble.cli.modes import column_names
     from scumble.cli.output import TABLES, TableWriter, check_out, load_release, say
     from scumble.errors import ParameterError
     from scumble.learn import sample
     from scumble.machine.later import pa
     from scumble.schema.kinds import bounds_by, values
+    from scumble.tables.beside import free
 
+    alone = args.report and args.out is None and not args.json
+    args.out = "-" if args.out is None else args.out
     check_out(args.out, like=tuple(TABLES), replace=args.replace)
     found = load_release(args.release, tables=True)
     if hasattr(found, "views"):
-        _table_rows(args, found)
+        _table_rows(args, found, alone=alone)
         return
     if args.where is not None or args.report:
         which = "--where" if args.where is not None else "--report"

@@ -38,11 +38,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Do what the verb says."""
-    from scumble.cli.modes import free
     from scumble.cli.output import print_json, remark_on, remarked, table_release
     from scumble.cli.progress import waiting
     from scumble.errors import ParameterError
     from scumble.relational import sql
+    from scumble.tables.beside import free
 
     if args.csv and args.json:
         raise ParameterError("--csv and --json exclude each other.")

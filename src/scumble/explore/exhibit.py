@@ -309,10 +309,7 @@ class Exhibit:
 
 def confidence_in(asked: Mapping[str, Any]) -> float:
     """The confidence that a question asks for."""
-    found = asked.get("confidence", 0.95)
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < 1:
-        raise parameter("confidence", "between 0 and 1", found, "0.95 is usual.")
-    return float(found)
+    return checks.confidence(asked.get("confidence", 0.95))
 
 
 def finite(value: object) -> Any:

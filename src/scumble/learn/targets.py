@@ -15,8 +15,8 @@ from scumble.bundle import plain
 from scumble.errors import UNPUBLISHED, DataError, PrivacyError, parameter
 from scumble.learn.reading import target, target_numbers
 from scumble.learn.scikit import ClassifierMixin, RegressorMixin, check_classification_targets, r2_score
-from scumble.tables.cells import Column, categories, is_arrow
-from scumble.tables.hashing import stable_hash
+from scumble.tables.cells import Column, categories, is_arrow, texts
+from scumble.tables.hashing import stable_hash, text_of
 
 _TWINS = {stable_hash(flag): stable_hash(int(flag)) for flag in (False, True)}
 """Where classes are numbers, a truth value counts as 0 or 1, and vice versa."""
@@ -123,12 +123,24 @@ def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarr
         records = "1 record has a label that is" if unknown == 1 else f"{unknown:,} records have labels that are"
         raise DataError(
             f"{records} missing or not in `classes` {UNPUBLISHED}. "
-            "Hint: name all classes, or leave such records out with --unknown drop (unknown='drop')."
+            f"Hint: {_in_other_capitals(model.classes_, y)}name all classes, or leave such records out with --unknown "
+            "drop (unknown='drop')."
         )
     records_of = np.bincount(place[known], minlength=len(model.classes_))
     empty = [str(one) for one in model.classes_[records_of == 0]]
     model.curator.look_at_classes(len(place), int((~known).sum()), empty)
     return X[known], model.classes_[place[known]]
+
+
+def _in_other_capitals(classes: np.ndarray, y: Column) -> str:
+    """What a refusal says first if labels are the classes but for capital letters; else nothing."""
+    named, found = ({text for text in all_of if text is not None} for all_of in (map(text_of, classes), texts(y)[0]))
+    alike = {_small(text) for text in named} & {_small(text) for text in found - named}
+    return "some labels differ from the classes by capital letters alone: write both alike; else " if alike else ""
+
+
+def _small(text: bytes) -> str:
+    return text.decode(errors="replace").casefold()
 
 
 def _places(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from scumble import checks
 from scumble.errors import parameter, told_by_others
 from scumble.kernels.base import Records
 from scumble.reading.layout import Estimate, Layout, Reader
@@ -94,9 +95,7 @@ class Answers(ABC):
         and the query to the nearest point within leaves no two of them further apart: so what is near a query beyond
         the bounds is at least nothing, and at most what is near that point.
         """
-        if not 0.0 < confidence < 1.0:
-            raise parameter("confidence", "between 0 and 1", confidence, "0.95 is usual.")
-        lower, upper = self._interval(Q, confidence, method)
+        lower, upper = self._interval(Q, checks.confidence(confidence), method)
         beyond, nearest = self._spec.layout.beyond(self._queries(Q))
         if beyond.any():
             lower[beyond] = np.minimum(lower[beyond], 0.0)

@@ -42,4 +42,9 @@ def misnamed(label: str | None, rows: int, lost: int, empty: Sequence[str]) -> I
             f"Hint: is a class misspelt, or missing? {UNPUBLISHED}."
         )
     if lost and empty:
-        yield f"WARNING: no record was counted of {', '.join(map(repr, empty))} {UNPUBLISHED}."
+        yield no_record_of(empty)
+
+
+def no_record_of(classes: Sequence[str]) -> str:
+    """The line about classes without a record."""
+    return f"WARNING: no record was counted of {', '.join(map(repr, classes))} {UNPUBLISHED}."

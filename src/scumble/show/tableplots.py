@@ -12,6 +12,7 @@ from scumble.schema.column import MISSING
 from scumble.show import barticks
 from scumble.show.plots import INK, SECOND, literal, new_figure, plain, promise, shortened, thousands
 from scumble.show.shown import ShownTable
+from scumble.tables.beside import free
 
 ACROSS = 3
 WORDS = 40
@@ -49,12 +50,12 @@ class _Bars:
 
     def __init__(self, name: str, release: ShownTable) -> None:
         self._name, self._column = name, release.schema[name]
-        self._found, left_out = _most(release.histogram(name), self._column.ordered)
+        self._found, left_out = _most(_counted(release, name), self._column.ordered)
         self._below = [f"… and {left_out} more, none of them more frequent"] if left_out else []
         if self._column.ordered and self._column.missing:  # not the next number: beside the others it may be a tower
             self._below = [f"{self._found['value'].iloc[-1]:,.0f} missing"]
             self._found = self._found.iloc[:-1]
-        self._labels = _labels(name, self._found)
+        self._labels = _labels(self._found)
         few = len(self._labels) <= 8 and sum(map(len, self._labels)) <= LEVEL
         self.lying = not self._column.ordered and not few
         self.height = max(2.7, 0.9 + 0.11 * len(self._labels)) if self.lying else 2.7
@@ -102,6 +103,14 @@ class _Bars:
             shown = _round(labels) or shown
         at, written = _starts(shown, labels)
         return at, _calendar(written) if self._column.kind == "date" else written
+
+
+def _counted(release: ShownTable, name: str) -> Any:
+    """A column's histogram, the parts of which are called alike, whatever the column's own name."""
+    answers = ["from", "to", "value", "low", "high"]
+    return release.histogram(name).rename(
+        columns={name: "level", **dict(zip(free(answers, [name]), answers, strict=True))}
+    )
 
 
 def _round(labels: Sequence[str]) -> list[int]:
@@ -162,10 +171,10 @@ def _word(label: object) -> str:
     return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
 
 
-def _labels(name: str, found: Any) -> list[str]:
+def _labels(found: Any) -> list[str]:
     """What stands below the bars: of ranges, to as many digits as tell all their ends apart."""
-    known = [label != label or label is None for label in found[name]]  # NaN and NaT alone differ from themselves
-    words = [MISSING if missing else _word(label) for missing, label in zip(known, found[name], strict=True)]
+    known = [label != label or label is None for label in found["level"]]  # NaN and NaT alone differ from themselves
+    words = [MISSING if missing else _word(label) for missing, label in zip(known, found["level"], strict=True)]
     if "from" in found and any(word.startswith("[") for word in words):
         ends = [*zip(found["from"].tolist(), found["to"].tolist(), strict=True)]
         told = barticks.apart([end for pair in ends for end in pair if end == end])

@@ -13,6 +13,7 @@ The files::
     containers.py   columns and names out of pandas, polars, Arrow and the rest
     cells.py        one column, read as numbers or as categories
     names.py        names of columns that may be a record's cells
+    beside.py       names of answers that stand beside them
     tokens.py       sets of tokens, one per record
     hashing.py      a number for every category, the same for ever
     roles.py        what each column is read as, as the kernel says

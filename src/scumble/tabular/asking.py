@@ -15,6 +15,7 @@ import numpy as np
 from scumble import checks
 from scumble.errors import ParameterError, parameter
 from scumble.schema import Number, Schema, condition
+from scumble.tables.beside import free
 from scumble.tabular import rows
 from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.apart import not_counted_together
@@ -82,7 +83,8 @@ class Asking:
         Returns
         -------
         Estimate or DataFrame
-            The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``.
+            The number; with `by`, a row for each level that the condition allows, missing cells under ``(missing)``. A
+            column keeps its name: beside one that is called `value`, the number is called `scumble_value`.
             Where a range cuts a cell, values are taken to lie evenly in it, and the interval allows for all of them
             lying on either side.
         """
@@ -185,11 +187,12 @@ class Asking:
         if isinstance(q, int | float | np.number):
             return self._each(where, by, at(float(q)), place)
         names = [] if by is None else names_of(by)
+        (which,) = free(["q"], names)
         rows = []
         for share in map(float, q):
             found = self._each(where, names or None, at(share), place)
             listed = [found.numbers()] if by is None else found.to_dict("records")
-            rows += [{"q": share, **row} for row in listed]
+            rows += [{which: share, **row} for row in listed]
         return _frame(rows, self._remarks(self._question(where), place, *self._places(names)))
 
     # ---- tables ----
@@ -226,7 +229,7 @@ class Asking:
         for part in parts(self.schema[column], column, bins):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
-            rows.append({column: part.name, **ends, **found.numbers()})
+            rows.append(_row({column: part.name}, ends | found.numbers()))
         return _frame(rows, self._remarks(asked, place))
 
     def crosstab(
@@ -302,7 +305,7 @@ class Asking:
     def _counted(self, asked: Condition, confidence: float) -> Estimate:
         """A count with its interval, cut to what the published counts allow at all."""
         found = self._answers.count(asked)
-        least, most = self._answers.allowed(asked, BEYOND * (1 - confidence))
+        least, most = self._answers.allowed(asked, BEYOND * (1 - checks.confidence(confidence)))
         return interval(found.value, found.variance, confidence, least, most)
 
     def _valued(self, column: str, what: str) -> tuple[int, Floats]:
@@ -442,7 +445,7 @@ class Asking:
                 mine = mine.narrowed(place, part)
             if asked.possible and not (all_levels or mine.possible):
                 continue
-            rows.append({**dict(_named(names, combination)), **answer(mine).numbers()})
+            rows.append(_row(dict(_named(names, combination)), answer(mine).numbers()))
         return _frame(rows, self._remarks(asked, *places, *of))
 
 
@@ -455,6 +458,11 @@ def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
 def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:
     for name, part in zip(names, combination, strict=True):
         yield name, part.name
+
+
+def _row(labels: dict[str, Any], answers: dict[str, float]) -> dict[str, Any]:
+    """Levels of columns, and the answers beside them: a column keeps its name, whatever an answer is called."""
+    return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
 
 
 def _frame(rows: list[dict[str, Any]], remarks: tuple[str, ...]) -> DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from statistics import NormalDist
 
-from scumble.errors import parameter
+from scumble import checks
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,4 @@ def deviations(confidence: float) -> float:
     >>> round(deviations(0.95), 2)
     1.96
     """
-    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
-        raise parameter("confidence", "between 0 and 1", confidence)
-    return -NormalDist().inv_cdf((1 - confidence) / 2)
+    return -NormalDist().inv_cdf((1 - checks.confidence(confidence)) / 2)
