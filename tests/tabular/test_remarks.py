@@ -70,7 +70,6 @@ def test_what_was_counted_together_needs_no_remark(release: Any) -> None:
 
 
 def test_sql_says_it(release: Any) -> None:
-    pytest.importorskip("sqlglot")
     found = scumble.sql("select town, avg(age) as a from people group by town", people=release)
     assert [one[: len(REMARK)] for one in found.attrs["remarks"]] == [REMARK]
     assert not scumble.sql("select smoker, avg(age) as a from people group by smoker", people=release).attrs
@@ -107,7 +106,6 @@ def test_a_question_about_single_days_of_a_week_is_remarked_on(
     assert by_the_week.count(day, by="smoker").attrs["remarks"] == [*found.remarks]
     assert by_the_week.count(whole).remarks == () and not by_the_week.count(whole, by="smoker").attrs
     assert TableExhibit(by_the_week).count(day)["remarks"] == [*found.remarks]
-    pytest.importorskip("sqlglot")
     asked = "select smoker, count(*) as n from people where seen = '2024-02-29' group by smoker"
     assert scumble.sql(asked, people=by_the_week).attrs["remarks"] == [*found.remarks]
     by_the_week.save(tmp_path / "people.scumble")

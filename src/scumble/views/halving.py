@@ -12,9 +12,10 @@ to divide, and drawn to that as far as it may be noise (James & Stein 1961; posi
 positive of its cells. Where the line is cut matters little for most cells and much for some: the mean over five ways of
 cutting it is taken.
 
-In units of a cell's noise, on seven columns of 64 cells (long-tailed, even, heaped, two peaks) and three amounts of
-noise, random ranges were off by 1.6 to 1.9 (the nearest distribution: 2.6 to 3.0), what is above a record by 2.1 to 2.4
-(3.1 to 3.6), a record's own cell by 0.9 to 1.1 (1.1 to 1.3), and means by a tenth to three quarters as much.
+Seven columns of 64 cells (lognormal, gamma, exponential, even, heaped, two peaks, mostly zero), 20,000 records, Laplace
+noise of 10, 30 and 90, their number known as well as one cell, 20 draws each; root mean square error in units of the
+noise. Random ranges 3.0, 2.5 and 2.3 (the nearest distribution: 3.7, 3.7, 3.5), what is from a record on 2.5, 2.2, 2.3
+(2.6, 2.7, 2.8), a record's own cell 1.04, 1.03 and 0.99 (1.06, 1.11, 1.05); means 0.64, 0.46 and 0.54 of its error.
 
 A heap in one cell is sure, however little is sure of all that is around: where values are tied, or lie beyond the
 bounds and count there. What it has more than the cells beside it is taken off first, and is not divided.
