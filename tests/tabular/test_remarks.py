@@ -118,6 +118,57 @@ def test_a_question_about_single_days_of_a_week_is_remarked_on(
         assert f"warning: {WEEKS}" in told.err
 
 
+CELL = "The question cuts cells of 'minutes', such as {}: within a cell records are taken to lie evenly,"
+
+
+@pytest.fixture(scope="module")
+def minutes() -> Any:
+    whole = {"minutes": Number(0, 320, whole=True, cells=32), "seasons": Number(1, 10, whole=True)}
+    schema = Schema(whole | {"price": Number(0, 100, cells=10)})
+    table = {"minutes": np.arange(2000) % 200, "price": np.arange(2000) % 90, "seasons": np.arange(2000) % 9 + 1}
+    return scumble.TableSketch(schema).update(table).release(epsilon=9.0)
+
+
+@pytest.mark.parametrize(
+    ("where", "cell"),
+    [
+        ("minutes == 90", "90 to 99"),
+        ("minutes != 90", "90 to 99"),
+        ("minutes in (95, 13)", "10 to 19"),
+        ("minutes >= 90 and minutes <= 90", "90 to 99"),
+        ("minutes == 90 or seasons == 3", "90 to 99"),
+        ("minutes between 90 and 99", None),
+        ("minutes < 95", None),
+        ("seasons == 3", None),
+        ("price > 0", None),
+    ],
+)
+def test_a_question_for_a_single_number_of_a_cell_is_remarked_on(minutes: Any, where: str, cell: str | None) -> None:
+    told = [one[: len(CELL.format(cell))] for one in minutes.count(where).remarks]
+    assert told == ([] if cell is None else [CELL.format(cell)])
+
+
+def test_a_price_of_nothing_is_one_of_a_cell_of_prices(minutes: Any) -> None:
+    (told,) = minutes.count("price == 0").remarks
+    assert told.startswith("The question cuts cells of 'price', such as [0, 10): ")
+
+
+@pytest.mark.parametrize("where", ["seasons == 2.5", "seasons in (2.5, 3)", "minutes > 10 and seasons != 2.5"])
+def test_a_fraction_of_whole_numbers_is_told_to_be_nowhere(minutes: Any, where: str) -> None:
+    told = "'seasons' holds whole numbers only: no record has 2.5 there."
+    with pytest.warns(UserWarning) as warned:
+        minutes.count(where)
+    assert [str(one.message) for one in warned] == [told]
+    with pytest.warns(UserWarning, match="whole numbers only"):
+        assert TableExhibit(minutes).count(where)["remarks"] == [told]
+
+
+def test_a_range_to_a_fraction_and_whole_floats_need_no_remark(minutes: Any) -> None:
+    with warnings.catch_warnings(action="error"):
+        minutes.count("seasons < 2.5")
+        assert minutes.count("seasons == 2.0").value == minutes.count("seasons == 2").value
+
+
 def test_the_card_says_what_the_cells_of_dates_are(by_the_week: Any) -> None:
     assert "seen: date, 2024-01-01 to 2024-03-31, by the week;" in dict(lines(by_the_week))["Columns"]
     first, last = "2020-01-01", "2025-12-31"

@@ -25,6 +25,7 @@ The files::
     unclear.py       what is said of one that cannot be read
     conditions.py    conditions in their one form
     beyond.py        questions that reach beyond a column's bounds
+    notwhole.py      questions for fractions of whole numbers
     strays.py        cells that were counted where they do not stand: for the curator
     told.py          what the curator is told of rows that were left out
     toml.py          a schema's file

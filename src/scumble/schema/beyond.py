@@ -25,7 +25,7 @@ _BECAME = {
 
 @dataclass(frozen=True)
 class Remark:
-    """That a question reaches beyond a column's bounds."""
+    """What must be known of what a question asks of a column, such as that it reaches beyond the bounds."""
 
     column: str
     text: str
@@ -45,7 +45,7 @@ def remarks(columns: Mapping[str, Column], where: Tree) -> tuple[Remark, ...]:
     >>> told.text[:61], told.left_out
     ("The question reaches beyond the bounds of 'age', 0 to 100: wh", False)
     """
-    names = {atom.column: None for atom in _in_tree(where) if any(_sides(columns[atom.column], atom))}
+    names = {atom.column: None for atom in atoms(where) if any(_sides(columns[atom.column], atom))}
     return tuple(_remark(name, columns[name]) for name in names)
 
 
@@ -70,12 +70,13 @@ def _remark(name: str, column: Any) -> Remark:
     return Remark(name, text, left_out=column.outside == "drop")
 
 
-def _in_tree(tree: Tree) -> Iterator[Atom]:
+def atoms(tree: Tree) -> Iterator[Atom]:
+    """All that a condition asks of single columns."""
     if isinstance(tree, Atom):
         yield tree
     else:
         for part in tree.parts if isinstance(tree, Junction) else (tree.part,):
-            yield from _in_tree(part)
+            yield from atoms(part)
 
 
 def _sides(column: Column, atom: Atom) -> tuple[bool, bool]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from scumble.errors import ParameterError, parameter
 from scumble.machine.later import pa
-from scumble.schema import beyond, grammar, line
+from scumble.schema import beyond, grammar, line, notwhole
 from scumble.schema.column import MISSING, Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.schema import Schema
@@ -50,7 +50,7 @@ class Condition:
     parts: tuple[Mapping[str, Part], ...] = ()
     """The values themselves that each product asks for, by column."""
     remarks: tuple[beyond.Remark, ...] = ()
-    """A sentence for each column that is asked about beyond its bounds."""
+    """A sentence for each column that is asked about beyond its bounds, or for numbers that it cannot hold."""
     beyond: tuple[Condition, Condition] | None = None
     """If records from beyond the bounds may be meant: the same, with none of the cells that hold them and with all."""
 
@@ -137,11 +137,12 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
     if not isinstance(where, Atom | Not | Untrue | Junction):
         raise parameter("where", "text, a mapping from columns to values, or None", where)
     even = _weighed(schema, _there(_products(schema, where, True)))
-    remarks = beyond.remarks(schema.columns, where)
-    if not remarks:
+    outside, fractions = (room.remarks(schema.columns, where) for room in (beyond, notwhole))
+    even = replace(even, remarks=(*outside, *fractions))
+    if not outside:
         return even
     few, many = (_weighed(schema, _there(_products(schema, where, True, ends))) for ends in (False, True))
-    return replace(even, remarks=remarks, beyond=(few, many))
+    return replace(even, beyond=(few, many))
 
 
 def bounds(asked: Condition) -> tuple[Condition, Condition]:

@@ -18,6 +18,6 @@ The files::
     faithfulness.py how faithful they are, by the release's own knowledge
     heaps.py        records at a bound, more than beside it
     apart.py        columns that were not counted together, and what to say of them
-    within.py       dates within cells that were counted as one, and what to say of them
+    within.py       values within cells that were counted as one, and what to say of them
     estimate.py     a number that is known up to noise
 """
