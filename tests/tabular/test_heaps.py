@@ -62,6 +62,33 @@ def test_nobody_is_told_where_nothing_heaps(years: np.ndarray) -> None:
         release(years, scumble.Number(1950, 1990, whole=True)).count("sex == True")
 
 
+def falling(low: int) -> np.ndarray:
+    """Counts from `low` on, each a fifth as frequent as the one before it."""
+    return np.minimum(low + np.random.default_rng(3).geometric(0.8, 6_000) - 1, low + 9)
+
+
+def test_counts_that_begin_at_one_heap_there_by_nature() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release(falling(1), scumble.Number(1, 10, whole=True)).mean("year")
+
+
+@pytest.mark.parametrize(
+    ("years", "column", "bound"),
+    [
+        (falling(2), scumble.Number(2, 11, whole=True), "2"),
+        (falling(1) + 0.5, scumble.Number(1, 11, cells=10), "1"),
+        (11 - falling(1), scumble.Number(1, 10, whole=True), "10"),
+    ],
+)
+def test_other_bounds_of_counts_are_told_as_before(years: np.ndarray, column: scumble.Number, bound: str) -> None:
+    """About 4,800 at the bound and 960 beside it: 4,800 − 3 × 960 is 1,920. At ε = 2 a counter's noise has a scale b of
+    at most 9, what is compared a standard error of at most √10 × √2 b < 41, and the warning asks for four of these: it
+    is missed only if the noise of one is beyond 870, or that of the other beyond 290: 2 e^(−290 / 9), below 1e-13."""
+    with pytest.warns(UserWarning, match=f"at the bound {bound} of 'year'"):
+        release(years, column).mean("year")
+
+
 def test_the_card_says_what_columns_hold_and_the_command_line_tells_of_heaps(
     years: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,8 @@
 
 Where values outside the bounds count as the nearest bound, nobody can tell them from those that lie at it. But a cell
 at the end that holds far more than the one beside it is told of, by noisy numbers that are published anyway. Nothing is
-said of zero as a lower bound: many tables have many zeros, and few of them anything below.
+said of a lower bound where nature begins, zero, or one of whole numbers: counts of visits or of children have many of
+these, and few of them anything below.
 
 Whoever asks for what lies at a bound, or from there on, means such a heap. It is what the cell has more than those
 beside it let expect (`shares_at_bounds`): as many as the next one has, or, if counts rise towards the bound, more by as
@@ -38,7 +39,8 @@ def heaps(answers: Answers, place: int, column: Column) -> list[str]:
         return []
     bounds: Any = column
     last = column.size - column.missing - 1
-    ends = [(bounds.low, 0, 1)] * (bounds.low != 0) + [(bounds.high, last, last - 1)]
+    begins = bounds.low == 0 or (bounds.low == 1 and getattr(column, "whole", False))
+    ends = [(bounds.low, 0, 1)] * (not begins) + [(bounds.high, last, last - 1)]
     return [
         end if isinstance(end, str) else f"{end:.12g}"
         for end, at, beside in ends
