@@ -61,6 +61,35 @@ def test_a_whole_table_from_a_terminal(table: Path, capsys: pytest.CaptureFixtur
     assert round(scumble.load(out).count("lohn >= 1000 and lohn < 1500").value) == 300
 
 
+def test_percent_has_the_sign_of_other_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "anteile.csv"
+    path.write_text("alter;lohn;ort\n32,7%;32,7 %;a\n1.032,7%;7%;b\n32.7%;8;c\n")
+    *rows, (last, _) = [(row["alter"], row["lohn"]) for row in cells(path)]
+    assert rows == [(32.7, 32.7), (1032.7, 7.0)]
+    assert np.isnan(last)  # type: ignore[call-overload]  # a point stands before thousands
+
+
+def test_hints_are_in_the_sign_that_was_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, schema, out = (tmp_path / f"anteile.{end}" for end in ("csv", "toml", "scumble"))
+    path.write_text("ort;anteil\n" + "Ulm;32.7%\n" * 300)
+    build = ["build", str(path), "--epsilon", "1", "--delimiter", ";", "--decimal", ",", "--out", str(out)]
+    by_kernel = ["--columns", "anteil", "--bandwidth", "1"]
+    by_schema = ["--schema", str(schema)]
+    read = "1234,5, €1.234,50 {} 12,5 %"
+    Schema(anteil=Number(0, 100, missing=True)).save(schema)
+    assert main([*build, *by_schema]) == 4
+    told = capsys.readouterr().err
+    assert f"not a number ({read.format('and')} are read)" in told
+    assert "without --decimal , (decimal=',') 1,234.50 is read" in told and "1234.5" not in told
+    Schema(anteil=Number(0, 100)).save(schema)
+    for chosen, said in [(by_schema, "and"), (by_kernel, "or"), ([*by_kernel, "--whole", "anteil"], "or")]:
+        assert main([*build, *chosen]) == 4
+        told = capsys.readouterr().err
+        assert read.format(said) in told and "1234.5" not in told
+    assert main([*build, *by_kernel, "--invalid", "drop"]) == 0
+    assert f"numbers are read as {read.format('or')}, and without it as 1,234.50" in capsys.readouterr().err
+
+
 def test_a_comma_cannot_do_both(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build = ["build", str(table), "--columns", "alter", "--bandwidth", "1", "--epsilon", "1", "--out", "x.scumble"]
     assert main([*build, "--decimal", ","]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import sqlite3
 import warnings
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from scumble.errors import CuratorWarning, DataError, ParameterError
 from scumble.schema import draft, toml
 from scumble.schema.column import Column
 from scumble.schema.column import Strays as OfBatch
+from scumble.schema.spelling import DATES
 from scumble.schema.strays import SURELY_WRONG
 from scumble.show import cards
 from scumble.sources import Build, build_by
@@ -177,13 +179,29 @@ def test_a_table_of_which_no_row_is_left_is_told_in_plain_words(
     assert "WARNING: every row was left out. The release is nothing but noise" in err and "01/02" not in err
     assert (
         "in 'seen', dates are read as ISO 8601 has them, 2009-01-31: write them so "
-        "(pandas.to_datetime(x, format='%m/%d/%Y') reads others)." in err
+        "(pandas.to_datetime(x, format=…) reads others: '%m/%d/%Y' 01/31/2009, '%d.%m.%Y' 31.01.2009, " in err
     )
     schema = scumble.Schema(age=scumble.Number(0, 9, outside="drop"))
     for ages, alarmed in (([41.0, 42.0], True), ([41.0, 4.0], False)):
         job = Build(pa.table({"age": ages}), schema=schema)
         job.count()
         assert any("every row was left out" in one for one in job.tally.told(job.source)) is alarmed
+
+
+def test_dates_with_names_of_months_are_among_those_that_the_hint_reads(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for spelling, date in DATES.items():
+        assert pd.to_datetime(date, format=spelling) == pd.Timestamp("2009-01-31")
+    (folder / "people.csv").write_text("seen\n" + '"August 14, 2020"\n' * 200)
+    for missing in ("true", "false"):
+        dates = f'kind = "date"\nlow = "2015-01-01"\nhigh = "2021-12-31"\nmissing = {missing}\n'
+        (folder / "people.toml").write_text(f"[columns.seen]\n{dates}")
+        assert build() == 4
+        err = capsys.readouterr().err
+        assert "August" not in err and "14" not in err
+        (spelling,) = re.findall(r"'(%B [^']*)' January 31, 2009", err)
+        assert pd.to_datetime("August 14, 2020", format=spelling) == pd.Timestamp("2020-08-14")
 
 
 def test_a_column_that_holds_few_of_its_words_is_told_with_its_likely_cause(

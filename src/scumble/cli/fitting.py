@@ -103,6 +103,7 @@ class AtTerminal(Curator):
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.target, self.as_it_is, self._args = args.target, args.invalid == "drop", args
+        self.decimal = args.decimal
 
     def tell(self, lines: Sequence[str]) -> None:
         """Lines that are as private as the records."""

@@ -58,7 +58,7 @@ def _run(args: argparse.Namespace) -> None:
     releases = list(found.items()) if isinstance(found, Bundle) else [(None, found)]
     if args.at is not None:
         point = _one_point(args.at, releases[0][1])
-        _check(_numbers(point, releases[0][1]), releases[0][1], list(point), lambda _: "--at")
+        _check(_numbers(point, releases[0][1]), releases[0][1], list(point), lambda _: "--at", ".")
         (remarks,) = _remarks(_numbers(point, releases[0][1]), releases[0][1])
         for line in remarks:
             say(args, line)
@@ -114,7 +114,7 @@ def _points(args: argparse.Namespace, release: Any) -> Iterator[tuple[Any, Any]]
         if isinstance(points, dict):
             points = pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in points.items()})
         points = converted(points, roles)
-        _check(points, release, columns, partial(source.place, piece.position, points.num_rows))
+        _check(points, release, columns, partial(source.place, piece.position, points.num_rows), source.decimal)
         yield piece.batch, points
 
 
@@ -163,7 +163,7 @@ def _dated(release: Any) -> dict[str, str]:
     return {name: kind for name, kind in release.kinds.items() if kind != "whole"}
 
 
-def _check(points: Any, release: Any, columns: list[str], place: Callable[[int], str]) -> None:
+def _check(points: Any, release: Any, columns: list[str], place: Callable[[int], str], decimal: str) -> None:
     """Bad cells with their place, as `build` tells them."""
     import numpy as np
 
@@ -175,12 +175,12 @@ def _check(points: Any, release: Any, columns: list[str], place: Callable[[int],
         which = factor.which(table.width, columns)
         _, bad = factor.read(table, which)
         if bad.any():
-            from scumble.schema.kinds import READ_AS, unread
+            from scumble.schema.kinds import read_as, unread
 
             row, column = np.argwhere(bad)[0]
             name = columns[which[column]]
             kind = release.kinds.get(name)
-            hint = f" Hint: {READ_AS[kind]}." if kind is not None else ""
+            hint = f" Hint: {read_as(kind, decimal)}." if kind is not None else ""
             raise DataError(f"{place(int(row))}: column {name!r} is {unread([kind])}.{hint}")
 
 

@@ -30,10 +30,13 @@ class Curator:
         What the target is called.
     as_it_is : bool
         Whether to fit columns of which nothing can be learnt.
+    decimal : str
+        What stands before the decimals of numbers in a file that the table was read from.
     """
 
     target = "y"
     as_it_is = False
+    decimal = "."
 
     def tell(self, lines: Sequence[str]) -> None:
         """Lines that are as private as the records."""
@@ -44,8 +47,8 @@ class Curator:
         strays = Strays()
         strays.add(found)
         if not self.as_it_is:
-            strays.require_readable(declared, unless=_UNLESS)
-        lines = [private(line) for line in strays.words(declared)]
+            strays.require_readable(declared, decimal=self.decimal, unless=_UNLESS)
+        lines = [private(line) for line in strays.words(declared, decimal=self.decimal)]
         if lines:
             self.tell(lines)
 

@@ -26,6 +26,7 @@ The files::
     conditions.py    conditions in their one form
     beyond.py        questions that reach beyond a column's bounds
     notwhole.py      questions for fractions of whole numbers
+    spelling.py      how cells are written that are read, for hints
     strays.py        cells that were counted where they do not stand: for the curator
     told.py          what the curator is told of rows that were left out
     toml.py          a schema's file

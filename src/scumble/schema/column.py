@@ -108,7 +108,7 @@ class Column(ABC):
     role: ClassVar[str]
     """What a source reads it as, so text files give numbers as numbers."""
     refuses: ClassVar[str] = ""
-    """What it says of a cell that it cannot read."""
+    """What it says of a cell that it cannot read, whatever its file."""
     ordered: ClassVar[bool]
     """Whether values can be compared by size."""
     registry: ClassVar[dict[str, type[Column]]] = {}
@@ -162,6 +162,10 @@ class Column(ABC):
             codes[gone] = self.size - 1
             unread = gone[cells.there(column, gone)]
         return Found(codes, gone, unread, outside, self.unforeseen)
+
+    def refused(self, decimal: str = ".") -> str:
+        """What it says of a cell that it cannot read, where that stands before the decimals of numbers."""
+        return self.refuses
 
     @property
     def unforeseen(self) -> int | None:

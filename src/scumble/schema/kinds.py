@@ -25,6 +25,7 @@ from scumble.errors import ParameterError
 from scumble.machine.later import pa
 from scumble.schema import clock
 from scumble.schema.boolean import Boolean
+from scumble.schema.spelling import OTHER_DATES, numbers_read
 from scumble.tables import Table, cells
 
 ROLES = {"whole": "number", "date": "category", "time": "category", "boolean": "category"}
@@ -37,18 +38,26 @@ MOST_DAYS = 700_000
 
 UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true nor false"}
 """What a bad cell is that is not merely no number."""
-NUMBERS_READ = "numbers are read as 1234.5, $1,234.50 or 12 %, and with --decimal , (decimal=',') as 1.234,50"
-OTHER_DATES = "pandas.to_datetime(x, format='%m/%d/%Y') reads others"
-READ_AS = {
-    "whole": f"{NUMBERS_READ}, and a fraction is cut off",
+_READ_AS = {
     "date": f"dates are read as ISO 8601 has them, 2009-01-31: write them so ({OTHER_DATES})",
     "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
     "boolean": "true and false, yes and no, 1 and 0 are read",
 }
-"""How cells of declared columns are written."""
+"""How cells of declared columns are written, but for numbers."""
 
 Kinds = Mapping[str, str]
 """The kinds of some columns, by name."""
+
+
+def read_as(kind: str | None, decimal: str = ".") -> str:
+    """How cells of a declared column are written, where that stands before the decimals of numbers.
+
+    >>> read_as("boolean")
+    'true and false, yes and no, 1 and 0 are read'
+    """
+    if kind in _READ_AS:
+        return _READ_AS[kind]
+    return numbers_read(decimal) + ", and a fraction is cut off" * (kind == "whole")
 
 
 def read(column: cells.Column, kind: str, label: str) -> np.ndarray:

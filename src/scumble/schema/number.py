@@ -31,6 +31,7 @@ from scumble.schema.column import (
 from scumble.schema.cuts import Cuts
 from scumble.schema.edges import default_cells, real_edges, whole_edges
 from scumble.schema.line import Span, Spans
+from scumble.schema.spelling import numbers
 from scumble.tables import cells as reading
 from scumble.tables.hashing import text_of
 
@@ -84,7 +85,6 @@ class Number(Column):
 
     kind: ClassVar[str] = "number"
     role: ClassVar[str] = "number"
-    refuses: ClassVar[str] = "not a number (1234.5, $1,234.50 and 12 % are read)"
     ordered: ClassVar[bool] = True
 
     low: float | None = None
@@ -220,6 +220,9 @@ class Number(Column):
             codes[outside] = OUTSIDE
         codes[~np.isfinite(values)] = UNREADABLE
         return codes, outside
+
+    def refused(self, decimal: str = ".") -> str:
+        return f"not a number ({numbers(decimal, 'and')} are read)"
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -25,7 +25,8 @@ import numpy as np
 from scumble.errors import DataError
 from scumble.schema.column import OTHER, Column
 from scumble.schema.column import Strays as OfBatch
-from scumble.schema.kinds import OTHER_DATES, shown
+from scumble.schema.kinds import shown
+from scumble.schema.spelling import others
 
 Declared = Mapping[str, "Column | str"]
 """What is declared of each column: a column of a schema, or its bounds as they are written."""
@@ -82,15 +83,15 @@ class Strays:
         seen = {name: of for name, of in of_columns if any(of)}  # of the others nothing is declared
         self.add({name: OfBatch(of[0], of[1], -1, *of[2:]) for name, of in seen.items()})
 
-    def words(self, declared: Declared, place: Place | None = None) -> Iterator[str]:
-        """A line for each column that has such cells."""
+    def words(self, declared: Declared, place: Place | None = None, decimal: str = ".") -> Iterator[str]:
+        """A line for each column that has such cells, where that stands before the `decimal`s of numbers."""
         since = ", since the build was resumed" if self.resumed else ""
         for name, mine in self._columns.items():
             column = declared[name]
             if mine.unread and isinstance(column, Column):
                 yield (
                     f"{_cells(mine.unread)} of {name!r}{_share(mine.unread, mine.read + mine.unread)} could not be "
-                    f"read and counted as missing{since}: {column.refuses}{_first(mine, place)}"
+                    f"read and counted as missing{since}: {column.refused(decimal)}{_first(mine, place)}"
                 )
             if mine.beyond:
                 yield (
@@ -104,7 +105,9 @@ class Strays:
                     f"counted as '{OTHER}'{since}{_MISSED if mostly else ''}"
                 )
 
-    def require_readable(self, declared: Declared, place: Place | None = None, *, unless: str = AS_IT_IS) -> None:
+    def require_readable(
+        self, declared: Declared, place: Place | None = None, decimal: str = ".", *, unless: str = AS_IT_IS
+    ) -> None:
         """Refuse a column of which nothing could be read, or all is outside its vocabulary or its bounds, if all rows
         were seen here.
 
@@ -125,8 +128,8 @@ class Strays:
             if not mine.read and mine.unread >= SURELY_WRONG:
                 raise DataError(
                     f"Not one cell of column {name!r} can be read, and all would count as missing: "
-                    f"{column.refuses}{_first(mine, place)}. Nothing was spent. Hint: correct the cells, "
-                    f"or the column's kind in the schema, or leave the column out of it{_spelt(column)}; "
+                    f"{column.refused(decimal)}{_first(mine, place)}. Nothing was spent. Hint: correct the cells, "
+                    f"or the column's kind in the schema, or leave the column out of it{others(column.kind, decimal)}; "
                     f"{unless}."
                 )
             if mine.read == mine.other >= SURELY_WRONG:
@@ -135,13 +138,6 @@ class Strays:
                     f"'{OTHER}'. Nothing was spent. Hint: capitals and blanks at the ends count; correct the cells, or "
                     f"the column's values in the schema, or leave the column out of it; {unless}."
                 )
-
-
-def _spelt(column: Column) -> str:
-    """How dates of another spelling are converted, and numbers of another country read."""
-    if column.kind == "number":
-        return "; --decimal , (decimal=',') reads 1.234,50 in a CSV file"
-    return f"; dates are read as ISO 8601 has them, and {OTHER_DATES}" if column.kind == "date" else ""
 
 
 def _cells(count: int) -> str:

@@ -179,7 +179,8 @@ class Build:
                 "Pass --allow-empty (allow_empty=True) to release an empty table: it is only noise."
             )
         if self.running.invalid == "error":
-            self.tally.strays.require_readable(declared(self.tally.sketches[0].spec), self.source.place)
+            spec = self.tally.sketches[0].spec
+            self.tally.strays.require_readable(declared(spec), self.source.place, self.source.decimal)
         return self.tally
 
     def left_out(self) -> list[str]:

@@ -49,6 +49,7 @@ class FileSource(Source):
         self._before_reading = [] if files[0].path == "-" else [_seen(file) for file in files]
         self._readers = [READERS[file.format](options) for file in files]
         self._options = options
+        self.decimal = options.decimal
         self._headers = [reader.columns(file) for reader, file in zip(self._readers, files, strict=True)]
         self.names = tuple(dict.fromkeys([*self._headers[0], *files[0].partition]))
         if len(set(self._headers[0])) < len(self._headers[0]):

@@ -12,7 +12,8 @@ import numpy as np
 from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
-from scumble.schema.kinds import READ_AS, unread
+from scumble.schema.kinds import read_as, unread
+from scumble.schema.spelling import numbers, others
 from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
@@ -178,17 +179,19 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
             f"with other = true), or {drop}"
         )
-        refused = [name for name in whole if spec.schema[name].refuses]
+        refused = [name for name in whole if spec.schema[name].refused()]
         if refused:
-            hint = f"in {refused[0]!r} each cell is missing or {spec.schema[refused[0]].refuses}: {hint}"
+            column = spec.schema[refused[0]]
+            why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
+            hint = f"in {refused[0]!r} each cell is missing or {why}: {hint}{reads}"
     elif spec.kinds.keys() & bad.keys():
-        written = READ_AS[next(spec.kinds[name] for name in (*whole, *bad) if name in spec.kinds)]
+        written = read_as(next(spec.kinds[name] for name in (*whole, *bad) if name in spec.kinds), source.decimal)
         what, hint = unread(map(spec.kinds.get, bad)), written if whole else f"{written}; {hint}"
     elif whole:
         hint = (
             f"what is {whole[0]!r}? Text: name it in --categories. Dates or times: --dates, --times "
-            "(dates=, times=); yes and no: --booleans. Numbers are read as 1234.5, $1,234.50 or 12 %: write them so. "
-            "Else leave it out of --columns (columns=)"
+            "(dates=, times=); yes and no: --booleans. Numbers are read as "
+            f"{numbers(source.decimal, 'or')}: write them so. Else leave it out of --columns (columns=)"
         )
     where = source.place(position, batch.num_rows, first)
     return DataError(f"{where}: {cells} {what}: {told}{_near(batch)} {UNPUBLISHED}. Hint: {hint}.")

@@ -56,6 +56,8 @@ class Source(ABC):
     """Whether there is such a declaration. Where there is none, a column is there for whoever names it."""
     first_line = False
     """Whether the names are what stands first in a file: in one without a header, a record."""
+    decimal = "."
+    """What stands before the decimals of numbers in it, if they are text."""
     live = False
     """Whether rows may come one by one, so nobody should wait for many."""
     skipped: dict[int, int]

@@ -16,7 +16,7 @@ from scumble.privacy.account import Account
 from scumble.privacy.budget import Budget
 from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
-from scumble.schema.kinds import NUMBERS_READ, READ_AS
+from scumble.schema.kinds import read_as
 from scumble.schema.strays import Strays
 from scumble.schema.told import NO_CLASS, left_out, misnamed, private, undecoded
 from scumble.sketch import Readings, Sketch
@@ -116,7 +116,7 @@ class Tally:
             lines.insert(0, left_out(self.dropped, self.left_out()))
         lines += self._misnamed()
         if 0 < self.rows == self.dropped_rows:
-            lines.append(self._nothing_left())
+            lines.append(self._nothing_left(source))
         if self.over:
             records = "1 record" if self.over == 1 else f"{self.over:,} records"
             were = "was" if self.over == 1 else "were"
@@ -132,10 +132,10 @@ class Tally:
         ]
         return misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
 
-    def _nothing_left(self) -> str:
+    def _nothing_left(self, source: Source) -> str:
         """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
         spec, names = self.sketches[0].spec, self.causes.columns()
-        why = written(spec, names[0]) if names else ""
+        why = written(spec, names[0], source.decimal) if names else ""
         return (
             "WARNING: every row was left out. The release is nothing but noise, and what it costs is spent all the "
             f"same{f'; in {names[0]!r}, {why}' if why else ''}. Hint: correct what the options or the schema say of "
@@ -148,7 +148,7 @@ class Tally:
 
     def astray(self, source: Source) -> list[str]:
         """Which columns have cells that were counted where they do not stand, and how many."""
-        return list(self.strays.words(declared(self.sketches[0].spec), source.place))
+        return list(self.strays.words(declared(self.sketches[0].spec), source.place, source.decimal))
 
     def restore(
         self, sketches: list[Sketch | TableSketch], *, rows: int, dropped: int, skipped: dict[int, int]
@@ -308,12 +308,12 @@ class Tally:
         return rest
 
 
-def written(spec: Spec | TableSpec, name: str) -> str:
+def written(spec: Spec | TableSpec, name: str, decimal: str) -> str:
     """How the cells of a column are written, if that is said of its kind."""
     if isinstance(spec, TableSpec):
-        refuses = spec.schema[name].refuses
+        refuses = spec.schema[name].refused(decimal)
         return f"a cell is left out that is {refuses}" if refuses else ""
-    return READ_AS.get(spec.kinds.get(name, ""), NUMBERS_READ)
+    return read_as(spec.kinds.get(name), decimal)
 
 
 class UnknownClass(DataError):
