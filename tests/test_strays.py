@@ -409,10 +409,8 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
 
 def test_true_in_large_letters_is_explained() -> None:
     for text in ("[columns.a]\nkind = 'boolean'\nmissing=True\n", "[columns.a]\r\nmissing = FALSE # no\r\n"):
-        with pytest.raises(ParameterError, match=r"not TOML at line [23].*true and false in small letters"):
+        with pytest.raises(ParameterError, match=r"not TOML at line [23].*true or false, in small letters"):
             toml.parse(text.encode(), "x.toml")
-    with pytest.raises(ParameterError, match="`scumble schema` drafts one"):
-        toml.parse(b"[columns.a]\nmissing = yes\n", "x.toml")
 
 
 def test_a_draft_explains_itself_once() -> None:

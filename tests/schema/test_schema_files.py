@@ -6,6 +6,7 @@ import copy
 import json
 import random
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from test_schema_levels import COLUMNS
 import scumble
 from scumble.errors import MissingFileError
 from scumble.schema import Boolean, Category, Date, Number, Schema, draft, toml
+from scumble.schema.column import Column
+from scumble.schema.mistyped import MUST_BE
 
 SCHEMA = Schema(
     {
@@ -162,6 +165,42 @@ def test_what_is_no_schema_is_refused_in_words(tmp_path: Path, place: int) -> No
         Schema.load(path)
     assert str(refused.value).startswith("x.toml") and len(str(refused.value)) < 600
     assert "41717" not in str(refused.value) and refused.value.__cause__ is None
+
+
+MISTYPED = {
+    "whole = yes": r"`whole` must be true or false, in small letters and without quotes, got yes\.$",
+    "kind = number": r'`kind` must be "number", "date", "category" or "boolean", in quotes, got number\.$',
+    "values = [Movie, TV Show]": r"`values` must be a list of words in quotes, .* got \[Movie, TV Show\]\.$",
+    "high = 1,000": r"`high` must be a number, such as 1000 .* got 1,000\.$",
+    "low =": r"`low` must be .* got nothing\.$",
+    "whole: true": r"a setting is written as whole = …, got whole: true\.$",
+    "outside = " + "x" * 300: r"in quotes, got x{60}…\.$",
+    "missing = true\nmissing = true": r"line 4, column \d+: the same stands there twice\.$",
+    "edges = [0, 1": r"its end is missing, perhaps of a list",
+    "41717 = 09": r"not TOML at line 3, column \d+\. Hint: `scumble schema` drafts one\.$",
+    "sum = 41717 41717": r"not TOML at line 3, column \d+\. Hint: `scumble schema` drafts one\.$",
+}
+
+
+@pytest.mark.parametrize("line", MISTYPED)
+def test_a_line_that_is_no_toml_is_told_with_what_it_must_be(line: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=MISTYPED[line]) as refused:
+        toml.parse(f"[columns.age]\n# whole\n{line}\n".encode(), "x.toml")
+    assert "41717" not in str(refused.value)
+    assert "line 3, column" in str(refused.value) or "end is missing" in str(refused.value) or "\n" in line
+
+
+def test_lines_of_a_table_are_never_shown() -> None:
+    """Only below the head of a column a line is one of a schema."""
+    for text in ("whole = 41717 41717\n[columns.age]", "low: 41717\n", "kind,low\nlow = 41717 41717"):
+        with pytest.raises(scumble.ParameterError, match="not TOML at line") as refused:
+            toml.parse(text.encode(), "x.toml")
+        assert "41717" not in str(refused.value)
+
+
+def test_every_setting_says_what_it_must_be() -> None:
+    known = {field.name for kind in Column.registry.values() for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    assert {*MUST_BE} == known | {"kind"}
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ The files::
     strays.py        cells that were counted where they do not stand: for the curator
     told.py          what the curator is told of rows that were left out
     toml.py          a schema's file
+    mistyped.py      what is wrong with a line of it
     draft.py         a file to be filled in
 """
 

@@ -340,7 +340,7 @@ def is_textual(column: cells.Column) -> bool:
 def flag(name: str, value: object) -> bool:
     """True or False, and nothing like it."""
     if not isinstance(value, bool | np.bool_):
-        raise parameter(name, "True or False", value)
+        raise parameter(name, "True or False (in a schema's file, true or false without quotes)", value)
     return bool(value)
 
 

@@ -25,12 +25,10 @@ from typing import Any
 from scumble.errors import FileError, MissingFileError, ParameterError
 from scumble.machine.places import home_of, write_whole
 from scumble.schema.column import BLANK
+from scumble.schema.mistyped import mistyped
 
 MOST_BYTES = 2**22
 """A schema file is no larger: vocabularies of tens of thousands of words fit."""
-
-_PYTHON = re.compile(r"=\s*(True|False|TRUE|FALSE)\s*(#.*)?$")
-"""How other languages write it."""
 
 HEADER = (
     "# A scumble schema: public knowledge about a table, never read off its records.\n"
@@ -91,13 +89,8 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     try:
         found = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as problem:
-        # Its own words may quote the file, which may be a table by mistake: where it is, and no more.
-        where = re.search(r"\(at (line (\d+), column \d+)\)", str(problem))
-        place = f" at {where[1]}" if where else ""
-        hint = "`scumble schema` drafts one"
-        if where and _PYTHON.search(data.decode().split("\n")[int(where[2]) - 1]):
-            hint = "TOML writes true and false in small letters"
-        raise ParameterError(f"{name} is not TOML{place}. Hint: {hint}.") from None
+        place, told = _why(problem, data)
+        raise ParameterError(f"{name} is not TOML{place}{told or '. Hint: `scumble schema` drafts one'}.") from None
     for key in found:
         if key != "columns":
             raise ParameterError(
@@ -108,6 +101,20 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
         raise ParameterError(f"{name} has no columns. Hint: a column begins with a line such as [columns.age].")
     _refuse_blanks(columns, name)
     return columns
+
+
+def _why(problem: Exception, data: bytes) -> tuple[str, str]:
+    """Where the trouble is, and what it is, if that can be told. tomllib's own words may quote the file, which may be a
+    table by mistake."""
+    words = str(problem)
+    where = re.search(r"\(at (line (\d+), column \d+)\)", words)
+    place = f" at {where[1]}" if where else ""
+    if words.startswith("Cannot"):
+        return place, ": the same stands there twice"
+    if words.endswith("(at end of document)"):
+        return place, ": its end is missing, perhaps of a list in brackets or a text in quotes"
+    told = mistyped(data.decode().split("\n"), int(where[2])) if where else ""
+    return place, f": {told}" if told else ""
 
 
 _WANTED = {
