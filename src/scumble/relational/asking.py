@@ -16,8 +16,8 @@ from scumble.relational.syntax import parse, too_deep
 from scumble.relational.where import both
 from scumble.schema import condition
 from scumble.schema.grammar import Tree
-from scumble.tabular.asking import MOST_GROUPS
 from scumble.tabular.estimate import deviations
+from scumble.tabular.frames import MOST_GROUPS
 from scumble.tabular.questions import question
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from scumble.schema.column import Column
 from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.number import Number
-from scumble.tabular.asking import MOST_GROUPS
+from scumble.tabular.frames import MOST_GROUPS
 
 _CONDITIONS = (
     *(exp.And, exp.Or, exp.Not, exp.Boolean, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike),

@@ -9,6 +9,7 @@ The files::
     publishing.py   from the exact views to a release
     release.py      what is published
     asking.py       the questions, in the words of people who ask them
+    frames.py       frames of answers: histograms, cross-tables, groups
     questions.py    conditions by position, parts of a column, sums and means
     evidence.py     a release's counters as the model takes them
     answers.py      the model of each class, and how far its answers may be off

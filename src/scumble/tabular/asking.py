@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import checks
-from scumble.errors import ParameterError, parameter
+from scumble.errors import parameter
 from scumble.schema import Number, Schema, condition
 from scumble.tables.beside import free
 from scumble.tabular import rows
@@ -22,10 +21,10 @@ from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches
 from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
+from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
 from scumble.tabular.questions import (
     Floats,
-    Part,
     Question,
     Where,
     cells_of,
@@ -33,28 +32,21 @@ from scumble.tabular.questions import (
     mean_by_median,
     means_between,
     names_of,
-    parts,
     place_of,
     question,
     shares_between,
     sums_between,
     values_of,
 )
-from scumble.tabular.rows import Format, pandas
+from scumble.tabular.rows import Format
 from scumble.views.mixture import Condition
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 By = str | Iterable[str] | None
-MOST_GROUPS = 2_000
 BEYOND = 0.25
 """The part of an interval's error that bounds on counts may have."""
-BINS = 20
-"""Parts of each line, where several columns would have too many groups by their cells."""
 
 
-class Asking:
+class Asking(Framing):
     """Counts, shares, sums, means, quantiles and tables, each with an interval; and synthetic rows."""
 
     if TYPE_CHECKING:
@@ -193,60 +185,7 @@ class Asking:
             found = self._each(where, names or None, at(share), place)
             listed = [found.numbers()] if by is None else found.to_dict("records")
             rows += [{which: share, **row} for row in listed]
-        return _frame(rows, self._remarks(self._question(where), place, *self._places(names)))
-
-    # ---- tables ----
-
-    def histogram(
-        self, column: str, bins: int | Iterable[float] | None = None, where: Where = None, *, confidence: float = 0.95
-    ) -> DataFrame:
-        """How many records each level of a column has.
-
-        Parameters
-        ----------
-        column : str
-            The column.
-        bins : int or list of float, optional
-            Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
-            fewer); or the edges of the bins. By default each cell is one, up to 400.
-        where, confidence : str, dict, float or None
-            As those of `count`.
-
-        Returns
-        -------
-        DataFrame
-            A row for each bin, with `value`, `low`, `high` and `standard_error`; missing cells, where there can be any,
-            are the last, ``(missing)``. What lies beyond given edges is in none.
-        """
-        place, asked = place_of(self.schema, column), self._question(where)
-        self._tell_heaps([place])
-        if isinstance(bins, int | np.integer) and not self.schema[column].ordered:
-            raise ParameterError(
-                f"`bins` are for numbers and dates, and {column!r} is a {self.schema[column].kind}: each of its words "
-                "is one. Hint: leave them out."
-            )
-        rows = []
-        for part in parts(self.schema[column], column, bins):
-            ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
-            found = self._count(asked.narrowed(place, part), confidence)
-            rows.append(_row({column: part.name}, ends | found.numbers()))
-        return _frame(rows, self._remarks(asked, place))
-
-    def crosstab(
-        self, first: str, second: str, where: Where = None, *, bins: int | None = None, confidence: float = 0.95
-    ) -> DataFrame:
-        """How many records have each combination of two columns' levels; of numbers and dates, of `bins` bins.
-
-        Returns
-        -------
-        DataFrame
-            A row for each combination, with `value`, `low`, `high` and `standard_error`; ``pivot`` makes it a table.
-        """
-        if first == second:
-            raise parameter("second", "another column than the first", second, "histogram counts one.")
-        names = [first, second]
-        asked = self._question(where)
-        return self._grouped_by(asked, names, lambda q: self._count(q, confidence), bins, all_levels=True)
+        return frame(rows, self._remarks(self._question(where), place, *self._places(names)))
 
     # ---- rows ----
 
@@ -420,57 +359,11 @@ class Asking:
             if ends := heaps(self._answers, place, column):
                 warnings.warn(remark(name, ends), UserWarning, stacklevel=4)
 
-    def _grouped_by(
-        self,
-        asked: Question,
-        names: list[str],
-        answer: Callable[[Question], Estimate],
-        bins: int | None,
-        *of: int,
-        all_levels: bool = False,
-    ) -> DataFrame:
-        """A row for each combination of levels; not for those that the question itself leaves out, but for a table of
-        `all_levels`, or where it leaves out all."""
-        places = self._places(names)
-        self._tell_heaps(places)
-        levels = [parts(self.schema[name], name, bins) for name in names]
-        if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
-            levels = [parts(self.schema[name], name, most=BINS) for name in names]
-        if math.prod(map(len, levels)) > MOST_GROUPS:
-            raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: ask for fewer at once.")
-        rows = []
-        for combination in itertools.product(*levels):
-            mine = asked
-            for place, part in zip(places, combination, strict=True):
-                mine = mine.narrowed(place, part)
-            if asked.possible and not (all_levels or mine.possible):
-                continue
-            rows.append(_row(dict(_named(names, combination)), answer(mine).numbers()))
-        return _frame(rows, self._remarks(asked, *places, *of))
-
 
 def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
     """The answer, with an interval that reaches over those of both readings."""
     own = interval(found.own.value, found.own.variance, confidence, **ends)
     return reaching(interval(found.value, found.variance, confidence, **ends), own)
-
-
-def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:
-    for name, part in zip(names, combination, strict=True):
-        yield name, part.name
-
-
-def _row(labels: dict[str, Any], answers: dict[str, float]) -> dict[str, Any]:
-    """Levels of columns, and the answers beside them: a column keeps its name, whatever an answer is called."""
-    return labels | dict(zip(free(answers, labels), answers.values(), strict=True))
-
-
-def _frame(rows: list[dict[str, Any]], remarks: tuple[str, ...]) -> DataFrame:
-    """The rows; what must be known of them stands in its ``attrs``."""
-    found: DataFrame = pandas().DataFrame(rows)
-    if remarks:
-        found.attrs["remarks"] = list(remarks)
-    return found
 
 
 def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:

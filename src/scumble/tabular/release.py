@@ -20,6 +20,7 @@ from scumble.schema import Schema
 from scumble.tabular.answers import Answers
 from scumble.tabular.asking import Asking
 from scumble.tabular.evidence import Grouped
+from scumble.tabular.frames import Framing
 from scumble.tabular.questions import names_of, place_of
 from scumble.tabular.spec import TableSpec
 from scumble.tabular.weighing import Weighing
@@ -274,7 +275,7 @@ class TableRelease(Asking, Weighing):
         return f"<TableRelease of about {many(records, 'record', ',.0f')}: {columns}, {self._privacy}>"
 
 
-for _room in (Asking, Weighing):
+for _room in (Asking, Framing, Weighing):
     for _name, _method in vars(_room).items():
         if isinstance(_method, FunctionType):  # Python's own messages name the class that people know
             _method.__qualname__ = f"TableRelease.{_name}"
