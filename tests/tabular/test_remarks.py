@@ -227,6 +227,22 @@ def test_ends_of_ranges_are_rounded_for_people_only(tmp_path: Path, capsys: pyte
     assert json.loads(capsys.readouterr().out)[0]["width"] == "[0, 1.42857142857)"
 
 
+def test_too_many_groups_are_told_with_how_to_ask_for_fewer() -> None:
+    words = Category([f"word {k}" for k in range(30)], other=False, missing=False)
+    wide = Schema(a=words, b=words, c=Number(1, 10, whole=True), d=Number(0, 1, cells=300))
+    table = {"a": ["word 1"], "b": ["word 2"], "c": [3], "d": [0.5]}
+    release = scumble.TableSketch(wide).update(table).release(epsilon=1.0)
+    with pytest.raises(scumble.ParameterError, match=r"2,000 groups, 30 × 30 × 10\. Hint: fewer .*--by \(by=\), or a"):
+        release.count(by=["a", "b", "c"])
+    with pytest.raises(
+        scumble.ParameterError, match=r"2,000 groups, 30 × 30 × 8\. .* a --where \(where=\) that leaves"
+    ):
+        release.count("c >= 3", by=["a", "b", "c"])
+    assert len(release.count("c >= 3 and a == 'word 1'", by=["a", "b", "c"])) == 30 * 8
+    with pytest.raises(scumble.ParameterError, match=r"2,000 groups, 300 × 10\. Hint: a smaller `bins`\.$"):
+        release.crosstab("d", "c", bins=300)
+
+
 def test_a_mean_lies_where_its_condition_has_the_column() -> None:
     table = pa.table({"height": np.repeat([3.0, 7.0, 40.0], [500, 60, 5]), "tall": np.tile(["no", "yes"], 283)[:565]})
     schema = scumble.Schema(height=scumble.Number(0, 200, cells=40), tall=scumble.Category(["no", "yes"]))

@@ -7,9 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scumble.errors import ParameterError, parameter
+from scumble.errors import parameter
 from scumble.relational.aggregates import Aggregate
 from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
+from scumble.relational.keys import COARSER
 from scumble.relational.scope import Scope, scope_of
 from scumble.relational.statement import Order, Statement, columns_of, understood
 from scumble.relational.syntax import parse, too_deep
@@ -17,13 +18,15 @@ from scumble.relational.where import both
 from scumble.schema import condition
 from scumble.schema.grammar import Tree
 from scumble.tabular.estimate import deviations
-from scumble.tabular.frames import MOST_GROUPS
+from scumble.tabular.frames import MOST_GROUPS, require_few
 from scumble.tabular.questions import question
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from scumble.tabular.release import TableRelease
+
+_FEWER = f"fewer keys in GROUP BY, or a WHERE that leaves fewer of their values; or {COARSER}"
 
 
 def sql(
@@ -122,16 +125,20 @@ class _Group:
 
 def _groups(statement: Statement, confidence: float) -> list[_Group]:
     """All groups that can be; without GROUP BY there is one, of all records."""
-    levels = [key.levels for key in statement.keys]
+    schema, levels = statement.scope.schema, [key.levels for key in statement.keys]
     if math.prod(map(len, levels)) > MOST_GROUPS:
-        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: group by fewer.")
+        levels = [
+            tuple(level for level in each if condition(schema, both(statement.where, level[1])).possible)
+            for each in levels
+        ]
+        require_few(map(len, levels), _FEWER)
     found = []
     for combination in itertools.product(*levels):
         tree = both(statement.where, *(tree for _, tree in combination))
-        if not levels or condition(statement.scope.schema, tree).possible:
+        if not levels or condition(schema, tree).possible:
             found.append(_Group(statement.scope, tuple(name for name, _ in combination), tree, confidence))
     if not found:  # nothing is asked of the release, which would warn or refuse
-        question(statement.scope.schema, statement.where)
+        question(schema, statement.where)
     return found
 
 

@@ -36,6 +36,7 @@ _CONDITIONS = (
 )
 _MOST_STEP = 1e299
 """Beyond, a statement's numbers are too large."""
+COARSER = "group more coarsely, such as by floor(x / 100) * 100 or date_trunc('year', x)"
 MOST_SINGLE = 1000
 """Numbers that a schema is advised to give a cell each."""
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
@@ -348,4 +349,4 @@ def _single_cells(column: Number | Date) -> str:
 
 
 def _too_many(what: str) -> ParameterError:
-    return ParameterError(f"{what} has more than {MOST_GROUPS:,} groups. Hint: group by fewer.")
+    return ParameterError(f"{what} has more than {MOST_GROUPS:,} groups. Hint: {COARSER}.")

@@ -148,6 +148,10 @@ def _plain(tree: exp.Select) -> exp.Select:
         raise refused("a subquery")
     if tree.find(exp.Placeholder, exp.Parameter):
         raise refused("a placeholder: write the value itself, and a number plainly, without a $")
+    if tree.find(exp.ByteString):
+        raise refused("a text with escapes, e'…': write it as it is, in plain quotes")
+    for text in [*tree.find_all(exp.RawString)]:  # $$Köln$$ is 'Köln'
+        text.replace(exp.Literal.string(text.this))
     for node in tree.walk():
         odd = [
             name for name, part in node.args.items() if part and name not in _ORDINARY | _MORE.get(type(node), set())

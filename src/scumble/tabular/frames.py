@@ -107,8 +107,17 @@ class Framing:
         levels = [parts(self.schema[name], name, bins) for name in names]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
             levels = [parts(self.schema[name], name, most=BINS) for name in names]
-        if math.prod(map(len, levels)) > MOST_GROUPS:
-            raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups. Hint: ask for fewer at once.")
+        if asked.possible and not all_levels:
+            levels = [
+                [part for part in each if asked.narrowed(place, part).possible]
+                for place, each in zip(places, levels, strict=True)
+            ]
+        require_few(
+            map(len, levels),
+            "a smaller `bins`"
+            if all_levels
+            else "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels",
+        )
         rows = []
         for combination in itertools.product(*levels):
             mine = asked
@@ -118,6 +127,20 @@ class Framing:
                 continue
             rows.append(_row(dict(_named(names, combination)), answer(mine).numbers()))
         return frame(rows, self._remarks(asked, *places, *of))
+
+
+def require_few(sizes: Iterable[int], hint: str) -> None:
+    """Refuse more groups than anybody reads, of columns with so many levels each; the hint says how to ask for fewer.
+
+    >>> require_few([72, 32], "fewer columns")
+    Traceback (most recent call last):
+        ...
+    scumble.errors.ParameterError: There would be more than 2,000 groups, 72 × 32. Hint: fewer columns.
+    """
+    each = [*sizes]
+    if math.prod(each) > MOST_GROUPS:
+        told = " × ".join(f"{size:,}" for size in each)
+        raise ParameterError(f"There would be more than {MOST_GROUPS:,} groups, {told}. Hint: {hint}.")
 
 
 def _named(names: list[str], combination: tuple[Part, ...]) -> Iterator[tuple[str, Any]]:
