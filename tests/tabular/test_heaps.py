@@ -12,7 +12,7 @@ import pytest
 
 import scumble
 from scumble.cli import main
-from scumble.show.cards import card
+from scumble.show.cards import card, lines
 
 HEAP = "Far more records are at the bound 1990 of 'year' than beside it"
 
@@ -105,7 +105,21 @@ def test_a_long_vocabulary_is_cut_between_words() -> None:
     words = [f"word number {k}" for k in range(40)]
     schema = scumble.Schema(c=scumble.Category(words, other=False))
     found = scumble.TableSketch(schema).update(pa.table({"c": words * 30})).release(epsilon=2.0)
-    assert "'word number 2', …." in " ".join(card(found, "t").split())
+    assert "'word number 2', …, others not counted, missing." in " ".join(card(found, "t").split())
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (scumble.Category(["TV-MA", "TV-14", "R", "PG-13", "TV-Y", "Köln"]), "'TV-Y', 'Köln', others, missing."),
+        (scumble.Category(["yes", "no"], other=False, missing=False), "'yes', 'no', others not counted."),
+        (scumble.Category(["yes" * 40], other=False), f"'{'yes' * 19}ye…, others not counted, missing."),
+        (scumble.Category(["yes" * 40, "no"], missing=False), f"'{'yes' * 19}ye…, …, others."),
+    ],
+)
+def test_dots_stand_for_words_alone_and_what_becomes_of_others_is_told(column: scumble.Category, told: str) -> None:
+    found = scumble.TableSketch(scumble.Schema(c=column), invalid="drop").update(pa.table({"c": ["no"]}))
+    assert told in dict(lines(found.release(epsilon=2.0)))["Columns"]
 
 
 def test_cells_of_any_width_and_few_of_them_are_no_heaps() -> None:

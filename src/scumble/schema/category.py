@@ -103,7 +103,12 @@ class Category(Column):
 
     def words(self) -> str:
         listed = ", ".join(map(repr, self.values[:_LISTED])) + ", …" * (len(self.values) > _LISTED)
-        return listed + "; others" * self.other + "; missing" * self.missing
+        return "; ".join([listed, *self.besides])
+
+    @property
+    def besides(self) -> list[str]:
+        """What becomes of cells that hold none of the words, for people."""
+        return ["others" if self.other else "others not counted", *(["missing"] if self.missing else [])]
 
     # ---- cells to levels and back ----
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from scumble.errors import many
 from scumble.privacy.laws import LAWS
+from scumble.schema.category import Category
 from scumble.schema.column import Column
 from scumble.show.shown import ShownTable
 from scumble.show.usefulness import group, noises
@@ -75,10 +76,13 @@ def _columns(release: ShownTable) -> str:
 
 
 def _public(column: Column) -> str:
-    words = column.words().replace("; ", ", ")
-    if column.ordered or len(words) <= LETTERS:
-        return words
-    return f"{words[:LETTERS].rpartition(', ')[0] or words[:LETTERS]}, …"
+    if not isinstance(column, Category):
+        return column.words().replace("; ", ", ")
+    words, letters = [*map(repr, column.values)], 0
+    shown = [word for word in words if (letters := letters + len(word) + 2) <= LETTERS]
+    shown = shown or [f"{words[0][:LETTERS]}…"]
+    more = ["…"] if len(shown) < len(words) else []
+    return ", ".join([*shown, *more, *column.besides])
 
 
 def lines(release: ShownTable) -> list[tuple[str, str]]:
