@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,42 @@ def test_batches_are_the_sample(release: TableRelease, monkeypatch: pytest.Monke
     assert [len(batch) for batch in release.sample_batches(0)] == [0]
     some = release.sample_batches(130, 5, where="age >= 60 and sex == 'Male'")
     assert all(row["age"] >= 60 and row["sex"] == "Male" for batch in some for row in batch.to_pylist())
+
+
+@pytest.fixture(scope="module")
+def halves() -> TableRelease:
+    """A thousand records on either side of a hundred, of one kind each; the others are nobody."""
+    schema = scumble.Schema(x=scumble.Number(0, 199, whole=True, cells=2), kind=scumble.Category(["a", "b"]))
+    x = np.arange(2000) % 200
+    table = pa.table({"x": x, "kind": np.where(x < 100, "a", "b")})
+    return TableSketch(schema).update(table).release(epsilon=1.0)
+
+
+def test_whoever_draws_of_a_group_that_may_be_empty_is_told(
+    halves: TableRelease, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A single value of a cell is one that surely nobody has: its interval begins at 0 without a chance. A thousand
+    records have one from above 0 on unless noise of a scale below 10 takes 900 away, which has a chance of e^-90."""
+    sure, single = "x < 100 and kind == 'a'", "x == 150"
+    with warnings.catch_warnings(action="error"):
+        halves.sample(3, 0)
+        halves.sample(3, 0, where=sure)
+    with pytest.warns(
+        UserWarning, match=r"^Perhaps nobody meets the condition: about \d+ records do \(0 to [\d,]+, 95 %\)"
+    ):
+        halves.sample(3, 0, where=single)
+    halves.save(tmp_path / "t.scumble")
+    for where, told in ((sure, False), (single, True)):
+        assert main(["sample", str(tmp_path / "t.scumble"), "--n", "3", "--where", where]) == 0
+        out, err = capsys.readouterr()
+        assert len(out.splitlines()) == 4 and ("warning: Perhaps nobody meets the condition" in err) is told
+
+
+def test_where_the_model_has_nothing_cells_that_are_cut_are_not_blamed() -> None:
+    schema = scumble.Schema(x=scumble.Number(0, 199, whole=True, cells=2))
+    model = Mixture(np.ones(1), (np.array([[1.0, 0.0]]),))
+    with pytest.raises(scumble.ParameterError, match="nobody meets the condition"):
+        next(drawing.batches(model, scumble.schema.condition(schema, "x > 150"), 3, 0))
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow", "jsonl"])

@@ -32,14 +32,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _table_rows(args: argparse.Namespace, release: Any, *, alone: bool) -> None:
     """Rows of a table, and the report on them, if there is to be one; or the report `alone`."""
-    from scumble.cli.output import TableWriter, say
+    from scumble.cli.output import TableWriter, remarked, say
     from scumble.cli.progress import waiting
     from scumble.cli.streams import tell
     from scumble.errors import ParameterError
 
     if args.bounds is not None:
         raise ParameterError("--bounds goes with releases of kernels: a table's schema has them.")
-    drawn = release.sample_batches(args.n, args.seed, where=args.where)
+    with remarked(), waiting(args.quiet):
+        drawn = release.sample_batches(args.n, args.seed, where=args.where)
     if alone:
         with waiting(args.quiet):
             report = str(release.faithfulness())

@@ -18,7 +18,7 @@ from scumble.tables.beside import free
 from scumble.tabular import rows
 from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.apart import not_counted_together
-from scumble.tabular.drawing import batches
+from scumble.tabular.drawing import batches, perhaps_nobody
 from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
@@ -44,6 +44,8 @@ from scumble.views.mixture import Condition
 By = str | Iterable[str] | None
 BEYOND = 0.25
 """The part of an interval's error that bounds on counts may have."""
+SURE = 0.95
+"""With such a confidence a group has records, or whoever draws some of it is told."""
 
 
 class Asking(Framing):
@@ -203,7 +205,7 @@ class Asking(Framing):
         random_state : int or Generator, optional
             For the same ones again.
         where : str, mapping or None
-            Only records that meet a condition.
+            Only records that meet a condition; a warning says so if perhaps nobody does.
         format : {"pandas", "polars", "arrow"}
             What to hold them in.
 
@@ -217,7 +219,10 @@ class Asking(Framing):
 
     def sample_batches(self, n: int, random_state: Any = None, *, where: Where = None) -> Iterator[Any]:
         """The records of `sample` as Arrow tables, one after the other: any number of them in little memory."""
-        return batches(self._answers.model, condition(self.schema, where), checks.whole("n", n, 0), random_state)
+        asked, size = condition(self.schema, where), checks.whole("n", n, 0)
+        if asked.columns and (told := perhaps_nobody(self._count(self._question(asked), SURE), SURE)):
+            warnings.warn(told, UserWarning, stacklevel=3)
+        return batches(self._answers.model, asked, size, random_state)
 
     def faithfulness(self) -> Faithfulness:
         """How faithful synthetic records are, by the release's own knowledge; ``print`` says it in words.

@@ -14,6 +14,7 @@ import numpy as np
 from scumble.errors import ParameterError
 from scumble.machine.later import pa
 from scumble.schema import Condition
+from scumble.tabular.estimate import Estimate
 from scumble.views.drawing import generator_of
 from scumble.views.mixture import Mixture
 
@@ -42,22 +43,37 @@ def _drawn(model: Mixture, where: Condition, size: int, generator: np.random.Gen
     missing, fruitless = size, 0
     while missing > 0:
         codes = model.draw(missing if where.exact else 2 * missing + 64, generator, whole)
+        if not len(codes):
+            raise ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
         if not where.exact:
             codes = codes[generator.random(len(codes)) * _overlap(whole, codes) < 1]
         rows = schema.decode(codes, generator)
         if not where.exact:
             rows = rows.filter(pa.array(where.holds(codes, rows)))
         fruitless = 0 if len(rows) else fruitless + 1
-        if not len(rows) and (where.exact or fruitless > TRIES):
-            raise _nobody(where)
+        if fruitless > TRIES:
+            raise _hardly_one(where)
         found.append(rows.slice(0, missing))
         missing -= len(found[-1])
     return pa.concat_tables(found).unify_dictionaries().combine_chunks()
 
 
-def _nobody(where: Condition) -> ParameterError:
-    if where.exact:
-        return ParameterError("By this release nobody meets the condition: there is nothing to draw from.")
+def perhaps_nobody(found: Estimate, confidence: float) -> str | None:
+    """What to say to whoever draws records of a group that has so many, if it is not sure that there are any.
+
+    >>> perhaps_nobody(Estimate(3.2, 0.0, 41.0, 12.0), 0.95)
+    'Perhaps nobody meets the condition: about 3 records do (0 to 41, 95 %), and rows drawn of them may be noise alone.'
+    """
+    if round(found.low) > 0:
+        return None
+    sure = f"{found.low:,.0f} to {found.high:,.0f}, {100 * confidence:.0f} %"
+    return (
+        f"Perhaps nobody meets the condition: about {found.value:,.0f} records do ({sure}), and rows drawn of them may "
+        "be noise alone."
+    )
+
+
+def _hardly_one(where: Condition) -> ParameterError:
     return ParameterError(
         f"Values are drawn evenly within the cells of {', '.join(map(repr, where.partly))}, and hardly one of those "
         "would meet the condition. Hint: ask for whole cells, whose edges are in the schema."
