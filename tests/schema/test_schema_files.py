@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from test_schema_levels import COLUMNS
 
 import scumble
+from scumble.cli import main
 from scumble.errors import MissingFileError
 from scumble.schema import Boolean, Category, Date, Number, Schema, draft, toml
 from scumble.schema.column import Column
@@ -307,6 +308,49 @@ def test_a_draft_of_names_alone(tmp_path: Path) -> None:
     for odd in ({}, None, ["age"]):
         with pytest.raises(scumble.ParameterError, match="for each column by its name"):
             draft(odd)  # type: ignore[arg-type]
+
+
+def test_a_draft_says_why_kinds_are_blank_and_what_to_write() -> None:
+    why, what = (
+        "to guess them would be to read records",
+        '# "number", "date", "category" or "boolean", and its settings',
+    )
+    assert why in draft({"age": None, "ok": pa.bool_()}) and what in draft({"age": None})
+    assert why not in draft({"age": pa.int64()}) and what not in draft({"age": pa.int64()})
+
+
+def drafted(tmp_path: Path, *options: str) -> dict[str, Any]:
+    """The columns of a draft for a wide table of text."""
+    (tmp_path / "wide.csv").write_text(",".join([f"q{k}" for k in range(80)]) + "\n" + "41717," * 79 + "41717\n")
+    out = tmp_path / "draft.toml"
+    assert main(["schema", str(tmp_path / "wide.csv"), "--out", str(out), "--replace", *options]) == 0
+    assert "41717" not in out.read_text()
+    found: dict[str, Any] = tomllib.loads(out.read_text())["columns"]
+    return found
+
+
+def test_many_columns_are_declared_at_once_in_a_draft(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert {one["kind"] for one in drafted(tmp_path).values()} == {"<?>"}
+    found = drafted(
+        tmp_path, "--whole", "q*", "--categories", "q3,q1", "--dates", "q4", "--booleans", "q5", "--numbers", "q6"
+    )
+    assert len(found) == 80
+    kinds = {name: one["kind"] for name, one in found.items()}
+    others = {name: kinds.pop(name) for name in ("q1", "q3", "q4", "q5", "q6")}
+    assert [*others.values()] == ["category", "category", "date", "boolean", "number"]
+    assert {*kinds.values()} == {"number"} and all(found[name]["whole"] for name in kinds)
+    assert "whole" not in found["q6"] and found["q6"]["low"] == found["q4"]["high"] == "<?>"
+    table = str(tmp_path / "wide.csv")
+    for options, told in {
+        ("--whole", "x*"): "There is no column 'x*'",
+        ("--whole", "qq3"): "Did you mean 'q3'?",
+        ("--whole", "q3", "--dates", "q3"): "--dates names 'q3', and another option says otherwise",
+        ("--whole", "q1*", "--dates", "*1"): "--dates names '*1', and another option says otherwise",
+        ("--columns", "q1", "--dates", "q2"): "which is none of --columns",
+    }.items():
+        capsys.readouterr()
+        assert main(["schema", table, *options]) in (2, 4)
+        assert told in capsys.readouterr().err
 
 
 def test_a_table_is_described_by_a_schema_its_columns_or_its_file(tmp_path: Path) -> None:

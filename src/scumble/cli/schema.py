@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scumble.sources import Source
 
 EXAMPLE = """
 scumble schema people.parquet --out draft.toml
 scumble schema people.csv
+scumble schema people.csv --columns age,income,mode --whole age --numbers income --categories mode
 """
 NOTHING_PRIVATE = "reads names and types, no record"
+HOLDS = {
+    "numbers": "numbers",
+    "whole": "whole numbers",
+    "dates": "dates, or times",
+    "booleans": "true or false, yes or no",
+    "categories": "words",
+}
+"""What each option says of columns."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +35,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--columns", type=shared.names, metavar="A,B", help="the columns, in order (default: all)")
     shared.reading(group)
     group.add_argument("--query", help="a query to a database, instead of --table")
+    group = parser.add_argument_group("what columns hold, as is known beforehand; 'q*' for all that begin so")
+    for option, what in HOLDS.items():
+        group.add_argument(f"--{option}", type=shared.names, metavar="A,B", help=what)
     parser.add_argument("--out", default="-", metavar="FILE", help="the schema to write, or '-' (default)")
     shared.replace_flag(parser)
+
+
+def _declared(args: argparse.Namespace, names: Sequence[str], source: Source) -> dict[str, Any]:
+    """The types of columns that the options name: by themselves, or, of the others, by how they begin."""
+    from scumble.errors import ParameterError
+    from scumble.machine.later import pa
+
+    types = (pa.float64(), pa.int64(), pa.date32(), pa.bool_(), pa.string())
+    given = [
+        (option, kind, word) for option, kind in zip(HOLDS, types, strict=True) for word in getattr(args, option) or ()
+    ]
+    found: dict[str, Any] = {}
+    for begins in (False, True):
+        named = {*found}
+        for option, kind, word in given:
+            if (word not in names and "*" in word) is not begins:
+                continue
+            meant = fnmatch.filter(names, word) if begins else [word]
+            if not meant or meant[0] not in names:
+                source.require([word])
+                raise ParameterError(
+                    f"--{option} names {word!r}, which is none of --columns. Hint: name it there, too."
+                )
+            if any(found.setdefault(name, kind) != kind for name in meant if name not in named):
+                raise ParameterError(f"--{option} names {word!r}, and another option says otherwise. Hint: once.")
+    return found
 
 
 def run(args: argparse.Namespace) -> None:
@@ -42,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
         numbers = [] if args.columns else [name for name in source.names if numbers_rows(name)]
         names = source.columns(args.columns or None, besides=numbers)
         source.require(names)
-        text = draft(source.types(names))
+        text = draft(source.types(names) | _declared(args, names, source))
     finally:
         source.close()
     if numbers:

@@ -27,6 +27,11 @@ _HOW = """\
 # Any of them: missing = true, if cells may be empty (a category has it, unless missing = false). Those that cannot
 #   be read then count as missing, too.
 """
+_UNTYPED = """\
+# Kinds are blank where the table declares no types, as a CSV file does: to guess them would be to read records. Write
+#   them, each with its settings as above; scumble schema --numbers, --whole, --dates, --booleans, --categories does it
+#   for many columns at once.
+"""
 _NUMBER = [f'low = "{BLANK}"  # the smallest value possible', f'high = "{BLANK}"  # the largest value possible']
 
 
@@ -60,12 +65,13 @@ def draft(columns: Mapping[str, Any] | pa.Schema) -> str:
     if not isinstance(columns, Mapping) or not columns:
         raise parameter("columns", "a type, or None, for each column by its name", columns)
     blocks = ["\n".join([f"[columns.{key_of(check_name(name))}]", *_lines(kind), ""]) for name, kind in columns.items()]
-    return "\n".join([HEADER + _FILL + _HOW, *blocks])
+    untyped = _UNTYPED if any(kind is None for kind in columns.values()) else ""
+    return "\n".join([HEADER + _FILL + _HOW + untyped, *blocks])
 
 
 def _lines(kind: Any) -> list[str]:
     if kind is None:
-        return [f'kind = "{BLANK}"  # number, date, category or boolean, and what that needs']
+        return [f'kind = "{BLANK}"  # "number", "date", "category" or "boolean", and its settings as above']
     while pt.is_dictionary(kind) or pt.is_run_end_encoded(kind):
         kind = kind.value_type
     if pt.is_boolean(kind):
