@@ -104,6 +104,16 @@ def test_a_misspelt_class_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize("unknown", ["error", "drop"])
+@pytest.mark.parametrize("name", ["PrivateKDEClassifier", "PrivateLinearClassifier"])
+def test_a_class_without_a_record_is_told_though_no_row_is_lost(name: str, unknown: str) -> None:
+    X, y = np.linspace(0, 1, ROWS)[:, None], np.where(np.arange(ROWS) < 150, "bus", "car")
+    classes = ["bus", "car", "boat"] if name == "PrivateKDEClassifier" else ["bus", "boat"]
+    y = y if len(classes) == 3 else np.full(ROWS, "bus")
+    model = getattr(learn, name)(bounds=(0, 1), classes=classes, unknown=unknown, epsilon=1.0)
+    assert told(lambda: model.fit(X, y)) == ["WARNING: no record was counted of 'boat' (do not publish this)."]
+
+
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

@@ -13,7 +13,7 @@ from scumble.learn.telling import Curator
 from scumble.machine.later import pa
 from scumble.schema import Boolean, Category, Number, Schema
 from scumble.schema.column import Column
-from scumble.schema.told import NO_CLASS, left_out, misnamed, no_record_of, undecoded
+from scumble.schema.told import NO_CLASS, left_out, undecoded
 
 
 def features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -111,9 +111,8 @@ class AtTerminal(Curator):
             say(self._args, line)
 
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
-        """Classes that may be misspelt, or whose rows were all left out: `tell_left_out` has told of the rows."""
-        lines = list(misnamed(self.target, rows, lost, empty))
-        self.tell([*lines, *([no_record_of(empty)] if empty and not lost else [])])
+        """The classes alone: `tell_left_out` has told of the rows."""
+        self.tell(self.of_classes(rows, lost, empty))
 
 
 def tell_left_out(args: argparse.Namespace, found: Records, classes: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from scumble.errors import CuratorWarning
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.strays import Declared, Strays, as_written
-from scumble.schema.told import NO_CLASS, left_out, misnamed, private
+from scumble.schema.told import NO_CLASS, left_out, misnamed, no_record_of, private
 
 _UNLESS = "scumble fit --invalid drop fits it as it is"
 
@@ -59,9 +59,13 @@ class Curator:
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
         """So many rows, of which some were lost, as of no class; and the classes that have none."""
         lines = [left_out(lost, [f"{lost:,} {NO_CLASS} {self.target!r}"])] if lost else []
-        lines += misnamed(self.target, rows, lost, empty)
+        lines += self.of_classes(rows, lost, empty)
         if lines:
             self.tell(lines)
+
+    def of_classes(self, rows: int, lost: int, empty: Sequence[str]) -> list[str]:
+        """Lines on classes that may be misspelt, or whose rows were left out before: a model says nothing of these."""
+        return [*misnamed(self.target, rows, lost, empty), *([no_record_of(empty)] if empty and not lost else [])]
 
 
 def beyond(values: np.ndarray, bounds: Sequence[object], names: Sequence[str]) -> tuple[dict[str, OfBatch], Declared]:
