@@ -204,6 +204,26 @@ def test_dates_with_names_of_months_are_among_those_that_the_hint_reads(
         assert pd.to_datetime("August 14, 2020", format=spelling) == pd.Timestamp("2020-08-14")
 
 
+def test_a_column_most_of_which_is_outside_is_told_with_its_likely_cause(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the curator, and not refused: see :mod:`scumble.schema.strays`."""
+    (folder / "people.toml").write_text('[columns.pay]\nkind = "number"\nlow = 0\nhigh = 100\n')
+    (folder / "people.csv").write_text("pay\n" + "51717\n" * 999 + "41\n")
+    assert build() == 0
+    err = capsys.readouterr().err
+    assert "999 cells of 'pay', 99 % of what it holds, lay outside its bounds, 0 to 100, and counted at the" in err
+    assert "nearest: perhaps the bounds are of another unit, currency or century than the cells; the release" in err
+    assert "51717" not in err and b"currency" not in (folder / "o.scumble").read_bytes()
+    assert main(["sketch", "people.csv", "--schema", "people.toml", "--out", "p.secret"]) == 0
+    assert "another unit" in capsys.readouterr().err
+    (folder / "people.csv").write_text("pay\n" + "51717\n" * 5 + "41\n" * 5)
+    assert main(["sketch", "people.csv", "--schema", "people.toml", "--out", "q.secret"]) == 0
+    assert (
+        "5 cells of 'pay' lay outside its bounds, 0 to 100, and counted at the nearest (do" in capsys.readouterr().err
+    )
+
+
 def test_a_column_that_holds_few_of_its_words_is_told_with_its_likely_cause(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -322,7 +342,8 @@ def test_a_grid_tells_what_is_outside_unless_noise_comes_first(folder: Path) -> 
         job.count()
         want = [
             "2 cells of 'seen', 66 % of what it holds, lay outside its bounds, 2009-01-01 to 2009-12-31, and counted "
-            "at the nearest",
+            "at the nearest: perhaps the bounds are of another unit, currency or century than the cells; the release "
+            "will say little of this column",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest",
         ]
         assert job.strays() == ([] if "noise_first" in more else want)

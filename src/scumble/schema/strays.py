@@ -40,6 +40,10 @@ _MISSED = (
     ": capitals and blanks at the ends count, so perhaps the schema's values are not written as the cells are; the "
     "release will say little of this column"
 )
+_BEYOND = (
+    ": perhaps the bounds are of another unit, currency or century than the cells; the release will say little of this "
+    "column"
+)
 AS_IT_IS = "--invalid drop (invalid='drop') releases it as it is"
 
 
@@ -94,9 +98,10 @@ class Strays:
                     f"read and counted as missing{since}: {column.refused(decimal)}{_first(mine, place)}"
                 )
             if mine.beyond:
+                mostly = 2 * mine.beyond > mine.read
                 yield (
                     f"{_cells(mine.beyond)} of {name!r}{_share(mine.beyond, mine.read)} lay outside its bounds, "
-                    f"{_bounds(column)}, and counted at the nearest{since}"
+                    f"{_bounds(column)}, and counted at the nearest{since}{_BEYOND if mostly else ''}"
                 )
             if mine.other:
                 mostly = 2 * mine.other > mine.read
