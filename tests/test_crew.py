@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import scumble
+from scumble.counting.guard import Known
 from scumble.errors import DataError, PrivacyError
 from scumble.sketch import Sketch
 from scumble.sources import Build, source, tally
@@ -249,8 +250,52 @@ def test_the_records_of_another_sketch_are_not_counted_aside() -> None:
     one, other = (Sketch(scumble.EuclideanKernel(2.0), dimensions=1, rows=4, buckets=8) for _ in range(2))
     counts = one.secret.aside()
     with pytest.raises(PrivacyError, match="another sketch"):
-        one.count_aside(other.read([[1.0]]), counts)
+        one.count_aside(other.read([[1.0]]), counts, Known())
     assert not counts.any()
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16])
+@pytest.mark.parametrize("rows", [1, 7])
+def test_what_was_counted_aside_is_added_up_and_cleared(
+    rows: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scumble.releasing import secret
+
+    monkeypatch.setattr(secret, "WORTH_A_THREAD", 4)
+    sketch = Sketch(scumble.EuclideanKernel(2.0), dimensions=1, rows=rows, buckets=5)
+    aside = [sketch.secret.aside() for _ in range(3)]
+    for k, counts in enumerate(aside):
+        counts[:] = 10**k * np.arange(1, counts.size + 1).reshape(counts.shape)
+    sketch.secret.take_in(aside, threads)
+    assert sketch.secret.counts.ravel().tolist() == [111 * k for k in range(1, 5 * rows + 1)]
+    assert not any(counts.any() for counts in aside)
+
+
+def test_the_last_pieces_of_a_pass_are_small(
+    table: str, tmp_path: Path, uneven: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are the others, and a pass goes on after any of them."""
+    alone, seen = job(table, 1), list[int]()
+    alone.count()
+    monkeypatch.setattr(tally, "FEWEST_ALONE", 10)
+    monkeypatch.setattr(tally, "HASHES_ALONE", 16 * 24)
+    real = tally.Tally.update
+
+    def update(self: tally.Tally, batch: pa.RecordBatch, *given: Any) -> None:
+        seen.append(batch.num_rows)
+        if sum(seen) == 7 * 64 + 24:  # in the middle of what was read together
+            signal.raise_signal(signal.SIGINT)
+        real(self, batch, *given)
+
+    monkeypatch.setattr(tally.Tally, "update", update)
+    checkpoint = str(tmp_path / "c.checkpoint")
+    with pytest.raises(KeyboardInterrupt):
+        job(table, MANY, checkpoint=checkpoint).count()
+    assert max(seen) == 24 and sum(seen) < ROWS
+    crew = job(table, MANY, checkpoint=checkpoint)
+    crew.count()
+    assert uneven and sum(seen) == ROWS
+    assert told(crew)[:4] == told(alone)[:4]
 
 
 def test_threads_that_meet_a_new_loop_compile_one() -> None:
@@ -278,3 +323,31 @@ def test_many_cores_copy_columns_in_large_blocks(monkeypatch: pytest.MonkeyPatch
     for cores in (1, 16):
         monkeypatch.setattr(table, "available_threads", lambda cores=cores: cores)
         assert np.array_equal(columns.numeric(range(9)), values)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_many_cores_leave_doubles_to_arrow(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one step; columns of another type, and those that lie in pieces, go their own way."""
+    from scumble.tables import Table, cells, table
+
+    calls: list[int] = []
+    real = cells.side_by_side
+    monkeypatch.setattr(cells, "side_by_side", lambda columns: calls.append(len(columns)) or real(columns))
+    values = np.random.default_rng(0).normal(size=(500, 3))
+    there = np.zeros(500, bool)
+    there[::7] = missing
+    columns = [pa.array(values[:, j], mask=there if j == 1 else None) for j in range(3)]
+    wanted = np.where(there[:, None] & [False, True, False], np.nan, values)
+    whole = pa.record_batch(columns, names=["a", "b", "c"])
+    others = pa.record_batch([*columns[:2], columns[2].cast(pa.float32())], names=["a", "b", "c"])
+    for cores, used in ((4, []), (5, [3])):
+        monkeypatch.setattr(table, "available_threads", lambda cores=cores: cores)
+        found = Table.of(whole).numeric(range(3))
+        assert np.array_equal(found, wanted, equal_nan=True) and found.flags.c_contiguous
+        assert Table.of(whole.slice(9, 400)).numeric([2, 1]).tobytes() == wanted[9:409, [2, 1]].tobytes() or missing
+        calls[1:] = []
+        Table.of(others).numeric(range(3))
+        pieces = Table.of(pa.Table.from_batches([whole, whole])).numeric(range(3))
+        assert np.array_equal(pieces, np.vstack([wanted, wanted]), equal_nan=True)
+        assert calls == used
+        calls.clear()

@@ -270,6 +270,51 @@ def test_what_no_record_changes_is_prepared_once() -> None:
     assert len(guard.prepare(hashers[0].some(slice(3, 9)), [Records(Y)]).single) == 6  # type: ignore[union-attr]
 
 
+def shifted(X: np.ndarray, centre: float, width: float) -> np.ndarray:
+    return X / np.abs(X).max() * width + centre
+
+
+@pytest.mark.parametrize("kind", [scumble.EuclideanKernel, scumble.ManhattanKernel])
+def test_batches_of_a_pass_share_what_was_made_for_wider_ends(
+    kind: type[Kernel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a batch is narrower, lies elsewhere, or has an outlier or a column that never changes."""
+    made: list[int] = []
+    real = guard._within_ends
+    monkeypatch.setattr(guard, "_within_ends", lambda *given: made.append(1) or real(*given))
+    X = np.random.default_rng(7).normal(size=(N, 3))
+    batches = [shifted(X, 5.0, 2.0), shifted(X, 5.0, 2.2), shifted(X, 5.0, 1.4)]  # one for all three
+    batches += [shifted(X, 5.0, 0.4), shifted(X, 900.0, 0.4), np.vstack([X, np.full((1, 3), 1e9)]), X * [1.0, 0.0, 1.0]]
+    kernel, known = kind(power=2), guard.Known()
+    hasher = Hasher(kernel, Design("iid", 5, 21), buckets=64, width=3)
+    fast, slow = np.zeros((2, 21, 64), np.int64)
+    for wanted, batch in zip([1, 1, 1, 2, 3, 4, 5], batches, strict=True):
+        cpu.count(hasher, parts_of(kernel, batch), fast, 1, known)
+        reference.count(hasher, parts_of(kernel, batch), slow)
+        np.testing.assert_array_equal(fast, slow)
+        assert len(made) == wanted
+    kept = known._made[2]  # type: ignore[index]
+    assert kept.values.shape == (0, 3) and kept.values.base is None  # no record outlives its batch
+    assert "secret" in repr(known)
+
+
+def test_ends_are_of_the_records_that_they_came_with() -> None:
+    X = np.random.default_rng(8).normal(size=(1000, 3))
+    records = parts_of(scumble.EuclideanKernel(1.0), X)[0]
+    assert records.ends is not None
+    np.testing.assert_array_equal(records.ends, [X.min(axis=0), X.max(axis=0)])
+    assert records[:] is records and records[:999].ends is None and records.keep(X[:, 0] > 0).ends is None
+    X[500, 1] = np.nan
+    assert parts_of(scumble.EuclideanKernel(1.0), X)[0].ends is None
+
+
+@pytest.mark.parametrize("keys", [[], [0], [0, 0, 5], [8191, 0, 8191, 2**64 - 1], [8192 * k for k in range(1, 4000)]])
+def test_different_keys_are_counted_as_a_set_counts_them(keys: list[int]) -> None:
+    """Those that fall on the same slot included."""
+    slots = np.zeros(2 * repeats.SAMPLE, np.uint64)
+    assert repeats._different(np.array(keys, np.uint64), slots) == len(set(keys))
+
+
 @pytest.mark.parametrize("quickly", [True, False])
 @pytest.mark.parametrize("rows, threads", [(1, 3), (4, 16), (5, 7), (20, 16), (100, 16)])
 def test_more_threads_than_rows_change_nothing(
@@ -329,8 +374,8 @@ def test_wide_records_are_prepared_by_all_threads(
 ) -> None:
     """By the number of their values, not of the records."""
     looked: list[int] = []
-    ends = guard._ends
-    monkeypatch.setattr(guard, "_ends", lambda values: looked.append(len(values)) or ends(values))
+    ends = guard.ends
+    monkeypatch.setattr(guard, "ends", lambda values: looked.append(len(values)) or ends(values))
     monkeypatch.setattr(cpu, "WORTH_A_THREAD", 16)
     X = np.random.default_rng(15).normal(size=(n, columns))
     hasher = Hasher(scumble.EuclideanKernel(9.0), Design("iid", 5, 4), buckets=16, width=columns)

@@ -8,9 +8,12 @@ where it decides: the stricter measure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from numba import njit
 from threadpoolctl import threadpool_limits
 
@@ -65,3 +68,16 @@ def increments(hasher: Hasher, X: np.ndarray, rows: int, threads: int) -> float:
         partial(increment, where[k * each : (k + 1) * each], counts[k * each : (k + 1) * each]) for k in range(threads)
     ]
     return together(works) / (each * threads) * rows
+
+
+def row_groups(file: Path, threads: int) -> float:
+    """Seconds for Arrow to read a Parquet file, so many threads at a time, each with row groups of its own."""
+    groups = pq.ParquetFile(file).num_row_groups
+    works = [partial(_read, file, range(k, groups, threads)) for k in range(min(threads, groups))]
+    return together(works, 3)
+
+
+def _read(file: Path, groups: Sequence[int]) -> None:
+    with pq.ParquetFile(file) as opened:
+        for group in groups:
+            opened.read_row_group(group, use_threads=False)

@@ -1,7 +1,7 @@
 """Threads: what each more of them is worth, in all that people wait for, and in bare loops that share nothing.
 
-The bare loops say what the machine has to give: increments with buckets known in advance, and the product that projects
-the records, one loop per thread and no word between them.
+What is bare says what the machine has to give: increments with buckets known in advance, the product that projects the
+records, and Arrow's reading of a Parquet file, each thread by itself and no word between them.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ CASES = (
     Case("bare product", Shape("large", 500_000, 26), 512, 4),
     Case("queries", Shape("large", 1_000_000, 8), 1024, 1),
     Case("noise", Shape("counters", 40_000_000, 1), 1, 1),
+    Case("bare Parquet", Shape("file", 10_000_000, path.COLUMNS), 1, 1, 500_000),
     Case("reading Parquet", Shape("file", 10_000_000, path.COLUMNS), 1, 1, 500_000),
     Case("Parquet to release", Shape("file", 10_000_000, path.COLUMNS), 128, 1, 500_000),
     Case("Parquet to release", Shape("file", 2_000_000, path.COLUMNS), 1000, 1, 100_000),
@@ -110,6 +111,8 @@ def _work(case: Case, n: int, folder: Path) -> Work:
 def _with_file(case: Case, n: int, file: Path) -> Work:
     if not file.exists():
         path.write(file, n)
+    if case.what == "bare Parquet":
+        return lambda threads: limit.row_groups(file, threads)
     kernel = scumble.EuclideanKernel(2.0)
     if case.what == "reading Parquet":
         roles = roles_of(kernel, [f"x{j}" for j in range(path.COLUMNS)])

@@ -11,6 +11,7 @@ import numpy as np
 
 from scumble import checks, files
 from scumble.counting import ENGINES
+from scumble.counting.guard import Known
 from scumble.errors import CorruptFileError, MergeError, ParameterError, PrivacyError, parameter
 from scumble.kernels import Kernel, Records
 from scumble.planning import Bounds
@@ -224,13 +225,14 @@ class Sketch(Holder, Answers):
             self.dropped += found.dropped
         return self
 
-    def count_aside(self, found: Readings, counts: np.ndarray) -> None:
+    def count_aside(self, found: Readings, counts: np.ndarray, known: Known) -> None:
         """Count what `read` of this very sketch has found, but by one thread and in counters of its own.
 
-        They come from `Secret.aside` and go to `Secret.take_in`. Any number of threads may count so at the same time.
+        They come from `Secret.aside` and go to `Secret.take_in`. Any number of threads may count so at the same time,
+        with what is `known` to all of them.
         """
         self._require_mine(found)
-        self._spec.layout.count(found.records, counts, engine_name=self._engine, threads=1)
+        self._spec.layout.count_aside(found.records, counts, known)
 
     def _require_mine(self, found: Readings) -> None:
         if found.of is not self._spec:

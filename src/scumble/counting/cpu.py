@@ -23,7 +23,7 @@ import numpy as np
 
 from scumble.counting import early, exact, products, quick, turns
 from scumble.counting.device import on_host
-from scumble.counting.guard import Batch, Spread, prepare, read_only
+from scumble.counting.guard import Batch, Known, Spread, prepare, read_only
 from scumble.counting.hasher import Hasher
 from scumble.counting.repeats import distinct, worth_a_search
 from scumble.kernels import Records
@@ -57,8 +57,11 @@ def suits(work: int) -> bool:
     return True
 
 
-def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None) -> None:
-    """Add each record to one counter of every row, in place."""
+def count(
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int | None = None,
+    known: Known | None = None,
+) -> None:  # fmt: skip
+    """Add each record to one counter of every row, in place. `known` is what other batches of a pass have found."""
     if counts.flags.c_contiguous and _early(hasher, len(records[0])):
         early.count(hasher, on_host(records), counts)
         return
@@ -66,16 +69,20 @@ def count(hasher: Hasher, records: Sequence[Records], counts: np.ndarray, thread
     room = None
     with _crew(busy) as pool:
         for part in _parts(hasher, on_host(records), busy):
-            room = _count(hasher, part, counts, busy, pool, room)
+            room = _count(hasher, part, counts, busy, pool, room, known)
 
 
 def _count(
-    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None
-) -> np.ndarray | None:
+    hasher: Hasher, records: Sequence[Records], counts: np.ndarray, threads: int, pool: Pool, room: np.ndarray | None,
+    known: Known | None,
+) -> np.ndarray | None:  # fmt: skip
     """One part of the records. Returns the room for columns, to be used again."""
-    batch, times = _prepared(hasher, records, threads, pool), quick.EMPTY
+    batch, times = _prepared(hasher, records, threads, pool, known), quick.EMPTY
     if batch is not None:
         batch, times = _without_repeats(batch, threads, pool)
+    if threads == 1:
+        _by_records(hasher, records, batch, times, counts, 1, pool)
+        return room
     n = len(records[0] if batch is None else batch.values)
     size = counts.size if batch is None else quick.own_size(batch, counts.shape[1])
     crew = _with_their_own(n, n * hasher.multipliers.size, size, threads)
@@ -200,13 +207,15 @@ def _early(hasher: Hasher, n: int) -> bool:
     return not can_compile() or early.numpy_first.lasts(early.work_of(hasher, n), exact.ready)
 
 
-def _prepared(hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool) -> Batch | None:
+def _prepared(
+    hasher: Hasher, records: Sequence[Records], threads: int, pool: Pool, known: Known | None = None
+) -> Batch | None:
     """The batch for the quick loops; None if they do not serve it, or are not worth being compiled for it."""
     shared = min(threads, early.WORTH)  # the threads would all wait for the compiler
     if early.exact_first.lasts(early.work_of(hasher, len(records[0])) // shared, quick.ready):
         return None
     columns = sum(len(which) for which in hasher.which)
-    return prepare(hasher, records, _spread(columns, threads, pool))
+    return prepare(hasher, records, _spread(columns, threads, pool), known)
 
 
 def _without_repeats(batch: Batch, threads: int, pool: Pool) -> tuple[Batch, np.ndarray]:

@@ -36,6 +36,7 @@ import numpy as np
 from scumble.counting.architectures import whole
 from scumble.counting.hasher import Hasher
 from scumble.kernels import Records
+from scumble.kernels.base import ends
 from scumble.kernels.column import within
 
 FRACTION = 16
@@ -48,10 +49,10 @@ FEW = 256
 """Records that are not worth the preparation."""
 UNIT = 2.0**-24
 MOST_COLUMNS = 4096
-LONG = 1024
-"""Values of a line that NumPy goes through quickly."""
 NARROW, WIDE = 2.0**-960, 2.0**960
 """How far columns may reach from their centre: their inverses are ordinary numbers."""
+SPARE, MUCH_WIDER = 0.125, 2.0
+"""How much ends are widened on either side, and what they may be times those of a batch."""
 SIDE_GUARD = 8
 SMALL, LARGE = 1e-200, 1e200
 """Records with their largest value in between can be brought to size without loss; others become zero, the edge."""
@@ -98,6 +99,36 @@ class Batch(NamedTuple):
         return "Batch(secret)"
 
 
+class Known:
+    """What batches of one pass have in common: ends that hold for them, and what was made for these ends.
+
+    To make it takes some forty steps of NumPy, each of which asks for the interpreter's lock, so threads that each
+    count many batches share one of these. The ends are wider than those of the batch that they were made for, so they
+    hold for the next ones, too; they are not used for a batch that would be much narrower. Counters are the same with
+    any ends. As they are of the records, they are forgotten with the pass.
+    """
+
+    def __init__(self) -> None:
+        self._made: tuple[np.ndarray, np.ndarray, Batch] | None = None
+
+    def __repr__(self) -> str:
+        return "Known(secret)"
+
+    def batch(self, hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Batch:
+        """The batch of records whose columns lie between these ends."""
+        made, reach = self._made, high - low
+        if made is None or not _hold(*made[:2], low, high):
+            low, high = low - reach * SPARE, high + reach * SPARE
+            made = low, high, _within_ends(hasher, np.empty((0, len(low))), low, high)
+            self._made = made
+        return made[2]._replace(values=values)
+
+
+def _hold(least: np.ndarray, most: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    """Whether ends hold for columns, and are not much too wide for them."""
+    return bool(np.all((least <= low) & (high <= most) & (most - least <= (high - low) * MUCH_WIDER)))
+
+
 Spread = Callable[[Callable[[slice], Any], int], list[Any]]
 """Has work done with so many records, in parts that may be done at the same time."""
 
@@ -108,7 +139,9 @@ def at_once(work: Callable[[slice], Any], n: int) -> list[Any]:
 
 
 @np.errstate(all="ignore")
-def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = at_once) -> Batch | None:
+def prepare(
+    hasher: Hasher, records: Sequence[Records], spread: Spread = at_once, known: Known | None = None
+) -> Batch | None:
     """The batch for the quick loops, or None if they do not serve it."""
     if len(records[0]) < FEW or any(family not in FAMILIES for family in hasher.families):
         return None
@@ -118,9 +151,8 @@ def prepare(hasher: Hasher, records: Sequence[Records], spread: Spread = at_once
         return None
     if not any(family in ("floor", "column") for family in hasher.families):
         return _whatever_the_ends(hasher, values)
-    ends = spread(lambda mine: _ends(values[mine]), len(values))
-    low, high = np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
-    return _within_ends(hasher, values, low, high)
+    low, high = _ends(records, values, spread)
+    return _within_ends(hasher, values, low, high) if known is None else known.batch(hasher, values, low, high)
 
 
 def _whatever_the_ends(hasher: Hasher, values: np.ndarray) -> Batch:
@@ -185,15 +217,14 @@ def read_only(values: np.ndarray) -> np.ndarray:
     return view
 
 
-def _ends(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest value of each column. NumPy is quick on long lines: as many rows as make one."""
-    n, d = values.shape
-    many = max(1, min(n, LONG // d))
-    whole = n - n % many
-    lines, rest = values[:whole].reshape(-1, many * d), values[whole:]
-    low, high = (
-        end(np.concatenate([end(lines, axis=0).reshape(-1, d), rest]), axis=0) for end in (np.min, np.max)
-    )  # fmt: skip
+def _ends(records: Sequence[Records], values: np.ndarray, spread: Spread) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest value of each column: as they were found when the records were read, or now."""
+    found = [part.ends for part in records if part.ends is not None]
+    if len(found) == len(records):
+        low, high = (np.concatenate(side) for side in zip(*found, strict=True))
+    else:
+        found = spread(lambda mine: ends(values[mine]), len(values))
+        low, high = np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
     return low, high
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scumble.checks import Sides
 from scumble.counting import Engine, Hasher, engine
 from scumble.counting.families import family
+from scumble.counting.guard import Known
 from scumble.design import Design
 from scumble.grid.finest import rounding
 from scumble.kernels import Records
@@ -87,6 +88,11 @@ class HashedRows(Layout):
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         work = len(parts[0]) * self.hasher.multipliers.size
         engine(engine_name, work).count(self.hasher, parts, counts, threads)
+
+    def count_aside(self, parts: Sequence[Records], counts: np.ndarray, known: Known) -> None:
+        from scumble.counting import cpu  # who only reads releases need not wait for it
+
+        cpu.count(self.hasher, parts, counts, 1, known)
 
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         return HashedReader(self, counts, noise_variance, count, engine_name)

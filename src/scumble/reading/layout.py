@@ -21,6 +21,7 @@ import numpy as np
 from scumble.checks import Sides
 from scumble.counting import Hasher
 from scumble.counting.device import device_table, on_device, to_host
+from scumble.counting.guard import Known
 from scumble.errors import DataError, many
 from scumble.kernels import Kernel, Records
 from scumble.tables import Table, invalid_message
@@ -197,6 +198,13 @@ class Layout(ABC):
     @abstractmethod
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         """Add each record to one counter of every row, in place."""
+
+    @abstractmethod
+    def count_aside(self, parts: Sequence[Records], counts: np.ndarray, known: Known) -> None:
+        """The same by this thread alone, on the processor, one of many that each have counters of their own.
+
+        `known` is what they have found out about the batches of this pass.
+        """
 
     @abstractmethod
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:

@@ -10,6 +10,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
@@ -23,6 +24,9 @@ from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.sensitivity import Reach
 from scumble.releasing.pledges import require_free
 from scumble.releasing.spending import may_lack_records
+
+WORTH_A_THREAD = 1 << 17
+"""Counters to add up that take longer than it takes to hand them out."""
 
 
 class Shape(Protocol):
@@ -189,14 +193,22 @@ class Secret:
             self.require_exact()
             return np.zeros_like(self.counts)
 
-    def take_in(self, aside: Sequence[np.ndarray]) -> None:
+    def take_in(self, aside: Sequence[np.ndarray], threads: int = 1) -> None:
         """Add what threads have counted aside, and clear it. They are integers: no order shows."""
         if not aside:
             return
-        with self.changing("update") as counts:
-            for part in aside:
-                counts += part
-                part.fill(0)
+        with self.changing("update") as counts, ThreadPoolExecutor(threads) as pool:
+            whole, *parts = (np.frombuffer(one, one.dtype) for one in (counts, *aside))  # refused if not of one piece
+            size = max(WORTH_A_THREAD // len(parts), -(-whole.size // threads))
+
+            def add(first: int) -> None:
+                mine = slice(first, first + size)
+                for part in parts:
+                    whole[mine] += part[mine]
+                    part[mine] = 0
+
+            for _ in pool.map(add, range(0, whole.size, size)):
+                pass
 
     def counted(self, records: int) -> None:
         """So many records were added: a noisy count that is kept along counts them too."""

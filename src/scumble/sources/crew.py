@@ -21,12 +21,18 @@ from typing import Self
 
 import numpy as np
 
+from scumble.counting.guard import Known
 from scumble.sources.readahead import READ_AHEAD, begun, read_ahead
 from scumble.sources.source import Piece
 from scumble.sources.tally import Found, Tally
 
 Finding = Callable[[], Found | None]
 """Waits until a batch is done with, and gives what was found in it, or raises the error."""
+
+
+LYING_READY = 3
+"""Pieces for each thread that are handed out ahead of who puts together what was found, in the order of the source: one
+that it has, and others, or all would wait for whoever is late with the next in order."""
 
 
 class Crew:
@@ -41,6 +47,7 @@ class Crew:
     def __init__(self, tally: Tally) -> None:
         self._tally, self._threads, self._aside = tally, tally.threads, tally.aside
         self._made: list[np.ndarray] = []
+        self._known = Known()
         self._free: list[np.ndarray] = []
         self._change = threading.Condition()
         self._handed = self._given = 0
@@ -72,7 +79,7 @@ class Crew:
             wake()
 
         with begun(self._handed_out(pieces), self._find, self._threads) as under_way:
-            depth = max(READ_AHEAD, self._threads)
+            depth = max(READ_AHEAD, LYING_READY * self._threads)
             for item in read_ahead(under_way, depth=depth, stopped=lambda: stopped() and self.rest(), wake=end):
                 self._given += 1
                 yield item
@@ -87,7 +94,7 @@ class Crew:
 
     def take_in(self) -> None:
         """Add what was counted aside to the sketch, when the crew rests or is done, and go on."""
-        self._tally.sketches[0].secret.take_in(self._free)
+        self._tally.sketches[0].secret.take_in(self._free, self._threads)
         with self._change:
             self._resting = False
             self._change.notify_all()
@@ -116,6 +123,6 @@ class Crew:
         except IndexError:
             counts = self._tally.sketches[0].secret.aside()
             self._made.append(counts)
-        found = self._tally.counted_aside(piece.batch, counts)
+        found = self._tally.counted_aside(piece.batch, counts, self._known)
         self._free.append(counts)
         return found

@@ -61,7 +61,7 @@ def one_pass(
     numbers = set(roles.values()) == {"number"}
     read = source.pieces(roles, start=start, invalid=invalid)
     most = MOST_BYTES // 4 if tally.aside else MOST_BYTES
-    pieces = gathered(read, 0 if source.live else tally.at_once, numbers, most)
+    pieces = shared_out(gathered(read, 0 if source.live else tally.at_once, numbers, most), tally.at_most)
     with PatientInterrupts() as interrupted, Crew(tally) as crew:
         for piece, found in crew.pieces(pieces, stopped=interrupted, wake=source.wake):
             try:
@@ -112,6 +112,18 @@ def gathered(
         raise
     if waiting:
         yield _joined(waiting, numbers)
+
+
+def shared_out(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
+    """The same rows in the same order, none of the pieces with more than so many `rows`, if that is not 0."""
+    for piece in pieces:
+        (file, end), n = piece.position, piece.batch.num_rows
+        if not 0 < rows < n:
+            yield piece
+            continue
+        for first in range(0, n, rows):
+            last = min(first + rows, n)
+            yield piece._replace(batch=piece.batch.slice(first, last - first), position=(file, end - n + last))
 
 
 def _together(waiting: list[Piece], piece: Piece, rows: int, most_bytes: int) -> bool:

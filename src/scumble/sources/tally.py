@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scumble.counting import engine
+from scumble.counting.guard import Known
 from scumble.errors import UNPUBLISHED, DataError
 from scumble.loading import sketch_of
 from scumble.machine.cores import available_threads
@@ -37,6 +38,8 @@ MOST_ASIDE, LARGEST_CREW = 1 << 25, 64
 """Counters, 256 MiB of them, that threads may have for themselves, and how many threads that each count batches."""
 HASHES_AT_ONCE = 1 << 27
 """Of a sketch: eight milliseconds of each of sixteen cores."""
+HASHES_ALONE, FEWEST_ALONE = 1 << 26, 1 << 12
+"""Of a batch that one thread counts aside, and its fewest rows: in the end others wait for whoever has the last one."""
 
 
 class Found(NamedTuple):
@@ -200,11 +203,22 @@ class Tally:
     @property
     def at_once(self) -> int:
         """How many rows are best counted together, by public facts alone: few counters keep few cores busy."""
+        hashes = self._hashes
+        return HASHES_AT_ONCE // hashes // (self.threads if self.aside else 1) if hashes else 0
+
+    @property
+    def at_most(self) -> int:
+        """How many rows a thread that counts aside should take at a time; 0 for all that were read together."""
+        return max(FEWEST_ALONE, HASHES_ALONE // self._hashes) if self.aside else 0
+
+    @property
+    def _hashes(self) -> int:
+        """Of a record; 0 where there are none."""
         spec = self.sketches[0].spec
         if isinstance(spec, TableSpec):
             return 0
         hashes: int = spec.rows * sum(factor.power for factor in spec.kernel.factors)
-        return HASHES_AT_ONCE // hashes // (self.threads if self.aside else 1)
+        return hashes
 
     @property
     def _apart(self) -> bool:
@@ -216,11 +230,11 @@ class Tally:
         """What a batch adds to the sketch: a function of its records alone, so any thread may find it at any time."""
         return self._found(batch) if self._apart else None
 
-    def counted_aside(self, batch: pa.RecordBatch, counts: np.ndarray) -> Found:
+    def counted_aside(self, batch: pa.RecordBatch, counts: np.ndarray, known: Known) -> Found:
         """The same, and its records are counted already, by this thread, in counters of its own."""
         found, sketch = self._found(batch), self.sketches[0]
         assert isinstance(sketch, Sketch) and isinstance(found.records, Readings)
-        sketch.count_aside(found.records, counts)
+        sketch.count_aside(found.records, counts, known)
         return found._replace(records=found.records._replace(records=[]), counted=True)
 
     def _found(self, batch: pa.RecordBatch) -> Found:
