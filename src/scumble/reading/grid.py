@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from scumble.checks import Sides
-from scumble.counting.guard import Known
 from scumble.design import Design
 from scumble.grid import Field, Grid, typical_density
 from scumble.grid.field import SMALL
@@ -85,9 +84,6 @@ class GridRow(Layout):
 
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         self.grid.count(self.matrix(parts), counts, threads or available_threads())
-
-    def count_aside(self, parts: Sequence[Records], counts: np.ndarray, known: Known) -> None:
-        self.grid.count(self.matrix(parts), counts)
 
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
         value, variance = count or (None, 0.0)

@@ -199,12 +199,12 @@ class Layout(ABC):
     def count(self, parts: Sequence[Records], counts: np.ndarray, *, engine_name: str, threads: int | None) -> None:
         """Add each record to one counter of every row, in place."""
 
-    @abstractmethod
     def count_aside(self, parts: Sequence[Records], counts: np.ndarray, known: Known) -> None:
         """The same by this thread alone, on the processor, one of many that each have counters of their own.
 
         `known` is what they have found out about the batches of this pass.
         """
+        self.count(parts, counts, engine_name="cpu", threads=1)
 
     @abstractmethod
     def reader(self, counts: np.ndarray, noise_variance: float, count: Count, *, engine_name: str = "auto") -> Reader:
