@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
 from scumble.views.intervals import Reading, law_inputs
 from scumble.views.misfit import Misfit, _inputs, misfit_of
-from scumble.views.mixture import Condition
+from scumble.views.mixture import Condition, Mixture
 from scumble.views.smoothing import mean_square, mean_squares
 
 INSIDE: list[Condition] = [
@@ -69,12 +70,27 @@ def test_a_view_whose_cells_err_twice_as_much_has_twice_the_deviation(reading: R
     assert view is not None
     fits, once = reading.model.parts(reading.fits)[:1], reading.misfit((0, 2)).errors
     laws = []
-    for factor in (1.0, 2.0):
+    for factor in (100.0, 200.0):  # so much that no cell is as good as empty
         errors = [SimpleNamespace(cell_errors=lambda _, own=factor * own: own) for own in once]
         laws.append(misfit_of(view, reading.evidence, fits, errors, 5))  # type: ignore[arg-type]
     cells = np.outer([1.0, 0.0, 1.0], [0.0, 1.0, 1.0])
     assert laws[1].smoothed(cells, 30.0) == pytest.approx(4 * laws[0].smoothed(cells, 30.0), rel=1e-6)
     assert 0.1 < laws[0].smoothed(cells, 30.0) / float((laws[0].off(cells) ** 2).mean()) < 10
+
+
+def test_cells_that_are_surely_empty_do_not_bend_the_law() -> None:
+    """Nineteen lines of twenty have no errors at all; of the other's cells the law is of the size of theirs."""
+    size = 20
+    line, empty = np.geomspace(1.0, 1000.0, size), np.zeros((size - 1, size))
+    table, off = np.vstack([line, empty]), np.random.default_rng(1).normal(0, 20.0, (4, size))
+    errors = [SimpleNamespace(cell_errors=lambda _, own=own: np.vstack([own, empty])) for own in off]
+    views = View((0,), table.sum(1), 4.0), View((1,), table.sum(0), 4.0), View((0, 1), table, 625.0)
+    seen = Evidence((Column(size), Column(size)), (np.arange(size), np.arange(size)), views)
+    fit = Mixture(line / line.sum(), (np.tile(np.eye(size)[0], (size, 1)), np.eye(size)))
+    found = misfit_of(views[2], seen, [fit], errors, 5)  # type: ignore[arg-type]
+    for column in range(size):
+        cell = np.outer(np.eye(size)[0], np.eye(size)[column])
+        assert 2 < math.sqrt(found.smoothed(cell, line[column])) < 60
 
 
 def test_a_model_is_the_mean_of_its_parts(reading: Reading) -> None:

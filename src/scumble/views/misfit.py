@@ -7,16 +7,20 @@ that it may miss (its own, or all others if these are fewer) and c how many cell
 
     log E[error²]/s² = β₀ + β₁ log(p/s + 0.3) + β₂ log²(p/s + 0.3) + β₃ log c,
 
-fitted to single cells and to random blocks of them. The variance is the mean of the own square, of this law's value,
+fitted to single cells and to random blocks of them; below a sixth of s an error is as good as none (`LITTLE`), or the
+many cells that are surely empty would bend the law. The variance is the mean of the own square, of this law's value,
 and of the larger of this law's and that of the whole table (`intervals`), which knows shares and no cells.
 
 **Why a law for each view.** The law of the whole table is that of random questions about one to four columns, and the
-same below 0.3 % of the records: of most cells. On eight tables with fourteen releases, cells with an answer of 20
-records or more were covered .935 by it, and .946 with the view's own; intervals were 2 % narrower, and root mean square
-errors 1 % less, as cells and model are weighed more justly.
+same below 0.3 % of the records: of most cells. With the views' own, 17,131 of 17,893 intervals of measured cells with
+20 records or more held, where 16,964 had (18 releases of eight tables that this was chosen on), and 4,815 of 5,040,
+where 4,790 had (eight releases of four others, which only `LITTLE` was chosen on). Root mean square errors of cells are
+1.5 and 3 % less, as cells and model are weighed more justly, and intervals 1 % narrower.
 
-A mixture of small and large misfits was tried in its place, given each cell's own count. It found hardly any large
-ones: most are less than three deviations of the noise, and so are many of the noise's own.
+**What was tried beside it, and left out.** A mixture for each cell, of a model that is off as usual and, in one cell of
+a hundred, by three deviations of the noise more, given the cell's own count. Fitted to each release, its chance was
+nought in most: a misfit is seldom larger than noise is now and then. With that chance fixed, cells whose own count was
+far from the model were covered better (535 of 588, and 522 without), all others no better, and blocks of cells worse.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 CELLS, BLOCKS = 300, 150
 """Questions that the law of a view is fitted to."""
-NEAR_NONE = 0.3
+NEAR_NONE, LITTLE = 0.3, 0.03
 LEAST = 1e-12
 """A variance to divide by, where there is none."""
 
@@ -87,7 +91,7 @@ def misfit_of(
     noise = max(view.variance, LEAST) * number
     records = told.mean(axis=0)
     inputs = _inputs(np.minimum(records, evidence.count - records), noise, number)
-    law = gamma_regression(inputs, mean_squares(off, between, len(told)) / noise)
+    law = gamma_regression(inputs, np.maximum(mean_squares(off, between, len(told)) / noise, LITTLE))
     return Misfit(errors, view.variance, law)
 
 
