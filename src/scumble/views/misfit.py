@@ -20,7 +20,7 @@ where 4,790 had (eight releases of four others, which only `LITTLE` was chosen o
 **What was tried beside it, and left out.** A mixture for each cell, of a model that is off as usual and, in one cell of
 a hundred, by three deviations of the noise more, given the cell's own count. Fitted to each release, its chance was
 nought in most: a misfit is seldom larger than noise is now and then. With that chance fixed, cells whose own count was
-far from the model were covered better (535 of 588, and 522 without), all others no better, and blocks of cells worse.
+far from the model were covered better (535 of 588, and 522 without), but blocks of cells erred more.
 """
 
 from __future__ import annotations
