@@ -1,6 +1,7 @@
-"""Python's answers by the rules of a table's page: its rounded model and its law of errors, in the place of rehearsals.
+"""Python's answers by the rules of a table's page: its rounded model and errors of cells, and its law of errors, in the
+place of rehearsals, where no view tells.
 
-Everything else is the library's own. So where page and twin agree, the page differs from Python in these two alone.
+Everything else is the library's own. So where page and twin agree, the page differs from Python in these alone.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from scumble.explore.tablepayload import FINEST, rounded, shapes, stacks
+from scumble.explore.tablepayload import FINEST, rounded, shapes, stacks, stepped
 from scumble.tabular.answers import Answers
 from scumble.tabular.release import TableRelease
-from scumble.views.estimates import Estimate, by_groups, combined, inside, spread
-from scumble.views.intervals import SHARED_NOISE, Reading, apart, beyond_model, conditions, smoothed
+from scumble.views.intervals import Reading, conditions, smoothed
+from scumble.views.misfit import Misfit
 from scumble.views.mixture import Mixture
 
 
@@ -22,32 +23,25 @@ class PageReading(Reading):
     """One set of views, as the page reads it."""
 
     def __init__(self, reading: Reading, law: list[float], of_count: float) -> None:
+        reading.prepare()
         vars(self).update(vars(reading))
         self.law, self.of_count = np.array(law), of_count
-        self.model = as_rounded(reading)
+        self.model, self._told, self._known = as_rounded(reading), {}, reading
         self.unseen = replace(reading.unseen, model=self.model)
 
-    def count(self, condition: Any, alike: float | None = None) -> Estimate:
-        """The model's answer, with the law's error; and the view's own, of two columns."""
-        share = self.model.share(condition)
-        variance = smoothed(self.law, share if alike is None else alike, conditions(condition))
-        variance += share**2 * self.of_count
-        value, unseen = share * self.evidence.count, self.unseen.variance(condition, signed=alike is not None)
-        told = by_groups(self.evidence, self.unseen.marginals, condition)
-        if told is None:
-            return Estimate(value, variance + unseen)
-        if inside(self.evidence, condition) is not None:
-            return self._paired(Estimate(value, variance + unseen), condition, told)
-        found = self._paired(Estimate(value, variance), condition, told)
-        return Estimate(found.value, found.variance + unseen)
+    def misfit(self, pair: tuple[int, int]) -> Misfit:
+        """The errors of cells, in steps."""
+        found = self._known.misfit(pair)
+        steps, step = stepped(found)
+        return replace(found, errors=steps.astype(float) * step)
 
-    def _paired(self, modelled: Estimate, condition: Any, told: Any) -> Estimate:
-        beside = beyond_model(self.evidence, self.model, told)
-        own = Estimate(modelled.value + beside.value, beside.variance)
-        value, weight = combined(own, modelled, SHARED_NOISE)
-        variance = spread(own, modelled, weight, SHARED_NOISE)
-        least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
-        return Estimate(value, max(variance, least))
+    def _variance(self, condition: Any, share: float) -> float:
+        """By the law, in the place of rehearsals."""
+        return smoothed(self.law, share, conditions(condition)) + self.model.share(condition) ** 2 * self.of_count
+
+    def _projected(self, condition: Any) -> float:
+        """The law was fitted to variances that are no less."""
+        return 0.0
 
 
 def as_rounded(reading: Reading) -> Mixture:

@@ -19,9 +19,10 @@ from scumble.views.estimates import Estimate, by_groups, combined, inside, neare
 from scumble.views.evidence import Evidence, View, simplex
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
-from scumble.views.intervals import Reading, apart, conditions, gamma_regression, law_inputs, mean_square
+from scumble.views.intervals import Reading, apart, conditions, law_inputs
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.rehearsal import rehearse
+from scumble.views.smoothing import gamma_regression, mean_square
 from scumble.views.unseen import LEAST, LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
@@ -294,7 +295,7 @@ def test_what_is_always_taken_off_counts_twice(reading: Reading) -> None:
     assert mean_square(np.array([7.0, 13.0]), 0.0, 1) == pytest.approx(109 + 100 - 9)
     assert mean_square(np.array([-3.0, 3.0, -3.0, 3.0]), 0.0, 1) == pytest.approx(9)
     asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
-    square = mean_square(reading._rehearsed(asked), reading._between(asked), len(reading._fits))
+    square = mean_square(reading._rehearsed(asked), reading._between(asked), len(reading.fits))
     law = np.exp(reading._coefficients @ law_inputs(reading.model.share(asked), 2))
     assert reading.rehearsed_variance(asked) == pytest.approx((square + law) / 2)
 
@@ -403,7 +404,7 @@ def test_cells_keep_their_exact_law(reading: Reading) -> None:
     asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
     own, told = inside(reading.evidence, asked), by_groups(reading.evidence, reading.unseen.marginals, asked)
     assert own is not None and told is not None
-    found = reading._both(Estimate(reading.modelled(asked), 1e12), asked, told, np.zeros(len(reading.rehearsals)))
+    found = reading._both(Estimate(reading.modelled(asked), 1e12), asked, told)
     assert found.value == pytest.approx(own.value) and found.variance >= own.variance
 
 

@@ -1,8 +1,9 @@
-"""How far a table's page may be off: the law of its intervals, in four numbers.
+"""How far a table's page may be off where no view tells: a law in four numbers.
 
 Python's intervals (`views.intervals`) know how far a question itself was off in rehearsals, of which each has a model
-and a table of its own: far too much for a page. The page has a law in their place. A count is the model's share times
-the number of records n, which is known up to noise too:
+and a table of its own: far too much for a page. Of measured pairs it has the errors of their cells (`tablepayload`). Of
+three columns and more, and of columns that were not measured together, it has a law in their place. A count is the
+model's share times the number of records n, which is known up to noise too:
 
     variance = share² · variance of n + exp(β₀ + β₁ log p + β₂ log² p + β₃ (number of conditions)),
 
@@ -20,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from scumble.views.intervals import MOST_CONDITIONS, Reading, gamma_regression, law_inputs, random_condition
+from scumble.views.intervals import MOST_CONDITIONS, Reading, law_inputs, random_condition
+from scumble.views.smoothing import gamma_regression
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,13 +1,18 @@
-"""What a page needs to answer questions about a table: the model, the views' own cells, and the law of errors.
+"""What a page needs to answer questions about a table: the model, the views' own cells, and how far both are off.
 
 Everything here is public. The page answers in JavaScript (``web/src/engine/views`` and ``tabular``, each file the twin
 of one of Python's). The model is a mixture of products. All components divide a group of levels alike, so its columns
 are stored by groups, and once how groups are divided. Shares have 16 bits of their square root: small ones keep their
 digits, and answers stay within a millionth of the table.
+
+Of each measured pair it has what rehearsals tell (`views.misfit`): how far the model was off in every cell, in steps of
+1/32 of the noise's deviation. So its intervals of two columns are Python's; of three and more, and of columns that were
+not measured together, it has a law in the place of rehearsals (`tablelaw`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,12 +25,16 @@ from scumble.schema.column import Column
 from scumble.schema.date import Date
 from scumble.schema.number import Number
 from scumble.tabular.release import TableRelease
-from scumble.views.evidence import Evidence
+from scumble.views.evidence import Evidence, View
 from scumble.views.intervals import Reading
+from scumble.views.misfit import LEAST, Misfit
 from scumble.views.mixture import Mixture
 
 Floats = npt.NDArray[np.float64]
 FINEST = 2**16 - 1
+STEPS = 32
+"""Of a model's errors in the deviation of the noise beside them."""
+MOST = 2**15 - 1
 
 
 def content(release: TableRelease, units: Mapping[str, str]) -> tuple[dict[str, Any], Arrays]:
@@ -72,24 +81,39 @@ def _column(name: str, column: Column, unit: str, arrays: Arrays) -> dict[str, A
 
 
 def _reading(reading: Reading, of_count: float, seed: int, arrays: Arrays) -> dict[str, Any]:
-    evidence = reading.evidence
     return {
         "weights": arrays.add(reading.model.weights),
         "told": [arrays.add(np.asarray(group, np.int64)) for group in reading.seen.groups],
         "stacks": [arrays.add(rounded(stack)) for stack in stacks(reading.model, reading.seen)],
         "shapes": [arrays.add(shape) for shape in shapes(reading)],
         "law": law_of(reading, of_count, seed).tolist(),
+        "usual": reading.usual_law.tolist(),
+        "fits": reading.fits.tolist(),
+        "drawn": reading.drawn,
         "unseen": reading.unseen.correlation,
         "runs": reading.seen.runs,
-        "views": [
-            {
-                "columns": list(view.columns),
-                "counts": arrays.add(np.rint(view.counts).astype(np.int64).ravel()),
-                "variance": view.variance,
-            }
-            for view in evidence.views
-        ],
+        "views": [_view(view, reading, arrays) for view in reading.evidence.views],
     }
+
+
+def _view(view: View, reading: Reading, arrays: Arrays) -> dict[str, Any]:
+    known = {
+        "columns": list(view.columns),
+        "counts": arrays.add(np.rint(view.counts).astype(np.int64).ravel()),
+        "variance": view.variance,
+    }
+    if len(view.columns) < 2:
+        return known
+    one, two = view.columns
+    misfit = reading.misfit((one, two))
+    steps, step = stepped(misfit)
+    return known | {"errors": arrays.add(steps.ravel()), "step": step, "law": misfit.law.tolist()}
+
+
+def stepped(misfit: Misfit) -> tuple[npt.NDArray[np.int64], float]:
+    """The errors in whole steps, and how many records a step has."""
+    step = max(math.sqrt(misfit.noise) / STEPS, float(np.abs(misfit.errors).max()) / MOST, LEAST)
+    return np.rint(misfit.errors / step).astype(np.int64), step
 
 
 def shapes(reading: Reading) -> list[Floats]:

@@ -17,6 +17,8 @@ The files::
     estimates.py    a view's own cells and the model's answer, together
     columnsums.py   sums of a column by its views alone: an exact law
     rehearsal.py    how far answers are off, in worlds like this one
+    smoothing.py    squared errors of a few rehearsals, and laws that smooth them
+    misfit.py       how far the model is off in the cells of a measured pair
     unseen.py       what no view shows of pairs
     allowed.py      between what a count lies in any table with the same views
     intervals.py    answers with intervals

@@ -122,6 +122,19 @@ def by_groups(evidence: Evidence, shares: Sequence[Floats], condition: Condition
     ]
 
 
+def cells_of(evidence: Evidence, told: Condition) -> Floats:
+    """The weights of a view's cells in a condition on two columns that they tell (`by_groups`)."""
+    columns = spoken_of(told)
+    first = {j: np.unique(evidence.groups[j], return_index=True)[1] for j in columns}
+    total = np.zeros([len(first[j]) for j in columns])
+    for coefficient, product in told:
+        one, two = (
+            np.asarray(product[j], float)[first[j]] if j in product else np.ones(len(first[j])) for j in columns
+        )
+        total += coefficient * np.multiply.outer(one, two)
+    return total
+
+
 def spoken_of(condition: Condition) -> tuple[int, ...]:
     """The columns that a condition speaks of, in rising order."""
     return tuple(sorted({j for _, product in condition for j in product}))

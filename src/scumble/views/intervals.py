@@ -1,18 +1,13 @@
 """Errors of answers, and intervals that hold.
 
-Rehearsals (`rehearsal`) say how far a question's answer was off, a few times, half of them in either of two worlds. So
-few squares scatter widely. Questions of the same size and number of conditions err alike, so a law smooths them:
-squared errors of random questions follow
+Rehearsals (`rehearsal`) say how far a question's answer was off, a few times, half of them in either of two worlds.
+Questions of the same size and number of conditions err alike, so a law smooths what they say (`smoothing`): squared
+errors of random questions follow
 
     log E[error²] = β₀ + β₁ log p + β₂ log² p + β₃ (number of conditions),    p = min(share, 1 − share),
 
 fitted by gamma regression. A question's variance is the mean of its own square and the law's value. Small counts err in
 ways that rehearsals seldom show: below 0.3 % of the records the variance is at least the law's at 0.3 %.
-
-**What is always taken off counts twice** (`mean_square`). Where noise hides structure, the model does without: it takes
-two columns for independent, a group's levels for alike, a few full cells for flatter than they are. In rehearsals that
-is a bias, an error of the same sign each time. But a rehearsal's world was fitted to noisy counts itself, and has lost
-as much on its way from the table. So the square of the bias is added once more.
 
 What was never measured, no rehearsal can show: `unseen` adds it.
 
@@ -21,8 +16,14 @@ known (`_projected`): no variance is less, however little a few rehearsals erred
 
 Questions of one column need no rehearsal: the views' own law is exact (`columnsums`), and what a fit takes for empty is
 not lost there (`estimates.nearest`). Of a pair that was measured there is an exact law beside the model, as far as its
-groups tell the condition; what they do not tell, the model adds. If cells are surely farther from the model than their
-noise takes them, the model is off by the rest at least (`apart`).
+groups tell the condition; what they do not tell, the model adds. How far the model is off there, is rehearsed cell by
+cell (`misfit`). If cells are surely farther from the model than their noise takes them, the model is off by the rest at
+least (`apart`).
+
+**No count is surer than the columns it is made of** (`_scaled`). A fit may take a word for empty that has some fifty
+records or none, and then it takes all of them for empty that are of one sort. But if it had fifty, the usual part of
+them would be of that sort. So the variance is at least that of each column's own sum, by the views alone, in which each
+record counts by the part that meets the other conditions.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ from scumble.views.allowed import allowed
 from scumble.views.budgeting import Law
 from scumble.views.coarsening import coarser
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, by_groups, combined, inside, spoken_of, spread, weights_of
+from scumble.views.estimates import Estimate, by_groups, cells_of, combined, inside, spoken_of, spread, weights_of
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
-from scumble.views.mixture import Condition, Mixture, together
+from scumble.views.misfit import Misfit, misfit_of
+from scumble.views.mixture import Condition, together
 from scumble.views.rehearsal import WORLDS, Rehearsal, rehearse
+from scumble.views.smoothing import gamma_regression, mean_square
 from scumble.views.unseen import CONDITIONS, Unseen, left_out
 
 Floats = npt.NDArray[np.float64]
 
 QUESTIONS = 200
-RIDGE = 0.02
-"""Of the law's slopes, beside as many questions."""
 MOST_CONDITIONS = 4
 SMALL = 0.003
 SURE = 3.0
@@ -78,12 +79,15 @@ class Reading:
         with one_thread():
             fits = several(self.seen, seed)
         self.model = together(fits)
-        self._fits = np.cumsum([0, *(len(fit.weights) for fit in fits[:-1])])
+        self.fits = np.cumsum([0, *(len(fit.weights) for fit in fits[:-1])])
+        """Where in the model each of the fits begins that it is the mean of."""
         self._sums = ColumnSums(evidence)
         self._law = law
         self._seed = seed
         self._rehearsals: list[Rehearsal] = []
         self._coefficients: Floats = np.zeros(4)
+        self._misfits: dict[tuple[int, ...], Misfit] = {}
+        self._told: dict[int, tuple[Floats, Floats]] = {}
 
     @cached_property
     def unseen(self) -> Unseen:
@@ -95,7 +99,7 @@ class Reading:
         """Rehearse, if that was not done: once, when errors are first asked for."""
         if not self._rehearsals:
             with one_thread():
-                needed = len(self.model.weights) // len(self._fits)
+                needed = len(self.model.weights) // len(self.fits)
                 rehearsals = rehearse(self.evidence, self._law, self._seed, components=max(needed, 1))
                 generator = np.random.default_rng([self._seed, QUESTIONS])
                 self._coefficients = self._error_law(rehearsals, generator)
@@ -113,9 +117,10 @@ class Reading:
         There is one of either for each row of `values`. How many of the records in each of the column's cells meet the
         condition is the model's: alike for all cells of a group.
         """
-        group, size = self.seen.groups[column], self.seen.sizes[column]
-        told = self.model.columns[column] @ np.eye(size)[group]
-        masses = self.model.weights @ told
+        if column not in self._told:
+            each = self.model.columns[column] @ np.eye(self.seen.sizes[column])[self.seen.groups[column]]
+            self._told[column] = each, self.model.weights @ each
+        (told, masses), group = self._told[column], self.seen.groups[column]
         meet = np.zeros(len(group))
         for coefficient, product in condition:
             others = self.model.masses({j: weights for j, weights in product.items() if j != column})
@@ -143,18 +148,17 @@ class Reading:
         """
         modelled = self.modelled(condition)
         share = modelled / self.evidence.count if alike is None else alike
-        rehearsed = self._rehearsed(condition)
         unseen = self.unseen.variance(condition, signed=alike is not None)
-        variance = self._variance(condition, share, rehearsed)
         told = by_groups(self.evidence, self.unseen.marginals, condition)
         if told is None:
-            found = Estimate(modelled, variance + unseen)
+            found = Estimate(modelled, self._variance(condition, share) + unseen)
         elif inside(self.evidence, condition):
-            found = self._both(Estimate(modelled, variance + unseen), condition, told, rehearsed)
+            found = self._both(Estimate(modelled, self._of_cells(told, share) + unseen), condition, told)
         else:  # neither cells nor model tell what is within groups
-            found = self._both(Estimate(modelled, variance), condition, told, rehearsed)
+            found = self._both(Estimate(modelled, self._of_cells(told, share)), condition, told)
             found = Estimate(found.value, found.variance + unseen)
-        return Estimate(found.value, max(found.variance, self._projected(condition)))
+        least = self._scaled(condition) if alike is None else 0.0
+        return Estimate(found.value, max(found.variance, self._projected(condition), least))
 
     def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
         """Between what a count lies in any table with these counts, but for a chance."""
@@ -162,28 +166,65 @@ class Reading:
 
     def rehearsed_variance(self, condition: Condition) -> float:
         """The variance of the model's count, as rehearsals show it: without what no view shows."""
-        rehearsed = self._variance(condition, self.model.share(condition), self._rehearsed(condition))
-        return max(rehearsed, self._projected(condition))
+        return max(self._variance(condition, self.model.share(condition)), self._projected(condition))
 
     def _rehearsed(self, condition: Condition) -> Floats:
         self.prepare()
         return np.array([rehearsal.error(condition) for rehearsal in self._rehearsals])
 
-    def _variance(self, condition: Condition, share: float, rehearsed: Floats) -> float:
+    def _variance(self, condition: Condition, share: float) -> float:
+        rehearsed = self._rehearsed(condition)
         smooth = smoothed(self._coefficients, share, conditions(condition))
-        variance = (mean_square(rehearsed, self._between(condition), len(self._fits)) + smooth) / 2
+        variance = (mean_square(rehearsed, self._between(condition), len(self.fits)) + smooth) / 2
         if min(share, 1 - share) < SMALL:
             variance = max(variance, smooth)
-        if not len(self._rehearsals[0].rows):  # the world was the table, so the chance of its records was left out
-            variance += self.evidence.count * max(share * (1 - share), 0.0)
-        return variance
+        return variance + self._chance(share)
+
+    def _of_cells(self, told: Condition, share: float) -> float:
+        """The variance of the model's count of a condition that the cells of a measured pair tell (`misfit`)."""
+        (one, two), count = spoken_of(told), self.evidence.count
+        misfit, cells = self.misfit((one, two)), cells_of(self.evidence, told)
+        square = mean_square(misfit.off(cells), self._between(told), len(self.fits))
+        law = misfit.smoothed(cells, min(share, 1 - share) * count)
+        usual = smoothed(self._coefficients, share, conditions(told))
+        return (square + law + max(law, usual)) / 3 + self._chance(share)
+
+    def misfit(self, pair: tuple[int, int]) -> Misfit:
+        """How far the model is off in the cells of a measured pair."""
+        self.prepare()
+        if pair not in self._misfits:
+            view = self.evidence.pair(pair)
+            assert view is not None
+            fits = self.model.parts(self.fits)
+            self._misfits[pair] = misfit_of(view, self.evidence, fits, self._rehearsals, self._seed)
+        return self._misfits[pair]
+
+    @property
+    def usual_law(self) -> Floats:
+        """β of the law above, in counts."""
+        self.prepare()
+        return self._coefficients
+
+    @property
+    def drawn(self) -> bool:
+        """Whether rehearsals drew records; else the world was the table, and the chance of its records was left out."""
+        self.prepare()
+        return bool(len(self._rehearsals[0].rows))
+
+    def _chance(self, share: float) -> float:
+        return 0.0 if self.drawn else self.evidence.count * max(share * (1 - share), 0.0)
+
+    def _scaled(self, condition: Condition) -> float:
+        """The largest variance of the columns' own sums, in which records count by the part that meets the rest."""
+        levels = ((j, self.evidence.columns[j].levels) for j in spoken_of(condition))
+        return max(float(self.column_sums(condition, j, np.ones((1, size)))[1][0]) for j, size in levels)
 
     def _between(self, condition: Condition) -> float:
         """The variance of a count between the fits that the model is the mean of."""
-        if len(self._fits) < 2:
+        if len(self.fits) < 2:
             return 0.0
         masses = sum(coefficient * self.model.masses(product) for coefficient, product in condition)
-        shares = np.add.reduceat(masses, self._fits) * len(self._fits)
+        shares = np.add.reduceat(masses, self.fits) * len(self.fits)
         return float(np.var(shares, ddof=1)) * self.evidence.count**2
 
     def _error_law(self, rehearsals: Sequence[Rehearsal], generator: np.random.Generator) -> Floats:
@@ -197,7 +238,7 @@ class Reading:
             condition = random_condition(evidence, drawn[turn][2 * number : 2 * number + 2], size, generator)
             features.append(law_inputs(worlds[turn].share(condition), size))
             errors = np.array([rehearsal.error(condition) for rehearsal in rehearsals])
-            squares.append(mean_square(errors, self._between(condition), len(self._fits)))
+            squares.append(mean_square(errors, self._between(condition), len(self.fits)))
         return gamma_regression(np.array(features), np.array(squares))
 
     def _projected(self, condition: Condition) -> float:
@@ -213,29 +254,17 @@ class Reading:
             variance += self.evidence.single(j).variance * float(((grows - grows.mean()) ** 2).sum())
         return variance
 
-    def _both(self, modelled: Estimate, condition: Condition, told: Condition, off: Floats) -> Estimate:
-        """Cells and model together, `told` being the condition as far as the cells tell it; the rest is the model's.
-
-        They share noise, so what both err by is also rehearsed.
-        """
-        beside = beyond_model(self.evidence, self.model, told)
-        own = Estimate(modelled.value + beside.value, beside.variance)
+    def _both(self, modelled: Estimate, condition: Condition, told: Condition) -> Estimate:
+        """Cells and model together, `told` being the condition as far as the cells tell it; the rest is the model's."""
+        (one, two), cells = spoken_of(told), cells_of(self.evidence, told)
+        view = self.evidence.pair((one, two))
+        assert view is not None
+        beside = float((view.counts * cells).sum()) - self.model.share(told) * self.evidence.count
+        own = Estimate(modelled.value + beside, view.variance * float((cells**2).sum()))
         value, weight = combined(own, modelled, SHARED_NOISE)
-        cells = [beyond_model(one.evidence, one.model, told).value for one in self._rehearsals]
-        errors = off + weight * np.array(cells)
-        summed = spread(own, modelled, weight, SHARED_NOISE)
-        square = mean_square(errors, 0.0, 1)
-        laws = weight**2 * own.variance, (1 - weight) ** 2 * modelled.variance  # of either alone
-        variance = max((square + summed) / 2, *laws)
+        variance = spread(own, modelled, weight, SHARED_NOISE)
         least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
         return Estimate(value, max(variance, least))
-
-
-def beyond_model(evidence: Evidence, model: Mixture, told: Condition) -> Estimate:
-    """How many records more than a model the cells of a view count, of a condition that they tell (`by_groups`)."""
-    cells = inside(evidence, told)
-    assert cells is not None
-    return Estimate(cells.value - model.share(told) * evidence.count, cells.variance)
 
 
 def apart(own: Estimate, modelled: Estimate) -> float:
@@ -249,44 +278,9 @@ def apart(own: Estimate, modelled: Estimate) -> float:
     return max(abs(own.value - modelled.value) - SURE * math.sqrt(own.variance), 0.0) ** 2
 
 
-def mean_square(errors: Floats, between: float, fits: int) -> float:
-    """The squared error of a count, as it would be with as many fits as the model has.
-
-    `errors` are those of one fit in each rehearsal. The square of their mean, less what chance makes of it, is that of
-    a bias, and counts twice. `between` is the variance of the answer between fits, and the mean of F fits has 1/F of
-    that in its error; so what more fits take off is known. It is an estimate, and at least a quarter of the square is
-    kept.
-
-    >>> mean_square(np.array([1.0, -1.0]), 0.0, 1), mean_square(np.array([2.0, 2.0]), 0.0, 1)
-    (1.0, 8.0)
-    """
-    bias = max(float(errors.mean() ** 2 - errors.var(ddof=1) / len(errors)), 0.0) if len(errors) > 1 else 0.0
-    square = float((errors**2).mean()) + bias
-    return max(square - (1 - 1 / fits) * between, square / 4)
-
-
 def smoothed(coefficients: Floats, share: float, size: int) -> float:
     """The law's squared error of a question, in counts."""
     return float(np.exp(law_inputs(share, size) @ coefficients))
-
-
-def gamma_regression(features: Floats, values: Floats, steps: int = 50) -> Floats:
-    """β with E[value] = exp(features · β), by Fisher scoring of the gamma likelihood; the first feature is 1.
-
-    A ridge holds the slopes near nought where the features hardly vary: with one column of few levels, questions of
-    other shares than were seen are answered by the mean, not by a slope that chance has made.
-    """
-    values = np.maximum(values, 1e-9 * max(values.mean(), 1e-9))
-    penalty = np.full(features.shape[1], RIDGE)
-    penalty[0] = 1e-3
-    middle = np.zeros(features.shape[1])
-    middle[0] = np.log(values).mean()
-    inverse = np.linalg.inv(features.T @ features + np.diag(penalty))
-    beta = middle + inverse @ features.T @ (np.log(values) - middle[0])
-    for _ in range(steps):
-        rest = np.clip(values * np.exp(-features @ beta) - 1, -1, 3)
-        beta = beta + inverse @ (features.T @ rest - penalty * (beta - middle))
-    return np.asarray(beta, float)
 
 
 def conditions(condition: Condition) -> int:

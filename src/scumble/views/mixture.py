@@ -111,6 +111,12 @@ class Mixture:
             missing -= len(drawn[-1])
         return np.concatenate(drawn)
 
+    def parts(self, starts: Sequence[int] | Integers) -> list[Mixture]:
+        """The mixtures that it is the mean of (`together`), each of which begins with one of these components."""
+        ends = [*starts[1:], len(self.weights)]
+        runs = [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+        return [Mixture(self.weights[run] * len(runs), tuple(table[run] for table in self.columns)) for run in runs]
+
     def masses(self, product: Product) -> Floats:
         """w_k Π_j (A_j v_j)_k for each component."""
         masses = self.weights

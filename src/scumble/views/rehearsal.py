@@ -78,6 +78,10 @@ class Rehearsal:
         """The world in the groups of levels that pairs tell apart."""
         return grouped(self.world, self.evidence)
 
+    def cell_errors(self, pair: tuple[int, ...]) -> Floats:
+        """By how many records the model is off in each cell of a pair's groups."""
+        return in_groups(self.model, self.evidence, pair) * self.evidence.count - exact_table(self, pair)
+
     @property
     def size(self) -> float:
         """How many records the synthetic table has."""
@@ -187,6 +191,12 @@ def grouped(world: Mixture, evidence: Evidence) -> Mixture:
     """The world in the groups of levels that pairs tell apart."""
     columns = zip(world.columns, evidence.groups, strict=True)
     return Mixture(world.weights, tuple(table @ np.eye(int(group.max()) + 1)[group] for table, group in columns))
+
+
+def in_groups(model: Mixture, evidence: Evidence, pair: tuple[int, ...]) -> Floats:
+    """The shares of a model in the cells of a pair's groups."""
+    one, two = (model.columns[j] @ np.eye(evidence.sizes[j])[evidence.groups[j]] for j in pair)
+    return np.asarray(one.T @ (model.weights[:, None] * two))
 
 
 def exact_table(rehearsal: Rehearsal, columns: tuple[int, ...]) -> Floats:

@@ -19,12 +19,13 @@ export class Answers {
     const kinds = counted.map((j) => ({ missing: described[j].missing, dated: described[j].kind === "date" }));
     this.lines = new Set(counted.filter((j) => described[j].edges !== undefined));
     const levels = groups.map((name) => arrays[name]);
-    this.parts = parts.map(({ count, weights, told, stacks, shapes, law, unseen, runs, views }) => {
+    this.parts = parts.map((part) => {
+      const { count, weights, told, stacks, shapes, views } = part;
       const columns = stacks.map((name, k) => new Column(arrays[name], arrays[told[k]], arrays[shapes[k]]));
-      const known = views.map((view) => ({ ...view, counts: arrays[view.counts] }));
+      const known = views.map((view) => ({ ...view, counts: arrays[view.counts], errors: arrays[view.errors] }));
       const model = new Mixture(arrays[weights], columns);
       return {
-        reading: new Reading(model, new Views(known, levels), count, law, unseen, runs, kinds),
+        reading: new Reading(model, new Views(known, levels), part, kinds),
         whole: { value: count[0], variance: count[1], unseen: 0 },
       };
     });

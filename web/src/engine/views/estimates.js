@@ -1,6 +1,7 @@
 // A count off views' own cells, and one answer of that and the model's: the twin of views/estimates.py.
 
 import { ColumnSums } from "./columnsums.js";
+import { Misfit } from "./misfit.js";
 import { sum } from "./mixture.js";
 
 const LEAST = 1e-300;
@@ -9,8 +10,10 @@ const NEAR = 0.5;
 export class Views {
   #found = new Map();
   #tied = new Set();
+  #misfits = new Map();
 
-  // Each has `columns`, `counts` and `variance`; `groups` says which levels of a column pairs tell apart.
+  // Each has `columns`, `counts` and `variance`, and if it is a pair's the `errors` of the model, their `step` and their `law`; `groups`
+  // says which levels of a column pairs tell apart.
   constructor(views, groups) {
     for (const view of views) {
       this.#found.set(String(view.columns), view);
@@ -28,6 +31,18 @@ export class Views {
   // Whether a column was measured together with another.
   ties(j) {
     return this.#tied.has(j);
+  }
+
+  // How far the model is off in the cells of a measured pair.
+  misfit(i, j) {
+    const view = this.#found.get(`${i},${j}`);
+    if (!this.#misfits.has(view)) this.#misfits.set(view, new Misfit(view, view.counts.length));
+    return this.#misfits.get(view);
+  }
+
+  // The weights of a column's groups in a product that they tell.
+  weightsOf(j, told) {
+    return Float64Array.from(this.starts[j], (at) => told.get(j)[at]);
   }
 
   // The count of a product of two columns from the cells of their view, or null if no view holds it.

@@ -1,7 +1,8 @@
-// Counts with the variance of their errors: the twin of views/intervals.py and views/unseen.py, with the page's own law, that of
-// explore/tablelaw.py, in the place of rehearsals.
+// Counts with the variance of their errors: the twin of views/intervals.py and views/unseen.py. Of measured pairs it has what rehearsals
+// tell; of other questions it has the page's own law, that of explore/tablelaw.py, in their place.
 
 import { combined, spread } from "./estimates.js";
+import { meanSquare } from "./misfit.js";
 import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
@@ -17,10 +18,11 @@ export class Reading {
   #gaps = new Map();
   #alike = new Map();
 
-  // `correlation` is that of pairs that were not measured, of columns that were with others; `runs` are how many groups of each column have
-  // neighbours; `kinds` say of each column whether it has a level for missing cells, and whether it is one of dates.
-  constructor(model, views, [count, ofCount], law, correlation, runs, kinds) {
-    Object.assign(this, { model, views, count, ofCount, law, correlation, runs, kinds });
+  // `law` is the page's own, `usual` Python's; `fits` are where in the model each of the fits begins that it is the mean of; `drawn` says whether
+  // rehearsals drew records. `unseen` is the correlation of pairs that were not measured, of columns that were with others; `runs` are how many
+  // groups of each column have neighbours; `kinds` say of each column whether it has a level for missing cells, and whether it is one of dates.
+  constructor(model, views, { count: [count, ofCount], law, usual, fits, drawn, unseen, runs }, kinds) {
+    Object.assign(this, { model, views, count, ofCount, law, usual, fits, drawn, correlation: unseen, runs, kinds });
     this.marginals = model.columns.map((column) => column.shares(model.weights));
   }
 
@@ -37,15 +39,43 @@ export class Reading {
     const whole = this.model.share(product);
     const modelled = coefficient * whole * this.count;
     const unseen = this.#unseen(product, coefficient, whole, alike !== null);
-    const smooth = this.smoothed(alike ?? coefficient * whole, product.size);
-    const variance = (coefficient * whole) ** 2 * this.ofCount + smooth;
+    const share = alike ?? coefficient * whole;
+    const least = alike === null ? this.#scaled(product, coefficient) : 0;
     const told = this.views.told(product, this.marginals);
-    if (!told) return { value: modelled, variance: variance + unseen, unseen };
+    if (!told) {
+      const variance = (coefficient * whole) ** 2 * this.ofCount + smoothed(this.law, share, product.size) + unseen;
+      return { value: modelled, variance: Math.max(variance, least), unseen };
+    }
     const inside = this.views.inside(product, coefficient) !== null;
-    const model = { value: modelled, variance: variance + (inside ? unseen : 0) };
-    const found = this.#both(model, product, told, coefficient);
-    if (inside) return { ...found, unseen: unseen * (1 - found.weight) ** 2 };
-    return { value: found.value, variance: found.variance + unseen, unseen };
+    const model = { value: modelled, variance: this.#ofCells(told, coefficient, share) + (inside ? unseen : 0) };
+    const { value, variance, weight } = this.#both(model, product, told, coefficient);
+    if (inside) return { value, variance: Math.max(variance, least), unseen: unseen * (1 - weight) ** 2 };
+    return { value, variance: Math.max(variance + unseen, least), unseen };
+  }
+
+  // The variance of the model's count of a product that the cells of a measured pair tell.
+  #ofCells(told, coefficient, share) {
+    const [i, j] = [...told.keys()].sort((one, other) => one - other);
+    const [misfit, rows, across] = [this.views.misfit(i, j), this.views.weightsOf(i, told), this.views.weightsOf(j, told)];
+    const square = meanSquare(misfit.off(rows, across, coefficient), this.#between(told, coefficient), this.fits.length);
+    const law = misfit.smoothed(rows, across, coefficient, Math.min(share, 1 - share) * this.count);
+    const chance = this.drawn ? 0 : this.count * Math.max(share * (1 - share), 0);
+    return (square + law + Math.max(law, smoothed(this.usual, share, told.size))) / 3 + chance;
+  }
+
+  // The variance of a count between the fits that the model is the mean of.
+  #between(product, coefficient) {
+    const [masses, times] = [this.model.masses(product), this.fits.length];
+    if (times < 2) return 0;
+    const counts = this.fits.map((first, k) => coefficient * sum(masses.subarray(first, this.fits[k + 1])) * times * this.count);
+    const mean = sum(counts) / times;
+    return sum(counts.map((count) => (count - mean) ** 2)) / (times - 1);
+  }
+
+  // The largest variance of the columns' own sums, in which records count by the part that meets the rest.
+  #scaled(product, coefficient) {
+    const sums = [...product].map(([j, weights]) => this.columnSum(product, j, weights.map(() => 1), coefficient));
+    return Math.max(...sums.map(({ variance }) => variance));
   }
 
   // Cells and model together, `told` being the product as far as the cells tell it; the rest is the model's.
@@ -72,12 +102,6 @@ export class Reading {
     const own = product.get(j);
     const weight = (value, level) => coefficient * shares[group[level]] * (own ? own[level] : 1) * value;
     return this.views.sums.sum(j, values.map(weight));
-  }
-
-  // The law's squared error of a question, in records.
-  smoothed(share, size) {
-    const rarity = Math.log(Math.max(Math.min(share, 1 - share), SMALL));
-    return Math.exp(this.law[0] + this.law[1] * rarity + this.law[2] * rarity ** 2 + this.law[3] * size);
   }
 
   // The variance for what no view shows of pairs of conditions.
@@ -211,6 +235,12 @@ export class Reading {
     const more = Math.max((own.value + Math.sqrt(own.variance)) / this.count - found.total, 0);
     return { ...found, total: found.total + more, between: found.between + (this.runs[j] > 0 ? 0 : more) };
   }
+}
+
+// A law's squared error of a question, in records.
+function smoothed(law, share, size) {
+  const rarity = Math.log(Math.max(Math.min(share, 1 - share), SMALL));
+  return Math.exp(law[0] + law[1] * rarity + law[2] * rarity ** 2 + law[3] * size);
 }
 
 // By which square the model must be off, as it is surely farther from a view's own cells than their noise takes it.

@@ -1,0 +1,112 @@
+"""How far the model is off in the cells of a measured pair.
+
+Each rehearsal tells it for every cell, so for any question that the pair's groups tell: the model's counts less the
+true ones, weighed and summed. Such a question's own square scatters, and a law of the view's own smooths it. Beside the
+noise of a view's cells all its questions err alike: with s the deviation of that noise in a question, p the records
+that it may miss (its own, or all others if these are fewer) and c how many cells it has,
+
+    log E[error²]/s² = β₀ + β₁ log(p/s + 0.3) + β₂ log²(p/s + 0.3) + β₃ log c,
+
+fitted to single cells and to random blocks of them; below a sixth of s an error is as good as none (`LITTLE`), or the
+many cells that are surely empty would bend the law. The variance is the mean of the own square, of this law's value,
+and of the larger of this law's and that of the whole table (`intervals`), which knows shares and no cells.
+
+**Why a law for each view.** The law of the whole table is that of random questions about one to four columns, and the
+same below 0.3 % of the records: of most cells. With the views' own, 17,131 of 17,893 intervals of measured cells with
+20 records or more held, where 16,964 had (18 releases of eight tables that this was chosen on), and 4,815 of 5,040,
+where 4,790 had (eight releases of four others, which only `LITTLE` was chosen on). Root mean square errors of cells are
+1.5 and 3 % less, as cells and model are weighed more justly, and intervals 1 % narrower.
+
+**What was tried beside it, and left out.** A mixture for each cell, of a model that is off as usual and, in one cell of
+a hundred, by three deviations of the noise more, given the cell's own count. Fitted to each release, its chance was
+nought in most: a misfit is seldom larger than noise is now and then. With that chance fixed, cells whose own count was
+far from the model were covered better (535 of 588, and 522 without), but blocks of cells erred more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scumble.views.evidence import Evidence, View
+from scumble.views.mixture import Mixture
+from scumble.views.rehearsal import Rehearsal, in_groups
+from scumble.views.smoothing import gamma_regression, mean_squares
+
+Floats = npt.NDArray[np.float64]
+
+CELLS, BLOCKS = 300, 150
+"""Questions that the law of a view is fitted to."""
+NEAR_NONE, LITTLE = 0.3, 0.03
+LEAST = 1e-12
+"""A variance to divide by, where there is none."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Errors of the model in the cells of a view.
+
+    Parameters
+    ----------
+    errors : ndarray of float
+        (rehearsals, groups, groups): the model's counts less the true ones.
+    noise : float
+        The variance of a cell's noise.
+    law : ndarray of float
+        β of the view's law.
+    """
+
+    errors: Floats
+    noise: float
+    law: Floats
+
+    def off(self, cells: Floats) -> Floats:
+        """By how many records a count of weighed cells is off, in each rehearsal."""
+        return np.asarray(np.einsum("rgh,gh->r", self.errors, cells))
+
+    def smoothed(self, cells: Floats, missed: float) -> float:
+        """The law's squared error of a count of weighed cells that may miss so many records."""
+        squares = float((cells**2).sum())
+        if not squares > 0:
+            return 0.0
+        noise = max(self.noise, LEAST) * squares
+        number = float(np.abs(cells).sum()) ** 2 / squares
+        return noise * float(np.exp(_inputs(np.array([missed]), np.array([noise]), np.array([number]))[0] @ self.law))
+
+
+def misfit_of(
+    view: View, evidence: Evidence, fits: Sequence[Mixture], rehearsals: Sequence[Rehearsal], seed: int
+) -> Misfit:
+    """What rehearsals tell of a view's cells; `fits` are those that the model is the mean of."""
+    pair = view.columns
+    errors = np.array([rehearsal.cell_errors(pair) for rehearsal in rehearsals])
+    tables = np.array([in_groups(fit, evidence, pair) for fit in fits]) * evidence.count
+    rows, across = _questions(view.counts.shape, np.random.default_rng([seed, CELLS, *pair]))
+    off, told = (np.einsum("qg,rgh,qh->rq", rows, tables, across, optimize=True) for tables in (errors, tables))
+    between = told.var(axis=0, ddof=1) if len(told) > 1 else np.zeros(len(rows))
+    number = rows.sum(axis=1) * across.sum(axis=1)
+    noise = max(view.variance, LEAST) * number
+    records = told.mean(axis=0)
+    inputs = _inputs(np.minimum(records, evidence.count - records), noise, number)
+    law = gamma_regression(inputs, np.maximum(mean_squares(off, between, len(told)) / noise, LITTLE))
+    return Misfit(errors, view.variance, law)
+
+
+def _inputs(missed: Floats, noise: Floats, number: Floats) -> Floats:
+    """What the law is linear in."""
+    size = np.log(np.maximum(missed, 0.0) / np.sqrt(noise) + NEAR_NONE)
+    return np.stack([np.ones_like(size), size, size**2, np.log(number)], axis=1)
+
+
+def _questions(shape: tuple[int, ...], generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """Single cells, and blocks of random rows and columns: for each the weights of all rows, and of all columns."""
+    cells = generator.permutation(shape[0] * shape[1])[:CELLS]
+    chosen = []
+    for size, single in zip(shape, np.unravel_index(cells, shape), strict=True):
+        blocks = generator.random((BLOCKS, size)) < generator.random((BLOCKS, 1))
+        blocks[np.arange(BLOCKS), generator.integers(size, size=BLOCKS)] = True
+        chosen.append(np.concatenate([np.eye(size)[single], blocks.astype(float)]))
+    return chosen[0], chosen[1]
