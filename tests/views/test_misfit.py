@@ -53,6 +53,23 @@ def test_a_variance_is_the_mean_of_the_own_square_and_of_both_laws(reading: Read
         reading._misfits[0, 1] = known
 
 
+@pytest.mark.parametrize("shape, raised", [((2, 2), True), ((2, 4), True), ((3, 3), False)])
+def test_rehearsals_that_tell_of_no_error_are_not_believed_of_few_cells(shape: tuple[int, int], raised: bool) -> None:
+    """Both the errors of cells and the law are raised, to the variance of a cell's noise in the mean; never lowered."""
+    view = View((0, 1), np.full(shape, 50.0), 100.0)
+    told = np.random.default_rng(1).normal(size=(4, *shape))
+    known = SimpleNamespace(sizes=shape, groups=[np.arange(size) for size in shape], count=50.0 * view.counts.size)
+    fit = Mixture(np.ones(1), tuple(np.full((1, size), 1 / size) for size in shape))
+    for factor in (1e-3, 1e3):
+        rehearsals = [SimpleNamespace(cell_errors=lambda _, own=factor * own: own) for own in told]
+        found = misfit_of(view, known, [fit], rehearsals, 5)  # type: ignore[arg-type]
+        single = np.mean([found.smoothed(np.eye(view.counts.size)[k].reshape(shape), 50.0) for k in range(4)])
+        if factor < 1:
+            assert single == pytest.approx(100.0 if raised else 3.0, rel=0.2)
+        by = np.sqrt((found.errors**2).mean() / (told**2).mean()) / factor
+        assert by > 2 if raised and factor < 1 else by == pytest.approx(1.0)
+
+
 def test_a_law_knows_weights_by_their_ratios_alone() -> None:
     """Of a part of a group, the errors are that part of the group's."""
     found = Misfit(np.zeros((2, 3, 4)), 100.0, np.array([0.3, 0.7, 0.1, 0.2]))

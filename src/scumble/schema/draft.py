@@ -81,9 +81,11 @@ def _lines(kind: Any) -> list[str]:
     if pt.is_floating(kind) or pt.is_decimal(kind):
         return ['kind = "number"', *_NUMBER]
     if pt.is_date(kind) or pt.is_timestamp(kind):
-        first, last = (f'{side} = "{BLANK}"  # the {word} possible, such as 2020-01-01' for side, word in _SIDES)
+        first, last = (
+            f'{side} = "{BLANK}"  # the {word} possible, such as {year}-01-01' for side, word, year in _SIDES
+        )
         return ['kind = "date"', first, last]
     return ['kind = "category"', f'values = ["{BLANK}"]  # every word possible; others share a level, "(other)"']
 
 
-_SIDES = (("low", "earliest"), ("high", "latest"))
+_SIDES = (("low", "earliest", 2020), ("high", "latest", 2030))
