@@ -51,7 +51,8 @@ class Framing:
             The column.
         bins : int or list of float, optional
             Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
-            fewer); or the edges of the bins. By default each cell is one, up to 400.
+            fewer). Of numbers also the edges of the bins. By default each cell is one, up to 400; of more, neighbours
+            share one.
         where, confidence : str, dict, float or None
             As those of `count`.
 
