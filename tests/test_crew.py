@@ -298,6 +298,16 @@ def test_the_last_pieces_of_a_pass_are_small(
     assert told(crew)[:4] == told(alone)[:4]
 
 
+@pytest.mark.parametrize(
+    "columns, rows, most", [(2, 16, 1 << 19), (8, 1024, 1 << 16), (384, 16, 2730), (9000, 16, 1024)]
+)
+def test_pieces_of_wide_tables_are_small(columns: int, rows: int, most: int) -> None:
+    """By the number of their hashes, 2²⁶, and of their bytes, 8 MiB: three of them lie ready for each thread."""
+    spec = Sketch(scumble.EuclideanKernel(2.0), dimensions=columns, rows=rows, buckets=8, design="iid").spec
+    assert tally.Tally(spec, threads=MANY).at_most == most
+    assert tally.Tally(spec, threads=1).at_most == 0
+
+
 def test_threads_that_meet_a_new_loop_compile_one() -> None:
     from scumble.machine.compiling import njit
 

@@ -10,7 +10,7 @@ Counters aside are added to the sketch's at the end, and before each checkpoint,
 handed out, and all that were are told of. Then the counters hold the rows up to the position, and no others. They are
 integers, so nobody can tell from them who counted what.
 
-No more batches are under way than there are threads, and a few.
+No more batches are under way than three for each thread, of some megabytes each.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ MOST_ASIDE, LARGEST_CREW = 1 << 25, 64
 """Counters, 256 MiB of them, that threads may have for themselves, and how many threads that each count batches."""
 HASHES_AT_ONCE = 1 << 27
 """Of a sketch: eight milliseconds of each of sixteen cores."""
-HASHES_ALONE, FEWEST_ALONE = 1 << 26, 1 << 12
-"""Of a batch that one thread counts aside, and its fewest rows: in the end others wait for whoever has the last one."""
+HASHES_ALONE, BYTES_ALONE, FEWEST_ALONE = 1 << 26, 1 << 23, 1 << 10
+"""Of a batch that one thread counts aside, and its fewest rows: in the end others wait for whoever has the last one,
+and several lie ready for each thread, however wide the table is."""
 
 
 class Found(NamedTuple):
@@ -209,7 +210,10 @@ class Tally:
     @property
     def at_most(self) -> int:
         """How many rows a thread that counts aside should take at a time; 0 for all that were read together."""
-        return max(FEWEST_ALONE, HASHES_ALONE // self._hashes) if self.aside else 0
+        if not self.aside:
+            return 0
+        wide: int = 8 * self.sketches[0].spec.dimensions
+        return max(FEWEST_ALONE, min(HASHES_ALONE // self._hashes, BYTES_ALONE // wide))
 
     @property
     def _hashes(self) -> int:
