@@ -298,6 +298,21 @@ def test_batches_of_a_pass_share_what_was_made_for_wider_ends(
     assert "secret" in repr(known)
 
 
+def test_ends_grow_until_they_hold_for_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two kinds that come in turn, neither is prepared again and again; one much narrower has its own."""
+    made: list[int] = []
+    real = guard._within_ends
+    monkeypatch.setattr(guard, "_within_ends", lambda *given: made.append(1) or real(*given))
+    low, known = np.zeros(3), guard.Known()
+    hasher = Hasher(scumble.EuclideanKernel(), Design("iid", 5, 21), buckets=64, width=3)
+    for least, most, wanted in [(0, 10, 1), (2, 12, 2), (0, 10, 2), (-0.5, 12.5, 2), (5, 6, 3), (4, 6, 4), (5, 6, 5)]:
+        batch = known.batch(hasher, np.empty((0, 3)), low + least, low + most)
+        assert len(made) == wanted
+        reach = 1.0 / batch.stretch
+        assert np.all(batch.centre - reach <= least) and np.all(batch.centre + reach >= most)
+        assert np.all(reach <= guard.MUCH_WIDER * (most - least) / 2.0)
+
+
 def test_ends_are_of_the_records_that_they_came_with() -> None:
     X = np.random.default_rng(8).normal(size=(1000, 3))
     records = parts_of(scumble.EuclideanKernel(1.0), X)[0]

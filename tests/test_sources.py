@@ -8,6 +8,7 @@ import io
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests import postgres
 
 import scumble
 from rates import laplace
+from scumble.errors import DataError
 from scumble.kernels import EuclideanKernel, HammingKernel, JaccardKernel
 from scumble.sources import Build, build, build_by, formats, open_source
 from scumble.tables.roles import roles_of
@@ -552,14 +554,71 @@ def test_parquet_is_read_some_batches_at_a_time() -> None:
             assert many * BATCH_ROWS * sum(kind.bit_width for kind in kinds) <= 8 * parquet.MOST_BYTES
 
 
+def test_of_many_row_groups_some_are_under_way_and_not_too_many_bytes() -> None:
+    from scumble.sources import parquet
+
+    for kinds, rows, groups, many in (
+        ([pa.float64()] * 8, 500_000, 20, 4),
+        ([pa.float64()] * 8, 500_000, 3, 3),
+        ([pa.float64()] * 8, 1 << 20, 20, 2),
+        ([pa.float64()] * 8, 1 << 22, 20, 1),
+        ([pa.bool_()], 0, 9, 4),
+        ([pa.float64(), pa.string()], 10, 20, 1),
+    ):
+        assert parquet._under_way(kinds, rows, groups) == many
+        assert many == 1 or many * rows * sum(kind.bit_width for kind in kinds) <= 8 * parquet.MOST_AHEAD
+
+
+def test_row_groups_under_way_are_handed_over_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the first is read last; all handles are closed, also if nobody wants the rest; what is damaged is told."""
+    from scumble.sources import parquet
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": np.arange(10.0)}), path, row_group_size=1)
+    real, opened, began = pq.ParquetFile, list[pq.ParquetFile](), list[int]()
+    third = threading.Event()
+
+    class Slow(real):
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **options)
+            opened.append(self)
+
+        def read_row_group(self, group: int, **options: object) -> pa.Table:
+            began.append(group)
+            if group == 3:
+                third.set()
+            assert group > 0 or third.wait(60)
+            return super().read_row_group(group, **options)
+
+    monkeypatch.setattr(parquet.pq, "ParquetFile", Slow)
+    monkeypatch.setattr(parquet, "available_threads", lambda: 16)
+    pieces = open_source(path).pieces({"x": "number"})
+    assert next(pieces).batch["x"].to_pylist() == [0.0]
+    assert sorted(began)[:4] == [0, 1, 2, 3]
+    assert [piece.batch["x"].to_pylist() for piece in pieces] == [[float(k)] for k in range(1, 10)]
+    left = open_source(path).pieces({"x": "number"})
+    next(left), left.close()
+    assert len(opened) > 2 * parquet.GROUPS
+    assert all(file.closed for file in opened)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(200) + whole[204:])
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        list(open_source(path).pieces({"x": "number"}))
+
+
+@pytest.mark.parametrize("cores", [2, 16])
 @pytest.mark.parametrize("skip", [0, 1, 65_536, 200_000, 300_000, 300_001, 600_001])
-def test_whatever_is_read_at_a_time_batches_are_cut_alike(tmp_path: Path, skip: int) -> None:
+def test_whatever_is_read_at_a_time_batches_are_cut_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skip: int, cores: int
+) -> None:
     """The rows of a file, from any of them on, in batches of a few MB."""
+    from scumble.sources import parquet
     from scumble.sources.filesource import FileSource
     from scumble.sources.formats import Options
     from scumble.sources.source import BATCH_ROWS
 
-    pq.write_table(pa.table({"x": np.arange(600_001.0)}), tmp_path / "t.parquet", row_group_size=300_000)
+    monkeypatch.setattr(parquet, "available_threads", lambda: cores)
+    pq.write_table(pa.table({"x": np.arange(600_001.0)}), tmp_path / "t.parquet", row_group_size=100_000)
     source = FileSource(str(tmp_path / "t.parquet"), options=Options())
     pieces = list(source.pieces({"x": "number"}, start=(0, skip)))
     assert all(0 < piece.batch.num_rows <= BATCH_ROWS for piece in pieces)

@@ -103,9 +103,9 @@ class Known:
     """What batches of one pass have in common: ends that hold for them, and what was made for these ends.
 
     To make it takes some forty steps of NumPy, each of which asks for the interpreter's lock, so threads that each
-    count many batches share one of these. The ends are wider than those of the batch that they were made for, so they
-    hold for the next ones, too; they are not used for a batch that would be much narrower. Counters are the same with
-    any ends. As they are of the records, they are forgotten with the pass.
+    count many batches share one of these. The ends are wider than those of the batch that they were made for, and grow
+    with the next ones, so they soon hold for all; they are not used for a batch that would be much narrower. Counters
+    are the same with any ends. As they are of the records, they are forgotten with the pass.
     """
 
     def __init__(self) -> None:
@@ -116,10 +116,10 @@ class Known:
 
     def batch(self, hasher: Hasher, values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Batch:
         """The batch of records whose columns lie between these ends."""
-        made, reach = self._made, high - low
+        made = self._made
         if made is None or not _hold(*made[:2], low, high):
-            low, high = low - reach * SPARE, high + reach * SPARE
-            made = low, high, _within_ends(hasher, np.empty((0, len(low))), low, high)
+            least, most = _grown(low, high, made)
+            made = least, most, _within_ends(hasher, np.empty((0, len(low))), least, most)
             self._made = made
         return made[2]._replace(values=values)
 
@@ -127,6 +127,17 @@ class Known:
 def _hold(least: np.ndarray, most: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
     """Whether ends hold for columns, and are not much too wide for them."""
     return bool(np.all((least <= low) & (high <= most) & (most - least <= (high - low) * MUCH_WIDER)))
+
+
+def _grown(low: np.ndarray, high: np.ndarray, before: tuple[Any, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+    """Ends for columns, somewhat wider than they; such that hold for earlier ones too, unless those are much wider."""
+    reach = high - low
+    if before is not None:
+        least = np.where(low < before[0], low - reach * SPARE, before[0])
+        most = np.where(high > before[1], high + reach * SPARE, before[1])
+        if _hold(least, most, low, high):
+            return least, most
+    return low - reach * SPARE, high + reach * SPARE
 
 
 Spread = Callable[[Callable[[slice], Any], int], list[Any]]

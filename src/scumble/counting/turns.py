@@ -75,7 +75,9 @@ def pieces(n: int, most: int, threads: int) -> np.ndarray:
     So a slow thread keeps the others waiting for no longer than its last piece takes. Few records are cut into one
     piece for each thread.
     """
-    if threads == 1 or threads > worth(n):
+    if threads == 1:
+        return np.array([0, n] if n else [0], np.int64)
+    if threads > worth(n):
         return np.unique(n * np.arange(threads + 1, dtype=np.int64) // threads)
     edges = [0]
     while (left := n - edges[-1]) > 0:

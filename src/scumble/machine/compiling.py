@@ -49,6 +49,7 @@ class Loop:
     """A function that is compiled on first use. Inside other loops, and in all else, it is what numba makes of it."""
 
     _made: Any = None
+    _ready = False
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
@@ -62,12 +63,15 @@ class Loop:
 
     @property
     def ready(self) -> bool:
-        """Whether a call need not be compiled first: it was, in this process or, for all that is known, in another."""
-        made = self._made or self._make()
-        if made.signatures:
-            return True
-        kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
-        return os.path.exists(getattr(kept, "_index_path", ""))
+        """Whether a call need not be compiled first: it was, in this process or, for all that is known, in another.
+
+        Once it is so it stays so, and numba takes long to say it.
+        """
+        if not self._ready:
+            made = self._made or self._make()
+            kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
+            self._ready = bool(made.signatures) or os.path.exists(getattr(kept, "_index_path", ""))
+        return self._ready
 
     def __reduce__(self) -> str:  # another process finds it where it stands
         return self._function.__qualname__

@@ -1,17 +1,26 @@
-"""Parquet: row groups by columns, so only what is needed is read, and any row can be entered."""
+"""Parquet: row groups by columns, so only what is needed is read, and any row can be entered.
+
+Arrow's threads unpack the columns of a row group side by side, and wait for each other at its end. Where there are
+many cores, several row groups are read at the same time, so that few wait; they are handed over in their order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
+from scumble.machine.cores import available_threads
 from scumble.machine.later import pa, pq
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.paths import File, cannot_open
+from scumble.sources.readahead import in_order
 from scumble.sources.source import BATCH_ROWS, changed, cut
 from scumble.tables.roles import Roles
 
 AT_ONCE, MOST_BYTES = 4, 1 << 24
 """Batches that are read at a time, and the bytes of all of them: after each time threads wait for each other."""
+FEW_CORES, GROUPS, MOST_AHEAD = 4, 4, 1 << 27
+"""More cores than these have so many row groups under way, if all of them are not too many bytes."""
 
 
 class Parquet(Format):
@@ -27,12 +36,12 @@ class Parquet(Format):
         with self._open(file) as opened:
             return dict(zip(opened.schema_arrow.names, opened.schema_arrow.types, strict=True))
 
-    def _open(self, file: File) -> pq.ParquetFile:
+    def _open(self, file: File, known: pq.FileMetaData | None = None) -> pq.ParquetFile:
         try:
             if is_empty(file):
                 raise empty(file)
             # Buffered reading keeps a row group of any size from being in memory at once.
-            return pq.ParquetFile(file.path, buffer_size=1 << 20, pre_buffer=False)
+            return pq.ParquetFile(file.path, metadata=known, buffer_size=1 << 20, pre_buffer=False)
         except OSError as error:
             if error.errno is not None:
                 raise cannot_open(file.path, error) from None
@@ -51,10 +60,8 @@ class Parquet(Format):
             if first == len(sizes):
                 return
             names = list(roles)
-            groups = list(range(first, len(sizes)))
-            rows = BATCH_ROWS * _at_once([opened.schema_arrow.field(name).type for name in names])
             try:
-                batches = opened.iter_batches(rows, row_groups=groups, columns=names, use_threads=True)
+                batches = self._batches(file, opened, names, range(first, len(sizes)), max(sizes[first:]))
                 for batch in cut(batches, skip):
                     done += batch.num_rows
                     yield Read(batch.select(names), done / total)
@@ -62,6 +69,28 @@ class Parquet(Format):
                     raise self.damaged(file)
             except (pa.ArrowException, OSError):
                 raise self.damaged(file) from None
+
+    def _batches(
+        self, file: File, opened: pq.ParquetFile, names: list[str], groups: range, largest: int
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of row groups, of which the largest has so many."""
+        kinds = [opened.schema_arrow.field(name).type for name in names]
+        under_way = _under_way(kinds, largest, len(groups)) if available_threads() > FEW_CORES else 1
+        if under_way < 2:
+            rows = BATCH_ROWS * _at_once(kinds)
+            yield from opened.iter_batches(rows, row_groups=groups, columns=names, use_threads=True)
+            return
+        with ExitStack() as until_done:
+            free = [until_done.enter_context(self._open(file, opened.metadata)) for _ in range(under_way)]
+
+            def read(group: int) -> pa.Table:
+                mine = free.pop()  # there is one for each thread, and no two threads may share one
+                table = mine.read_row_group(group, columns=names, use_threads=True)
+                free.append(mine)
+                return table
+
+            for table in in_order(groups, read, under_way):
+                yield from table.to_batches(BATCH_ROWS)
 
     def place(self, file: File, row: int) -> str:
         first = 0
@@ -79,7 +108,16 @@ class Parquet(Format):
 
 def _at_once(kinds: list[pa.DataType]) -> int:
     """How many batches of columns of these types to read at a time: more than one if it is known what they take."""
-    if not all(map(pa.types.is_primitive, kinds)):
-        return 1
-    bits = sum(int(kind.bit_width) for kind in kinds)
-    return max(1, min(AT_ONCE, 8 * MOST_BYTES // (BATCH_ROWS * bits)))
+    bits = _bits(kinds)
+    return max(1, min(AT_ONCE, 8 * MOST_BYTES // (BATCH_ROWS * bits))) if bits else 1
+
+
+def _under_way(kinds: list[pa.DataType], largest: int, groups: int) -> int:
+    """How many row groups to read at the same time, the largest of which has so many rows."""
+    bits = _bits(kinds)
+    return max(1, min(GROUPS, groups, 8 * MOST_AHEAD // max(1, bits * largest))) if bits else 1
+
+
+def _bits(kinds: list[pa.DataType]) -> int:
+    """What a row of columns of these types takes in memory, or 0 if nobody knows."""
+    return sum(int(kind.bit_width) for kind in kinds) if all(map(pa.types.is_primitive, kinds)) else 0

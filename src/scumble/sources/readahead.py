@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -83,6 +84,24 @@ def read_ahead(
         wake()
         # A thread that comes back while the interpreter ends would abort it; one that never does must not keep it.
         thread.join(_PATIENCE)
+
+
+def in_order(items: Iterable[T], work: Callable[[T], S], threads: int) -> Iterator[S]:
+    """`work(item)` for each item, in their order, so many of them under way at a time.
+
+    >>> list(in_order(range(5), lambda number: number**2, threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    pool, waiting = ThreadPoolExecutor(threads, "scumble-reader"), deque[Future[S]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) == threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

@@ -204,8 +204,9 @@ class Tally:
     @property
     def at_once(self) -> int:
         """How many rows are best counted together, by public facts alone: few counters keep few cores busy."""
-        hashes = self._hashes
-        return HASHES_AT_ONCE // hashes // (self.threads if self.aside else 1) if hashes else 0
+        if self.aside:
+            return self.at_most
+        return HASHES_AT_ONCE // self._hashes if self._hashes else 0
 
     @property
     def at_most(self) -> int:

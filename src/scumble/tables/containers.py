@@ -39,6 +39,8 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
     """The parts of any table; ``wanted`` lets a lazy one leave out columns, ``width`` is that of an empty list."""
     if isinstance(X, np.ndarray):
         return _from_numpy(X)
+    if is_of(X, "pyarrow", "RecordBatch") or is_of(X, "pyarrow", "Table"):
+        return _named(list(X.columns), X.column_names, X.num_rows)
     if is_of(X, "scipy", "sparray") or is_of(X, "scipy", "spmatrix") or is_of(X, "scipy", "_spbase"):
         raise DataError("`X` must be dense, got a SciPy sparse matrix. Hint: pass X.toarray(), in parts if large.")
     if isinstance(X, Mapping):
@@ -57,8 +59,6 @@ def take_apart(X: Any, wanted: Sequence[str] | None = None, width: int | None = 
         return _named([_polars_column(one) for one in X.get_columns()], X.columns, X.height)
     if is_of(X, "polars", "Series"):
         return _one(_polars_column(X), X.name)
-    if is_of(X, "pyarrow", "Table") or is_of(X, "pyarrow", "RecordBatch"):
-        return _named(list(X.columns), X.column_names, X.num_rows)
     if is_of(X, "pyarrow", "Array") or is_of(X, "pyarrow", "ChunkedArray"):
         return _one(X, None)
     return _from_protocol(X)
