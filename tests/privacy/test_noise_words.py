@@ -105,7 +105,9 @@ def test_laplace_slot_by_slot(calls: Any, monkeypatch: pytest.MonkeyPatch, scale
     found = noise.discrete_laplace(scale, (7, 43)).ravel().tolist()
     again = iter(calls)
     assert calls[0][0] == width
-    assert found == [value for _ in range(4) for value in Law(scale).draws(again)]  # four parts, the last of one slot
+    assert found == [
+        value for _ in range(4) for value in Law(scale).draws(again)
+    ]  # four parts, the last a little smaller
     assert next(again, None) is None
 
 
@@ -114,7 +116,7 @@ def test_gaussian_slot_by_slot(calls: Any, sigma: Fraction) -> None:
     t = math.floor(sigma) + 1
     found = noise.discrete_gaussian(sigma, 301).tolist()
     again, law, wanted = iter(calls), Law(t), []
-    for count in (100, 100, 100, 1):
+    for count in (76, 76, 76, 73):
         kept: list[int] = []
         while len(kept) < count:
             tried = law.draws(again)
@@ -160,6 +162,30 @@ def test_how_many_bits_to_begin_with(calls: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(noise, "_CHUNK", 2**17)
     noise.discrete_laplace(scale, count)
     assert calls[0][0] == width and len(calls[0][1]) == count
+
+
+@pytest.mark.parametrize(
+    ("count", "parts"),
+    [
+        (0, 0),
+        (1, 1),
+        (2**18 - 1, 1),
+        (2**18, 2),
+        (2**20, 8),
+        (2**21, 16),
+        (2**24, 16),
+        (2**24 + 1, 32),
+        (40_000_000, 48),
+    ],
+)
+def test_parts_are_equal_and_of_the_count_alone(monkeypatch: pytest.MonkeyPatch, count: int, parts: int) -> None:
+    """As many for each of sixteen threads as for the others, and the same ones on every machine."""
+    for threads in (1, 5):
+        monkeypatch.setattr(noise, "available_threads", lambda threads=threads: threads)
+        sizes: list[int] = []
+        noise._filled(count, lambda part, sizes=sizes: sizes.append(len(part)))
+        assert len(sizes) == parts and sum(sizes) == count
+        assert not sizes or (max(sizes) <= noise._CHUNK and max(sizes) - min(sizes) < parts)
 
 
 @pytest.mark.parametrize("width", [8, 16, 32, 64])

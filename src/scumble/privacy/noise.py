@@ -62,8 +62,8 @@ LARGEST_SCALE = 2**48
 SMALLEST_SCALE = Fraction(1, 2**32)
 """Below this the noise is zero for all practical purposes, and so is the privacy."""
 
-_CHUNK = 1 << 19  # draws at a time: each of some twenty steps asks for the interpreter's lock, however long it is
-_FEWEST = 1 << 17  # draws that are worth a thread
+_CHUNK = 1 << 20  # most draws at a time: each of some twenty steps asks for the interpreter's lock, however long it is
+_FEWEST = 1 << 17  # draws that are worth a thread; parts are the same however many there are
 _MOST_THREADS = 16  # more of them wait for that lock, and for each other
 _MANY = 1 << 14  # draws that are worth a table
 _BEGIN = ((2, 8), (1 << 11, 16), (1 << 25, 32))
@@ -150,12 +150,11 @@ def _gaussian(sigma: Fraction, count: int, margin: float = MARGIN) -> Integers:
 def _filled(count: int, fill: Callable[[Integers], None]) -> Integers:
     """`count` draws, by several threads if there are many; each part is drawn with entropy of its own."""
     out = np.empty(count, np.int64)
-    threads = max(1, min(available_threads(), _MOST_THREADS, count // _FEWEST))
-    size = -(
-        -count // (threads * max(1, -(-count // (threads * _CHUNK))))
-    )  # as many parts for each thread as for others
-    parts = [out[first : first + size] for first in range(0, count, max(1, size))]
-    if threads == 1:
+    many = max(1, min(_MOST_THREADS, count // _FEWEST))
+    size = -(-count // (many * -(-count // (many * _CHUNK)))) if count else 1  # equal parts: none waits for one more
+    parts = [out[first : first + size] for first in range(0, count, size)]
+    threads = min(available_threads(), _MOST_THREADS, len(parts))
+    if threads < 2:
         for part in parts:
             fill(part)
     else:

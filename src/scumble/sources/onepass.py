@@ -60,7 +60,7 @@ def one_pass(
     kept = dict(tally.skipped)
     numbers = set(roles.values()) == {"number"}
     read = source.pieces(roles, start=start, invalid=invalid)
-    most = MOST_BYTES // 4 if tally.aside else MOST_BYTES
+    most = MOST_BYTES // 2 if tally.aside else MOST_BYTES
     pieces = shared_out(gathered(read, 0 if source.live else tally.at_once, numbers, most), tally.at_most)
     with PatientInterrupts() as interrupted, Crew(tally) as crew:
         for piece, found in crew.pieces(pieces, stopped=interrupted, wake=source.wake):
