@@ -113,7 +113,10 @@ def special_length(n: int) -> int:
 @pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 0.999999, 1 - 2**-53])
 def test_students_t_reaches_as_far_as_scipy_says(confidence: float) -> None:
     degrees = np.concatenate([np.geomspace(1, 1e6, 500), [1, 2, 999.999, 1000]])
-    assert np.allclose(reach(degrees, confidence), -special.stdtrit(degrees, (1 - confidence) / 2), rtol=1e-9)
+    wanted = -special.stdtrit(degrees, (1 - confidence) / 2)
+    assert np.allclose(reach(degrees, confidence), wanted, rtol=1e-9)
+    few = np.array([reach(np.array([one]), confidence)[0] for one in degrees])  # another way, where there are few
+    assert np.allclose(few, wanted, rtol=1e-9)
 
 
 READER = """

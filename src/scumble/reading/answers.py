@@ -96,6 +96,8 @@ class Answers(ABC):
         the bounds is at least nothing, and at most what is near that point.
         """
         lower, upper = self._interval(Q, checks.confidence(confidence), method)
+        if self._spec.layout.spec.bounds is None:
+            return lower, upper
         beyond, nearest = self._spec.layout.beyond(self._queries(Q))
         if beyond.any():
             lower[beyond] = np.minimum(lower[beyond], 0.0)

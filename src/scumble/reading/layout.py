@@ -212,7 +212,7 @@ class Layout(ABC):
 
     def beyond(self, parts: Sequence[Records]) -> tuple[np.ndarray, np.ndarray]:
         """Which points lie where records were not counted but moved from, to public bounds; and for each of these the
-        nearest point within. A grid has such bounds, and rows that were made of a grid's cells."""
+        nearest point within. A grid has such bounds, and rows that were made of a grid's cells; others have none."""
         spec = self.spec
         found, nearest = np.zeros(len(parts[0]), bool), np.zeros((len(parts[0]), spec.dimensions))
         if spec.bounds is None:
