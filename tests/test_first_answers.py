@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scumble
-from scumble.grid import direct
+from scumble.grid import direct, field
 from scumble.grid.field import AT_ONCE, SMALL, Field
 from scumble.learn.refining import Refined, refine
 from scumble.reading.answers import Answers
@@ -78,6 +78,24 @@ def test_a_release_looks_once_however_often_it_is_asked(asked: list[Any]) -> Non
     release.interval(Q[:1])
     release.standard_error(Q[:1])
     assert len(asked) == 1
+
+
+def test_several_questions_share_the_roughness_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And are answered as each of them would be, asked alone."""
+    made: list[tuple[int, ...]] = []
+    for module in (direct, field):
+        real = module.roughness
+        monkeypatch.setattr(module, "roughness", lambda *given, real=real: made.append(given[0].shape) or real(*given))
+    release = large().release(1.0)
+    some = np.array([[0.3, -0.2], [-1.0, 1.0], [3.9, -3.9], [0.0, 2.0]])
+    alone = []
+    for q in some:
+        one = scumble.Release.from_bytes(release.to_bytes())
+        alone.append(one.standard_error(q[None])[0])
+    assert len(made) == len(some)
+    made.clear()
+    np.testing.assert_allclose(release.standard_error(some), alone, rtol=1e-12)
+    assert made == [release.spec.layout.grid.shape]
 
 
 def test_first_answers_are_those_of_later_ones() -> None:

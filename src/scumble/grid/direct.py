@@ -56,18 +56,29 @@ def _found(run: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def places(
-    grid: Grid, counts: np.ndarray, noise_variance: float, slab: Sequence[int], base: np.ndarray, linear: np.ndarray
+    grid: Grid,
+    counts: np.ndarray,
+    noise_variance: float,
+    slab: Sequence[int],
+    base: np.ndarray,
+    linear: np.ndarray,
+    known: np.ndarray | None = None,
 ) -> float:
-    """The variance from the places inside the cells, by linear interpolation; `linear` (axes, 2) has its weights."""
+    """The variance from the places inside the cells, by linear interpolation; `linear` (axes, 2) has its weights.
+
+    The roughness of all cells may be `known`, as far as it is hidden.
+    """
     reach, n = place_reach(grid), np.array(grid.shape)
     first, last = np.maximum(base - reach, 0), np.minimum(base + reach + 1, n - 1)
     if np.any(first > last):
         return 0.0
-    # Roughness is local: a few cells more on every side, and the rest of the grid plays no part.
-    around = np.array(slab) + 3
-    begin, end = np.maximum(first - around, 0), np.minimum(last + around, n - 1)
-    rough = roughness(counts[_box(begin, end)], noise_variance, slab)[(slice(None), *_box(first - begin, last - begin))]
-    rough *= along(grid.hidden)
+    if known is None:  # roughness is local: a few cells more on every side, and the rest of the grid plays no part
+        around = np.array(slab) + 3
+        begin, end = np.maximum(first - around, 0), np.minimum(last + around, n - 1)
+        rough = roughness(counts[_box(begin, end)], noise_variance, slab)
+        rough = rough[(slice(None), *_box(first - begin, last - begin))] * along(grid.hidden)
+    else:
+        rough = known[(slice(None), *_box(first, last))]
     most = most_records(counts[_box(first, last)], noise_variance)
     offsets = [np.arange(b - hi, b + 2 - lo) for b, lo, hi in zip(base, first, last, strict=True)]
     table = grid.profile.table(grid.step, [np.arange(o[0] - 1, o[-1] + 2) for o in offsets])

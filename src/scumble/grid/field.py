@@ -238,13 +238,15 @@ class Field:
         if "_tables" in vars(self) or self._grid.cells <= SMALL or not keys or len(self._told) + len(new) > AT_ONCE:
             return self._from_tables(base, cubic, linear, slopes)
         sloping = slopes[:, :, None, :] if self._stepped.any() else slopes[:, :, None, :][:, :, :0]
+        several = places and len(set(keys) | self._told_places.keys()) > 1
+        known = self._rough if several else None  # of all cells once, not around each of the queries
         for key, place, by_cubics, by_lines, by_slopes in zip(keys, base, cubic, linear, sloping, strict=True):
             if key not in self._told:
                 *sums, changes = direct.sums(self._grid, self._counts, place, by_cubics, by_slopes)
                 self._told[key] = (*sums, self._together(changes) if changes else 0.0)
             if places and key not in self._told_places:
                 self._told_places[key] = direct.places(
-                    self._grid, self._counts, self._variance, self._slab, place, by_lines
+                    self._grid, self._counts, self._variance, self._slab, place, by_lines, known
                 )
         *found, together = np.array([self._told[key] for key in keys]).T
         return [*found, np.array([self._told_places.get(key, np.nan) for key in keys]), together]
