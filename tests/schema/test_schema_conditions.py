@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import scumble
 from scumble.schema import Boolean, Category, Condition, Date, Number, Schema, condition
-from scumble.schema.conditions import MOST_TERMS, _contrary
+from scumble.schema.conditions import _contrary
 from scumble.schema.conditions import bounds as sure_and_maybe
 from scumble.schema.grammar import Atom, Junction, Not, Tree, parse
+from scumble.schema.products import MOST_TERMS
 
 SCHEMA = Schema(
     {
