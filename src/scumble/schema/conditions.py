@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +29,7 @@ from scumble.schema.column import Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
 from scumble.schema.products import Product, possible, products_of, remaining, require_few, united, without
 from scumble.schema.schema import Schema
+from scumble.schema.unclear import written
 
 MOST_ROUNDED = 8
 """Products in a union whose cells are told exactly where it cuts some. Beyond, that would take too long."""
@@ -123,12 +125,12 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
         if where.schema != schema:
             raise ParameterError("The condition was made for another schema. Hint: make it anew for this one.")
         return where
-    if isinstance(where, str):
-        where = grammar.parse(where, schema.columns)
     if where is None:
         return _weighed(schema, [{}])
-    if isinstance(where, Mapping):
-        where = grammar.tree_of(where, schema.columns)
+    if isinstance(where, str | Mapping):
+        names = schema.columns
+        where = grammar.parse(where, names) if isinstance(where, str) else grammar.tree_of(where, names)
+        _require_in_order(schema, where)
     if not isinstance(where, Atom | Not | Untrue | Junction):
         raise parameter("where", "text, a mapping from columns to values, or None", where)
     even = _weighed(schema, possible(products_of(schema, where, True)))
@@ -138,6 +140,25 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
         return even
     few, many = (_weighed(schema, possible(products_of(schema, where, True, ends))) for ends in (False, True))
     return replace(even, beyond=(few, many))
+
+
+def _require_in_order(schema: Schema, tree: Tree) -> None:
+    """Refuse a range that a person has written with the upper end first; in SQL it is empty."""
+    for atom in beyond.atoms(tree):
+        column = schema[atom.column]
+        if atom.operator != "between" or not column.ordered or any(end is None for end in atom.literals):
+            continue
+        try:
+            low, high = map(column.span, atom.literals)
+        except ParameterError:
+            continue  # which says more when the column reads it
+        if low[0] >= high[1] and low > high:
+            name = written(atom.column)
+            lower, upper = (str(end) if isinstance(end, Real) else repr(str(end)) for end in atom.literals)
+            raise ParameterError(
+                f"The condition asks about {atom.column!r}: the lower end, {lower}, lies above the upper, {upper}. "
+                f"Hint: write the lower one first, or, for what lies outside, {name} >= {lower} or {name} <= {upper}."
+            )
 
 
 def bounds(asked: Condition) -> tuple[Condition, Condition]:

@@ -41,7 +41,7 @@ class Framing:
         def _tell_heaps(self, places: Iterable[int]) -> None: ...
 
     def histogram(
-        self, column: str, bins: int | Iterable[float] | None = None, where: Where = None, *, confidence: float = 0.95
+        self, column: str, bins: int | Iterable[Any] | None = None, where: Where = None, *, confidence: float = 0.95
     ) -> DataFrame:
         """How many records each level of a column has.
 
@@ -49,10 +49,10 @@ class Framing:
         ----------
         column : str
             The column.
-        bins : int or list of float, optional
+        bins : int or list, optional
             Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
-            fewer). Of numbers also the edges of the bins. By default each cell is one, up to 400; of more, neighbours
-            share one.
+            fewer); or the edges of the bins, such as ``[0, 18, 65]`` or ``["2020-01-01", "2022-07"]``. By default each
+            cell is one, up to 400; of more, neighbours share one.
         where, confidence : str, dict, float or None
             As those of `count`.
 
