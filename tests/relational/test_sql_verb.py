@@ -156,3 +156,10 @@ def test_whoever_waits_at_a_terminal_is_told_why(monkeypatch: pytest.MonkeyPatch
     assert main(["sql", "people.scumble", QUERY]) == 0
     assert screen.getvalue() == f"\r\x1b[K{REHEARSING}\r\x1b[K"
     assert main(["sql", "people.scumble", QUERY, "--quiet"]) == 0 and screen.getvalue().count(REHEARSING) == 1
+
+
+@pytest.mark.parametrize("name", ["surveys0.3", "my-people"])
+def test_a_release_whose_name_is_no_plain_word_stands_in_quotes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", f"{name}.scumble", f'select count(*) from "{name}"']) == 0
+    assert main(["sql", f"{name}.scumble", f"select count(*) from {name}"]) == 2
+    assert f'cannot be read: such a name stands in double quotes, from "{name}". Hint' in capsys.readouterr().err

@@ -78,10 +78,11 @@ def sql(
     (['smoker', 'n', 'n_low', 'n_high'], True)
     """
     deviations(confidence)  # refuses what is no confidence
-    tree = parse(query)
     if releases is not None and not isinstance(releases, Mapping):
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
-    scope = scope_of(tree, {**(releases or {}), **named})
+    every = {**(releases or {}), **named}
+    tree = parse(query, [*every])
+    scope = scope_of(tree, every)
     try:
         return _answered(understood(tree, scope), confidence)
     except RecursionError:
