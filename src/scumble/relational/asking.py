@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scumble.errors import parameter
+from scumble.machine.steps import steps
 from scumble.relational.aggregates import Aggregate
 from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
 from scumble.relational.keys import COARSER
@@ -166,7 +167,7 @@ def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
         if isinstance(output.what, int):
             columns[output.name] = _series([row.names[output.what] for row in rows])
         else:
-            found = [row.interval(output.what) for row in rows]
+            found = [row.interval(output.what) for row in steps(rows)]
             for name, values in zip(columns_of(output), zip(*found, strict=True) if found else [()] * 3, strict=True):
                 columns[name] = list(values) if found else pd.Series([], dtype=float)
     frame = pd.DataFrame(columns)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
+from scumble.machine.steps import steps
 from scumble.schema import Schema
 from scumble.tables.beside import free
 from scumble.tabular.estimate import Estimate
@@ -70,7 +71,7 @@ class Framing:
                 "is one. Hint: leave them out."
             )
         rows = []
-        for part in parts(self.schema[column], column, bins):
+        for part in steps(parts(self.schema[column], column, bins)):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
             rows.append(_row({column: part.name}, ends | found.numbers()))
@@ -120,7 +121,7 @@ class Framing:
             else "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels",
         )
         rows = []
-        for combination in itertools.product(*levels):
+        for combination in steps([*itertools.product(*levels)]):
             mine = asked
             for place, part in zip(places, combination, strict=True):
                 mine = mine.narrowed(place, part)
