@@ -13,7 +13,7 @@ from scumble.learn.telling import Curator
 from scumble.machine.later import pa
 from scumble.schema import Boolean, Category, Number, Schema
 from scumble.schema.column import Column
-from scumble.schema.told import NO_CLASS, left_out, undecoded
+from scumble.schema.told import NO_CLASS, left_out, repeated, undecoded
 
 
 def features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -124,5 +124,5 @@ def tell_left_out(args: argparse.Namespace, found: Records, classes: Any) -> Non
     rows = found.causes.total + found.skipped
     if rows:
         say(args, left_out(rows, list(found.causes.words(0, found.skipped))))
-    for line in undecoded(found.undecoded):
+    for line in (*undecoded(found.undecoded), *repeated(found.repeated)):
         say(args, line)

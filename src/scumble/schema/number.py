@@ -222,7 +222,7 @@ class Number(Column):
         return codes, outside
 
     def refused(self, decimal: str = ".") -> str:
-        return f"not a number ({numbers(decimal, 'and')} are read)"
+        return f"not a number ({numbers(decimal, 'and')} are read, 12 kg is not)"
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -29,6 +29,13 @@ def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
         )
 
 
+def repeated(rows: int) -> Iterator[str]:
+    """A line on rows that are the column names once more."""
+    if rows:
+        what = "1 row is the line of column names" if rows == 1 else f"{rows:,} rows are the line of column names"
+        yield private(f"{what} once more, as where files were joined. Hint: take such lines out")
+
+
 def private(line: str) -> str:
     """A line for the curator alone, marked as such."""
     return f"{line} {UNPUBLISHED}."

@@ -19,7 +19,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import read_as
 from scumble.schema.strays import Strays
-from scumble.schema.told import NO_CLASS, left_out, misnamed, private, undecoded
+from scumble.schema.told import NO_CLASS, left_out, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
@@ -34,6 +34,8 @@ from scumble.tabular.spec import TableSpec
 
 MOST_THREADS = 4
 """That read records beside those that count all of a batch together: more of them wait for each other."""
+MANY, SHARE_UNREAD = 10, 0.1
+"""Rows, and their share of all: if so many are left out for a column, its cells may be written as another kind."""
 MOST_ASIDE, LARGEST_CREW = 1 << 25, 64
 """Counters, 256 MiB of them, that threads may have for themselves, and how many threads that each count batches."""
 HASHES_AT_ONCE = 1 << 27
@@ -116,8 +118,9 @@ class Tally:
         """
         lines = [private(stray) for stray in self.astray(source)]
         lines += undecoded(source.undecoded, ", since the build was resumed" if self.strays.resumed else "")
+        lines += repeated(source.repeated)
         if self.dropped:
-            lines.insert(0, left_out(self.dropped, self.left_out()))
+            lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
         lines += self._misnamed()
         if 0 < self.rows == self.dropped_rows:
             lines.append(self._nothing_left(source))
@@ -135,6 +138,12 @@ class Tally:
             if not sketch.noisy and not sketch.secret.total
         ]
         return misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
+
+    def _unread(self, decimal: str) -> Iterator[str]:
+        """For each column that leaves out many rows, how its cells are written."""
+        for name in self.causes.columns(least=max(MANY, round(SHARE_UNREAD * self.rows))):
+            if self.dropped_rows < self.rows and (why := written(self.sketches[0].spec, name, decimal)):
+                yield private(f"In {name!r}, {why}")
 
     def _nothing_left(self, source: Source) -> str:
         """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""
