@@ -22,7 +22,8 @@ import pytest
 import scumble
 from scumble.bundle import Bundle
 from scumble.cli import VERBS, demo, home, main
-from scumble.cli.arguments import LISTS, parser_of
+from scumble.cli.arguments import LISTS
+from scumble.cli.parsing import parser_of
 from scumble.cli.progress import ProgressLine
 from scumble.sources import Progress
 

@@ -12,6 +12,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
 ``scumble --help`` is quick. What the verbs share::
 
     arguments.py    options, by topic
+    parsing.py      from words to arguments, and what is said of words that a verb does not know
     config.py       options in a TOML file
     digits.py       how many digits of an answer its interval allows
     kernels.py      from options to a kernel
@@ -158,8 +159,8 @@ def _run(verb: str, words: list[str]) -> int:
     debug = "--debug" in words
     try:
         from scumble.cli import coredumps
-        from scumble.cli.arguments import parse
         from scumble.cli.guard import guard
+        from scumble.cli.parsing import parse
 
         module = import_module(home(verb))
         args, parser = parse(verb, VERBS[verb], module, words)
