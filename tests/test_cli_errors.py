@@ -227,6 +227,13 @@ CASES: dict[str, tuple[list[str], int, str]] = {
     "epsilon zero": (build("good.csv", "--epsilon", "0"), 2, r"`epsilon` must be"),
     "delta of a half": (build("good.csv", "--delta", "0.5"), 2, r"`delta` must be"),
     "a flag that is begun": (build("good.csv", "--eps=1"), 2, r"--eps=1. Did you mean --epsilon\?"),
+    "label for target": (
+        ["fit", "good.csv", "--task", "classify", "--label", "mode", "--out", "m"],
+        2,
+        r"required: --target. Did you mean --target by --label\?",
+    ),
+    "unknown for invalid": (build("good.csv", "--unknown", "drop"), 2, r"--unknown drop. Did you mean --invalid\?"),
+    "random state for seed": (["sample", "t.scumble", "--random-state=3"], 2, r"Did you mean --seed\?"),
     "a flag of elsewhere": (["count", "t.scumble", "--group-by", "a"], 2, r"Did you mean --by\? Hint: scumble count"),
     "a bare condition": (["count", "t.scumble", "age > 5"], 2, r'--where "age > 5"\. Hint: scumble count'),
     "a flag of nowhere": (["count", "t.scumble", "--xyzzy"], 2, r"unrecognized arguments: --xyzzy. Hint"),

@@ -87,7 +87,10 @@ def test_hints_are_in_the_sign_that_was_chosen(tmp_path: Path, capsys: pytest.Ca
         told = capsys.readouterr().err
         assert read.format(said) in told and "1234.5" not in told
     assert main([*build, *by_kernel, "--invalid", "drop"]) == 0
-    assert f"numbers are read as {read.format('or')}, and without it as 1,234.50" in capsys.readouterr().err
+    assert (
+        f"numbers are read as {read.format('or')} (not with a unit, 12 kg), and without it as 1,234.50"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_comma_cannot_do_both(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

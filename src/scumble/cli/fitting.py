@@ -101,8 +101,10 @@ def drops(column: Column) -> bool:
 class AtTerminal(Curator):
     """The curator whom the command line tells."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: argparse.Namespace, left_out: int = 0) -> None:
+        """So many rows were left out before, for their cells."""
         self.target, self.as_it_is, self._args = args.target, args.invalid == "drop", args
+        self._left_out = left_out
         self.decimal = args.decimal
 
     def tell(self, lines: Sequence[str]) -> None:
@@ -111,8 +113,8 @@ class AtTerminal(Curator):
             say(self._args, line)
 
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
-        """The classes alone: `tell_left_out` has told of the rows."""
-        self.tell(self.of_classes(rows, lost, empty))
+        """The classes alone: `tell_left_out` has told of the rows. Shares are of all rows, as those of a build."""
+        self.tell(self.of_classes(rows + self._left_out, lost, empty))
 
 
 def tell_left_out(args: argparse.Namespace, found: Records, classes: Any) -> None:

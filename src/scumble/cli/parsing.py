@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -18,23 +19,48 @@ ELSEWHERE = {
     "--rows and --buckets",
 }
 """What to do about options that a verb lacks and others have."""
+ALIKE = (
+    {"label", "target"},
+    {"invalid", "unknown"},
+    {"seed", "random-state", "random_state"},
+    {"n", "size", "count"},
+    {"out", "output"},
+    {"replace", "force", "overwrite"},
+    {"delimiter", "sep", "separator"},
+)
+"""Options that verbs, or other programs, call by other names: who gives one that a verb lacks is told of its own."""
 
 
 class _Parser(argparse.ArgumentParser):
+    _words: Sequence[str] = ()
+
     def parse_args(self, words: Any = None, namespace: Any = None) -> Any:
+        self._words = words or ()
         found, rest = self.parse_known_args(words, namespace)
         if rest:
             odd = next((word for word in rest if word.startswith("--")), "").partition("=")[0]
             if (self.prog, odd) in ELSEWHERE:
                 self.error(ELSEWHERE[self.prog, odd])
-            flags = [flag[2:] for action in self._actions for flag in action.option_strings if flag.startswith("--")]
-            if "where" in flags and not any(word.startswith("-") for word in rest):
+            if "where" in self._flags and not any(word.startswith("-") for word in rest):
                 self.error(f'a condition goes after --where: --where "{" ".join(rest)}"')
-            close = nearest(odd[2:], flags) if odd else None
+            close = self._also_called(odd) or (nearest(odd[2:], self._flags) if odd else None)
             self.error(f"unrecognized arguments: {' '.join(rest)}" + (f". Did you mean --{close}?" * bool(close)))
         return found
 
+    @property
+    def _flags(self) -> list[str]:
+        return [flag[2:] for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+
+    def _also_called(self, odd: str) -> str | None:
+        """What this verb calls an option that others call so; None if it has that option, or none like it."""
+        alike = {name for names in ALIKE if odd[2:] in names for name in names}
+        return None if odd[2:] in self._flags else next((flag for flag in self._flags if flag in alike), None)
+
     def error(self, message: str) -> NoReturn:
+        if message.startswith("the following arguments are required"):  # perhaps given by another verb's name
+            given = (word.partition("=")[0] for word in self._words if word.startswith("--"))
+            meant = ((odd, close) for odd in given if (close := self._also_called(odd)) and f"--{close}" in message)
+            message += "".join(f". Did you mean --{close} by {odd}?" for odd, close in itertools.islice(meant, 1))
         tell(f"{self.prog}: {message}{'' if message.endswith('?') else '.'} Hint: {self.prog} --help")
         raise SystemExit(2)
 
