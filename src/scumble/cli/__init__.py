@@ -40,9 +40,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble._version import __version__
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 VERBS = {
     "plan": "rows, buckets and the error to expect, before any data is touched",
@@ -156,7 +159,7 @@ def overview() -> str:
 
 
 def _run(verb: str, words: list[str]) -> int:
-    debug = "--debug" in words
+    debug, parser = "--debug" in words, None
     try:
         from scumble.cli import coredumps
         from scumble.cli.guard import guard
@@ -182,7 +185,7 @@ def _run(verb: str, words: list[str]) -> int:
             raise
         if debug:
             tell(_where(problem))
-        return _explain(problem)
+        return _explain(problem, parser)
 
 
 def _stops_as_ctrl_c() -> dict[int, Any]:
@@ -223,7 +226,7 @@ NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
 """What pip installs with scumble, and who only reads may leave out."""
 
 
-def _explain(problem: Exception) -> int:
+def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
     from scumble import errors
     from scumble.machine.later import lacking
 
@@ -236,7 +239,9 @@ def _explain(problem: Exception) -> int:
             code = DAMAGED
         else:
             code = USAGE
-        return _say(str(problem), code)
+        from scumble.cli.parsing import as_options
+
+        return _say(str(problem) if parser is None else as_options(str(problem), parser), code)
     if isinstance(problem, ImportError) and "Hint: pip install " in str(problem):  # our own words
         return _say(str(problem), USAGE)
     if isinstance(problem, ModuleNotFoundError) and str(problem.name).partition(".")[0] in NEEDED:

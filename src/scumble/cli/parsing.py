@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn
@@ -77,6 +78,16 @@ def parse(verb: str, summary: str, module: ModuleType, words: list[str]) -> tupl
         parser.set_defaults(**read_config(args.config, known))
         args = parser.parse_args(words)
     return args, parser
+
+
+def as_options(message: str, parser: Parser) -> str:
+    """A message with arguments called as the command line calls them: `records_per_person` is --records-per-person."""
+    for action in parser._actions:
+        flag = next((flag for flag in action.option_strings if flag.startswith("--")), None)
+        if flag is not None:
+            message = re.sub(rf"(?<![\w'\"])`{action.dest}`", flag, message)
+            message = re.sub(rf"(?<![\w(]){action.dest}='([\w-]+)'", rf"{flag} \1", message)
+    return message.replace(", got None.", ", got nothing.")
 
 
 def _require_once(parser: Parser, words: list[str]) -> None:
