@@ -81,7 +81,7 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
             r"^20 rows were left out: 20 of none of the classes in 'mode' \(do not",
         ),
         (["closed.toml"], 4, "20 records have labels .* --unknown drop"),
-        (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with neighbors='replace'"),
+        (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with --neighbors replace"),
         (
             ["closed.toml", "--unknown", "drop"],
             0,
