@@ -330,6 +330,9 @@ def test_the_share_of_rows_of_no_class_is_one_of_all_rows_as_that_of_a_build(
     fit = ["fit", "people.csv", "--task", "classify", "--target", "mode", "--unknown", "drop", "--out", "m.scumble"]
     for verb in (fit, ["build", "people.csv", "--label", "mode", "--bandwidth", "9", "--out", "b.scumble"]):
         assert main([*verb, *words]) == 0
-        assert "WARNING: 20 % of the rows are of none of the classes" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert (
+            "WARNING: 20 % of the rows are of none of the classes" in told and "In 'age', numbers are read as" in told
+        )
     assert main(["predict", "m.scumble", "people.csv", "--out", "answers.csv"]) == 0  # which may be the private table
     assert "the rows of people.csv with an answer beside each, as private as they are" in capsys.readouterr().err

@@ -306,7 +306,7 @@ def test_numbers_of_any_fraction() -> None:
     for where in ("z < 1e999", {"z": (-math.inf, math.inf)}, {"z": (None, np.float64(1e300))}):
         assert condition(huge, where).exact and condition(huge, where).terms[0]["z"].tolist() == [1, 1]
     for where in ("y == 0.5", "y != 0.5", {"y": 0.5}, "y in [0.5]"):
-        with pytest.raises(scumble.ParameterError, match="cannot tell a single one: ask for a range"):
+        with pytest.raises(scumble.ParameterError, match=r"cannot tell a single one: .* whole = true in the schema"):
             condition(schema, where)
 
 

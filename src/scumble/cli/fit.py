@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> None:
         options |= {"classes": args.classes, "unknown": args.unknown or "error"}
     model = kind(**options)
     for_cells = found.causes.total
-    fitting.tell_left_out(args, found, args.classes)
+    fitting.tell_left_out(args, found, args.classes, schema)
     place = Place(args.out)
     try:
         with set_apart(args, "fit"):

@@ -313,7 +313,7 @@ class Number(Column):
         if self.cuts.real and not bound and not (first in self.cuts.edges and end in self.cuts.edges):
             raise ParameterError(
                 "it holds numbers of any fraction, and its cells cannot tell a single one: ask for a range, such as "
-                "39.5 <= x < 40.5, or declare it with whole=True"
+                "39.5 <= x < 40.5, or declare it with whole = true in the schema (whole=True)"
             )
         return first, end
 

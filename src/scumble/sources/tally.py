@@ -19,7 +19,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import read_as
 from scumble.schema.strays import Strays
-from scumble.schema.told import NO_CLASS, left_out, misnamed, private, repeated, undecoded
+from scumble.schema.told import NO_CLASS, left_out, many_unread, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
@@ -34,8 +34,6 @@ from scumble.tabular.spec import TableSpec
 
 MOST_THREADS = 4
 """That read records beside those that count all of a batch together: more of them wait for each other."""
-MANY, SHARE_UNREAD = 10, 0.1
-"""Rows, and their share of all: if so many are left out for a column, its cells may be written as another kind."""
 MOST_ASIDE, LARGEST_CREW = 1 << 25, 64
 """Counters, 256 MiB of them, that threads may have for themselves, and how many threads that each count batches."""
 HASHES_AT_ONCE = 1 << 27
@@ -141,7 +139,7 @@ class Tally:
 
     def _unread(self, decimal: str) -> Iterator[str]:
         """For each column that leaves out many rows, how its cells are written."""
-        for name in self.causes.columns(least=max(MANY, round(SHARE_UNREAD * self.rows))):
+        for name in self.causes.columns(least=many_unread(self.rows)):
             if self.dropped_rows < self.rows and (why := written(self.sketches[0].spec, name, decimal)):
                 yield private(f"In {name!r}, {why}")
 
