@@ -22,7 +22,8 @@ import pytest
 import scumble
 from scumble.bundle import Bundle
 from scumble.cli import VERBS, demo, home, main
-from scumble.cli.arguments import LISTS, parser_of
+from scumble.cli.arguments import LISTS
+from scumble.cli.parsing import parser_of
 from scumble.cli.progress import ProgressLine
 from scumble.sources import Progress
 
@@ -513,6 +514,21 @@ def test_a_count_and_its_density_agree_where_few_records_are(capsys: pytest.Capt
         total, low, high, density = (float(number.replace(",", "")) for number in told.groups())
         assert low < high and low <= total <= high
         assert abs(density * release.count - total) < 0.2 * (high - low) + 1e-3 * total or density == 0.0
+
+
+def test_nobody_is_told_of_less_than_no_records(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of empty classes there is noise alone, below zero as often as above; JSON has it as it is, unbiased.
+
+    It is exactly zero for less than one class in ten, so none of 40 is below with a chance of 0.55⁴⁰ < 1e-10 at most.
+    """
+    kernel = scumble.EuclideanKernel(1.0, power=2)
+    classes = {str(k): scumble.Sketch(kernel, columns=["age"], rows=8, buckets=16) for k in range(40)}
+    Bundle({name: sketch.release(epsilon=1.0) for name, sketch in classes.items()}).save("empty.scumble")
+    assert main(["query", "empty.scumble", "--at", "age=5"]) == 0
+    told = capsys.readouterr().out
+    assert "-" not in re.sub(r"density \S+", "", told)
+    assert main(["query", "empty.scumble", "--at", "age=5", "--json"]) == 0
+    assert min(row["kernel_sum"] for row in json.loads(capsys.readouterr().out)) < 0
 
 
 def test_answers_in_text_have_the_digits_that_noise_leaves_and_json_all(capsys: pytest.CaptureFixture[str]) -> None:

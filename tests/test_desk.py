@@ -34,7 +34,7 @@ def test_a_grid_takes_its_cells_along_each_axis(capsys: pytest.CaptureFixture) -
     assert scumble.load("g.scumble").spec.shape == (20, 10)
     capsys.readouterr()
     for more, words in (
-        (["--buckets", "20,10"], "Cells along each axis are for a grid: no `bounds` are given"),
+        (["--buckets", "20,10"], "Cells along each axis are for a grid: no --bounds are given"),
         ([*BOUNDS, "--buckets", "20,10,5"], "one number of cells for each column"),
         ([*BOUNDS, "--buckets", "20x10"], "of a grid with --bounds one for each axis, 200,100"),
         ([*BOUNDS, "--buckets", "20,0"], "of a grid with --bounds one for each axis, 200,100"),

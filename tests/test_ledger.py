@@ -655,7 +655,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ledger", path]) == 0
     assert "part north: ε = 0.1 left" in capsys.readouterr().out
     assert main(["ledger", path, "--open", "visits", "--epsilon", "1"]) == 0
-    capsys.readouterr()
+    assert "visits" in (told := capsys.readouterr().out) and "people" not in told
     assert main(["ledger", path, "--dataset", "visits"]) == 0
     assert "visits" in (told := capsys.readouterr().out) and "people" not in told
     assert main(["ledger", path, "--dataset", "visit"]) == 2

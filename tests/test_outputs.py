@@ -21,9 +21,9 @@ import pytest
 import scumble
 from scumble import files
 from scumble.cli import VERBS, home, main
-from scumble.cli.arguments import parser_of
 from scumble.cli.guard import INPUTS, OUTPUTS, paths_of
 from scumble.cli.handover import Handover, room
+from scumble.cli.parsing import parser_of
 from scumble.errors import ParameterError
 from scumble.machine import places
 from scumble.releasing import spending

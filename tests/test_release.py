@@ -297,6 +297,16 @@ def test_questions_of_the_other_kind_are_named() -> None:
         assert copy.copy(release).identity == release.identity
 
 
+@pytest.mark.parametrize(
+    ("name", "call"), [("median", "quantile"), ("avg", "mean"), ("groupby", "by="), ("hist", "histogram")]
+)
+def test_a_table_that_is_asked_by_another_name_says_what_to_call(name: str, call: str) -> None:
+    table = scumble.TableSketch(scumble.Schema(smoker=scumble.Boolean())).release(epsilon=1.0)
+    assert not hasattr(table, name)
+    with pytest.raises(AttributeError, match=f"TableRelease has no `{name}`. Hint: .*{call}"):
+        getattr(table, name)
+
+
 def test_a_count_is_a_plain_number_and_a_bundle_says_who_answers() -> None:
     """Plain: pandas calls whatever can be called."""
     density = scumble.Sketch(scumble.EuclideanKernel(1.0), 1, rows=2, buckets=4).release(1.0)

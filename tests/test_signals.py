@@ -380,7 +380,7 @@ def test_the_others(desk: Path, verb: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_every_verb_that_writes_is_here() -> None:
     from importlib import import_module
 
-    from scumble.cli.arguments import parser_of
+    from scumble.cli.parsing import parser_of
 
     writing = {
         verb

@@ -86,7 +86,7 @@ class Bundle(Mapping[Label, Release]):
     if not TYPE_CHECKING:  # to whom it would say that there is any name
 
         def __getattr__(self, name: str) -> Any:
-            return told_by_others(self, name, OF_ONE, ONE_OF_THEM)
+            return told_by_others(self, name, dict.fromkeys(OF_ONE, ONE_OF_THEM))
 
     # ---- a mapping ----
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
@@ -133,13 +133,13 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return "" if found is None else f" Did you mean {found!r}?"
 
 
-def told_by_others(asked: object, name: str, others: Collection[str], which: str) -> Any:
-    """What ``__getattr__`` does on a class where people look for the methods of another: a refusal that names that one.
+def told_by_others(asked: object, name: str, others: Mapping[str, str]) -> Any:
+    """What ``__getattr__`` does on a class where people look for methods of others: a refusal that says what to call.
 
     It is an AttributeError, as any other name's: ``hasattr`` stays False.
     """
     if name in others:
-        raise AttributeError(f"A {type(asked).__name__} has no `{name}`. Hint: {which}.", name=name, obj=asked)
+        raise AttributeError(f"A {type(asked).__name__} has no `{name}`. Hint: {others[name]}.", name=name, obj=asked)
     return object.__getattribute__(asked, name)
 
 

@@ -396,6 +396,12 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     panel(page, "smoker").get_by_label("yes").check()
     page.wait_for_selector(READY)
     assert "Not counted together: town and smoker. How such" in page.locator(".answer .doubt").inner_text()
+    asked = "town == 'Ulm' and smoker"
+    for name in ("pay", "age"):
+        page.get_by_role("combobox", name="Column to take the mean of").select_option(label=name)
+        told = page.locator(".answer .doubt-of-mean").inner_text()
+        assert all(f"{one} and " in told or f" and {one}" in told for one in (name, "town", "smoker")), told
+        assert "town and smoker" not in told and release.mean(name, asked).remarks[0].split(". ")[1] in told
     panel(page, "age").locator(".histogram").focus()
     for key in ("Home", "Enter"):
         page.keyboard.press(key)
@@ -403,6 +409,7 @@ def test_what_the_release_cannot_know_is_said(visit: Callable[..., Any], tmp_pat
     assert "cannot tell them from none" in page.locator(".answer .doubt").inner_text()
     page.get_by_role("button", name="Clear all").click()
     page.wait_for_selector(READY)
+    expect(page.locator(".answer .doubt-of-mean")).to_be_hidden()
     together = page.locator(".cross .doubt")
     for name, other in [("town", "smoker"), ("age", "pay")]:
         page.get_by_role("combobox", name="Rows").select_option(label=name)

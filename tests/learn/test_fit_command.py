@@ -81,7 +81,7 @@ def test_a_fit_takes_its_classes_from_the_schema_and_speaks_of_options(
             r"^20 rows were left out: 20 of none of the classes in 'mode' \(do not",
         ),
         (["closed.toml"], 4, "20 records have labels .* --unknown drop"),
-        (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with neighbors='replace'"),
+        (["closed.toml", "--unknown", "drop", "--neighbors", "replace"], 3, "does not go with --neighbors replace"),
         (
             ["closed.toml", "--unknown", "drop"],
             0,
@@ -318,3 +318,21 @@ def test_a_file_with_other_names_than_columns_is_no_model() -> None:
     made.feature_names_in_ = np.array(["a", "b"], dtype=object)
     with pytest.raises(CorruptFileError, match="names"):
         models.from_bytes(saving.to_bytes(made))
+
+
+def test_the_share_of_rows_of_no_class_is_one_of_all_rows_as_that_of_a_build(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "40,bus\n50,car\n" * 150 + "45,tram\n" * 100 + ",bus\n" * 100
+    Path("people.csv").write_text("age,mode\n" + rows)
+    words = ["--classes", "bus,car", "--columns", "age", "--bounds", "age=0:100", "--epsilon", "1", "--invalid", "drop"]
+    fit = ["fit", "people.csv", "--task", "classify", "--target", "mode", "--unknown", "drop", "--out", "m.scumble"]
+    for verb in (fit, ["build", "people.csv", "--label", "mode", "--bandwidth", "9", "--out", "b.scumble"]):
+        assert main([*verb, *words]) == 0
+        told = capsys.readouterr().err
+        assert (
+            "WARNING: 20 % of the rows are of none of the classes" in told and "In 'age', numbers are read as" in told
+        )
+    assert main(["predict", "m.scumble", "people.csv", "--out", "answers.csv"]) == 0  # which may be the private table
+    assert "the rows of people.csv with an answer beside each, as private as they are" in capsys.readouterr().err

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from tests.relational.exactly import exactly, table
 
 import scumble
+from scumble import TableRelease
 from scumble.cli import main
 from scumble.cli.progress import REHEARSING
+from scumble.machine.steps import steps
 
 PEOPLE = table(120)
 
@@ -156,3 +160,27 @@ def test_whoever_waits_at_a_terminal_is_told_why(monkeypatch: pytest.MonkeyPatch
     assert main(["sql", "people.scumble", QUERY]) == 0
     assert screen.getvalue() == f"\r\x1b[K{REHEARSING}\r\x1b[K"
     assert main(["sql", "people.scumble", QUERY, "--quiet"]) == 0 and screen.getvalue().count(REHEARSING) == 1
+
+
+@pytest.mark.parametrize("name", ["surveys0.3", "my-people"])
+def test_a_release_whose_name_is_no_plain_word_stands_in_quotes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", f"{name}.scumble", f'select count(*) from "{name}"']) == 0
+    assert main(["sql", f"{name}.scumble", f"select count(*) from {name}"]) == 2
+    assert f'cannot be read: such a name stands in double quotes, from "{name}". Hint' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["sql", "people.scumble", QUERY], ["count", "people.scumble", "--by", "smoker"]], ids=lambda one: one[0]
+)
+def test_whoever_waits_for_many_groups_is_told_how_far_it_is(
+    command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, clock, clear = Terminal(), itertools.count(), "\r\x1b[K"
+    monkeypatch.setattr("scumble.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("scumble.cli.progress.time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    answer = TableRelease.count
+    monkeypatch.setattr(TableRelease, "count", lambda *a, **k: (screen.told.wait(60), answer(*a, **k))[1])
+    monkeypatch.setattr("scumble.relational.asking.steps", lambda rows: (screen.told.wait(60), steps(rows))[1])
+    monkeypatch.setattr(sys, "stderr", screen)
+    assert main(command) == 0
+    assert f"{clear} 67%  2 of 3 groups  0:01 left{clear}" in screen.getvalue() and screen.getvalue().endswith(clear)

@@ -205,7 +205,9 @@ def test_every_setting_says_what_it_must_be() -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="There is no schema"):
+    with pytest.raises(
+        MissingFileError, match=r"There is no schema .*; scumble schema TABLE --out .*none\.toml drafts"
+    ):
         Schema.load(tmp_path / "none.toml")
     with pytest.raises(scumble.FileError, match="Cannot read"):
         Schema.load(tmp_path)
@@ -366,3 +368,8 @@ def test_a_table_is_described_by_a_schema_its_columns_or_its_file(tmp_path: Path
             scumble.build(people, schema=odd, epsilon=1.0)  # type: ignore[call-overload]
     with pytest.raises(scumble.ParameterError, match=r"`age` must be a Number, Date, Category or Boolean, got 'tuple'"):
         scumble.TableSketch({"age": (0, 99)})  # type: ignore[dict-item]
+
+
+def test_a_setting_that_may_be_left_out_is_said_to_be_so_in_words_of_a_file() -> None:
+    with pytest.raises(scumble.ParameterError, match=r"`cells` must be a whole number from 1 to [0-9]+, or left out"):
+        Number(0, 100, cells=0)

@@ -22,7 +22,7 @@ from scumble.show import tablecards
 from scumble.show.cards import card, facts
 from scumble.show.usefulness import group, noises
 from scumble.sources.rehearsal import Rehearsal
-from scumble.sources.tableadvice import between_wholes, between_years, few_cells, from_zero
+from scumble.sources.tableadvice import between_wholes, between_years, few_cells, from_zero, more_than_groups
 from scumble.tabular.planner import Planner
 from scumble.tabular.publishing import COUNT_SHARE
 from scumble.views.budgeting import CHOOSING
@@ -215,9 +215,33 @@ def test_single_years_need_cells_of_their_own() -> None:
     assert told in scumble.build(pa.table({"born": [1900]}), **job).advice
 
 
+def test_more_cells_than_groups_are_told_beforehand_and_with_the_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = scumble.Schema(seen=scumble.Date("1950-01-01", "2020-12-31", cells="month"), sex=scumble.Boolean())
+    (told,) = more_than_groups(schema)
+    assert told.startswith("'seen' is counted in 852 cells (by the month), and answers by it have at most 400 groups")
+    assert not more_than_groups(scumble.Schema(seen=scumble.Date("1990-01-01", "2020-12-31", cells="month")))
+    table = {"seen": ["1999-05-31"] * 100, "sex": [True] * 100}
+    assert told in scumble.build(pa.table(table), schema=schema, epsilon=1.0, rehearse=True).advice
+    release = scumble.TableSketch(schema).update(table).release(epsilon=1.0)
+    remark = (
+        "'seen' has 852 cells, too many for a group each: 3 stand together in one. In SQL, GROUP BY date_trunc('month'"
+    )
+    for found in (release.count(by="seen"), release.histogram("seen")):
+        assert found.attrs["remarks"][-1].startswith(remark)
+    assert "remarks" not in release.histogram("seen", bins=20).attrs and not release.count(by="sex").attrs
+    release.save(tmp_path / "r.scumble")
+    assert main(["count", str(tmp_path / "r.scumble"), "--by", "seen"]) == 0
+    assert remark in capsys.readouterr().err
+    assert len(scumble.sql("select count(*) from r group by date_trunc('month', seen)", r=release)) == 852
+
+
 def test_advice_about_one_column_and_about_two() -> None:
     assert "and 'born' has more" in few_cells({"born": 900, "sex": 2}, 4)[0]
     assert "and 'born' and 'died' have more" in few_cells({"born": 900, "died": 800}, 4)[0]
+    assert "and 'born' and 'town' have more" in few_cells({"born": 900, "town": 5, "sex": 2}, 4)[0]
+    assert few_cells({"town": 5, "sex": 2}, 4) == []
 
 
 @pytest.mark.parametrize("joined", [False, True])

@@ -450,6 +450,12 @@ def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
         lambda r: r.histogram("sex", bins=[1, 2]),
         lambda r: r.histogram("age", bins=[2, 1]),
         lambda r: r.histogram("age", bins=0),
+        lambda r: r.histogram("age", bins="auto"),
+        lambda r: r.histogram("age", bins=["a", "b"]),
+        lambda r: r.quantile("age", [0.1, "x"]),
+        lambda r: r.quantile("age", None),
+        lambda r: r.count({"age": (20, 10)}),
+        lambda r: r.count("age between 20 and 10"),
         lambda r: r.histogram("sex", bins=3),
         lambda r: r.crosstab("sex", "sex"),
         lambda r: r.plot("nothing"),
@@ -464,6 +470,33 @@ def test_synthetic_rows_have_the_tables_own_types(exact: TableRelease) -> None:
 def test_what_cannot_be_answered_is_refused_in_words(noisy: TableRelease, ask) -> None:
     with pytest.raises(scumble.ParameterError):
         ask(noisy)
+
+
+def test_the_edges_of_bins_may_be_dates() -> None:
+    """Each bin has what a condition between its edges has, and the last one the whole of its last day."""
+    days = np.datetime64("2020-01-01") + np.arange(366).repeat(5)
+    sketch = TableSketch(scumble.Schema(seen=scumble.Date("2020-01-01", "2020-12-31", cells="month"))).update(
+        {"seen": days}
+    )
+    release = sketch.release(epsilon=50.0)
+    found = release.histogram("seen", bins=["2020-02", "2020-04-01", datetime.date(2020, 12, 31)])
+    assert found.seen.tolist() == ["2020-02-01 to 2020-03-31", "2020-04-01 to 2020-12-31"]
+    asked = ["seen >= '2020-02' and seen < '2020-04'", "seen >= '2020-04'"]
+    assert found.value.tolist() == [release.count(where).value for where in asked]
+    with pytest.raises(scumble.ParameterError, match=r"`bins` must be .* or dates\. Of 'seen', it holds dates, and"):
+        release.histogram("seen", bins=["2020-01-01", "soon"])
+    with pytest.raises(scumble.ParameterError, match=r"`bins` must be .* or dates, got 'year'"):
+        release.histogram("seen", bins="year")
+
+
+def test_ends_of_a_range_that_are_the_wrong_way_round_and_columns_named_twice_are_told(noisy: TableRelease) -> None:
+    with pytest.raises(
+        scumble.ParameterError, match=r"lower end, 20, lies above the upper, 10. .*age >= 20 or age <= 10"
+    ):
+        noisy.count({"age": (20, 10)})
+    with pytest.raises(scumble.ParameterError, match=r"--by \(by=\) names 'sex' twice"):
+        noisy.count(by=["sex", "age", "sex"])
+    assert noisy.count({"age": (20, 20)}).value >= 0
 
 
 @pytest.mark.parametrize("budget", [{"delta": 1e-6}, {"neighbors": "replace"}, {"records_per_person": 3}])

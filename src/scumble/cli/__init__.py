@@ -12,6 +12,7 @@ To add a verb, write its module and name it in `VERBS`. Nothing is imported befo
 ``scumble --help`` is quick. What the verbs share::
 
     arguments.py    options, by topic
+    parsing.py      from words to arguments, and what is said of words that a verb does not know
     config.py       options in a TOML file
     digits.py       how many digits of an answer its interval allows
     kernels.py      from options to a kernel
@@ -39,9 +40,12 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scumble._version import __version__
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 VERBS = {
     "plan": "rows, buckets and the error to expect, before any data is touched",
@@ -155,11 +159,11 @@ def overview() -> str:
 
 
 def _run(verb: str, words: list[str]) -> int:
-    debug = "--debug" in words
+    debug, parser = "--debug" in words, None
     try:
         from scumble.cli import coredumps
-        from scumble.cli.arguments import parse
         from scumble.cli.guard import guard
+        from scumble.cli.parsing import parse
 
         module = import_module(home(verb))
         args, parser = parse(verb, VERBS[verb], module, words)
@@ -181,7 +185,7 @@ def _run(verb: str, words: list[str]) -> int:
             raise
         if debug:
             tell(_where(problem))
-        return _explain(problem)
+        return _explain(problem, parser)
 
 
 def _stops_as_ctrl_c() -> dict[int, Any]:
@@ -222,7 +226,7 @@ NEEDED = ("numba", "pyarrow", "scipy", "threadpoolctl")
 """What pip installs with scumble, and who only reads may leave out."""
 
 
-def _explain(problem: Exception) -> int:
+def _explain(problem: Exception, parser: ArgumentParser | None) -> int:
     from scumble import errors
     from scumble.machine.later import lacking
 
@@ -235,7 +239,9 @@ def _explain(problem: Exception) -> int:
             code = DAMAGED
         else:
             code = USAGE
-        return _say(str(problem), code)
+        from scumble.cli.parsing import as_options
+
+        return _say(str(problem) if parser is None else as_options(str(problem), parser), code)
     if isinstance(problem, ImportError) and "Hint: pip install " in str(problem):  # our own words
         return _say(str(problem), USAGE)
     if isinstance(problem, ModuleNotFoundError) and str(problem.name).partition(".")[0] in NEEDED:

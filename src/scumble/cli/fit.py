@@ -144,12 +144,13 @@ def run(args: argparse.Namespace) -> None:
         found = found._replace(y=labels)
         options |= {"classes": args.classes, "unknown": args.unknown or "error"}
     model = kind(**options)
-    fitting.tell_left_out(args, found, args.classes)
+    for_cells = found.causes.total
+    fitting.tell_left_out(args, found, args.classes, schema)
     place = Place(args.out)
     try:
         with set_apart(args, "fit"):
             tell_weak(args, Budget.of(**asked))
-            model.before_charge, model.curator = place.reserve, fitting.AtTerminal(args)
+            model.before_charge, model.curator = place.reserve, fitting.AtTerminal(args, for_cells)
             model.fit(found.X, found.y, ledger=args.ledger, dataset=args.dataset, part=args.part)
             with Unbroken():
                 data = saving.to_bytes(model)

@@ -13,7 +13,8 @@ from scumble.learn.telling import Curator
 from scumble.machine.later import pa
 from scumble.schema import Boolean, Category, Number, Schema
 from scumble.schema.column import Column
-from scumble.schema.told import NO_CLASS, left_out, undecoded
+from scumble.schema.spelling import numbers_read
+from scumble.schema.told import NO_CLASS, left_out, many_unread, private, repeated, undecoded
 
 
 def features(args: argparse.Namespace, schema: Schema) -> Schema:
@@ -101,8 +102,10 @@ def drops(column: Column) -> bool:
 class AtTerminal(Curator):
     """The curator whom the command line tells."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: argparse.Namespace, left_out: int = 0) -> None:
+        """So many rows were left out before, for their cells."""
         self.target, self.as_it_is, self._args = args.target, args.invalid == "drop", args
+        self._left_out = left_out
         self.decimal = args.decimal
 
     def tell(self, lines: Sequence[str]) -> None:
@@ -111,18 +114,28 @@ class AtTerminal(Curator):
             say(self._args, line)
 
     def look_at_classes(self, rows: int, lost: int, empty: Sequence[str]) -> None:
-        """The classes alone: `tell_left_out` has told of the rows."""
-        self.tell(self.of_classes(rows, lost, empty))
+        """The classes alone: `tell_left_out` has told of the rows. Shares are of all rows, as those of a build."""
+        self.tell(self.of_classes(rows + self._left_out, lost, empty))
 
 
-def tell_left_out(args: argparse.Namespace, found: Records, classes: Any) -> None:
+def tell_left_out(args: argparse.Namespace, found: Records, classes: Any, schema: Schema | None) -> None:
     """How many rows are left out, and why: to the curator, before a budget is spent."""
     from scumble.learn.targets import of_no_class
 
+    for_cells = found.causes.total
     if args.unknown == "drop" and classes is not None:
         found.causes.add(NO_CLASS, args.target, of_no_class(classes, found.y))
     rows = found.causes.total + found.skipped
     if rows:
         say(args, left_out(rows, list(found.causes.words(0, found.skipped))))
-    for line in undecoded(found.undecoded):
+    of_cells = found.causes.columns(least=many_unread(len(found.y) + for_cells))
+    why = [private(f"In {name!r}, {_written(name, schema, args.decimal)}") for name in of_cells]
+    for line in (*why, *undecoded(found.undecoded), *repeated(found.repeated)):
         say(args, line)
+
+
+def _written(name: str, schema: Schema | None, decimal: str) -> str:
+    """How the cells of a column are written."""
+    if schema is None or name not in schema:
+        return numbers_read(decimal)
+    return f"a cell is left out that is {schema[name].refused(decimal) or 'missing'}"

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     from scumble.privacy.ledger import Ledger
 
     if args.open is not None and args.dataset is not None:
-        raise ParameterError("--open opens a dataset and shows all; --dataset shows one. Hint: give one of them.")
+        raise ParameterError("--open opens a dataset and shows it; --dataset shows one. Hint: give one of them.")
     if args.open is None and (args.epsilon is not None or args.rho is not None or args.parts):
         raise ParameterError("A budget needs a name. Hint: --open NAME.")
     if args.open is not None:
@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> None:
             parts=args.parts,
         )
     book = Ledger(args.file)
-    accounts = list(book.accounts().values()) if args.dataset is None else [book.account(args.dataset)]
+    shown = args.dataset if args.open is None else args.open
+    accounts = [*book.accounts().values()] if shown is None else [book.account(shown)]
     if args.json:
         print_json({"datasets": [account.to_dict() for account in accounts]})
     else:

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
         left = "1 row has no answer" if unread.total == 1 else f"{unread.total:,} rows have no answer"
         say(args, f"{left}: {'; '.join(unread.words(0, 0))}.")
     if args.out != "-":
-        say(args, f"Wrote {args.out}.")
+        say(args, f"Wrote {args.out}: the rows of {source} with an answer beside each, as private as they are.")
 
 
 def _columns(args: argparse.Namespace, model: Any, source: Source) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scumble.errors import many
+from scumble.machine.steps import watched
 
 PATIENCE = 2.0
 """Seconds that nobody need be told about."""
@@ -18,11 +19,12 @@ REHEARSING = "Rehearsing, on made-up tables, how far answers may be off: this ta
 
 @contextlib.contextmanager
 def waiting(quiet: bool, what: str = REHEARSING) -> Iterator[None]:
-    """Say what is being done, if it takes longer than that; the line is cleared in the end."""
+    """Say what is being done, if it takes longer than that, and how far it is; the line is cleared in the end."""
     if quiet or not sys.stderr.isatty():
         yield
         return
     told = threading.Event()
+    groups = GroupLine(told)
 
     def tell() -> None:
         told.set()
@@ -32,7 +34,8 @@ def waiting(quiet: bool, what: str = REHEARSING) -> Iterator[None]:
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with watched(groups):
+            yield
     finally:
         timer.cancel()
         timer.join()
@@ -45,6 +48,26 @@ def _write(line: str = "") -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
+
+
+class GroupLine:
+    """How many groups are answered, and the time left, a few times a second, once patience is over.
+
+    The first answer may be a long rehearsal, so time is taken from the second on.
+    """
+
+    def __init__(self, told: threading.Event) -> None:
+        self._told = told
+        self._start = self._last = 0.0
+
+    def __call__(self, done: int, of: int) -> None:
+        now = time.monotonic()
+        if done <= 1:
+            self._start = now
+        elif self._told.is_set() and now - self._last >= 0.2:
+            self._last = now
+            left = (now - self._start) / (done - 1) * (of - done)
+            _write(f"{done / of:4.0%}  {done:,} of {of:,} groups  {_clock(left)} left")
 
 
 class ProgressLine:

@@ -215,7 +215,7 @@ def _sentence(points: Any, name: Any, release: Any, confidence: float) -> str:
     (low,), (high,) = release.interval(points, confidence)
     (total,), (density,) = release.kernel_sum(points), release.density(points)
     of = "" if name is None else f"{name}: "
-    number, lower, upper = told(total, low, high)
+    number, lower, upper = told(*(max(float(one), 0.0) for one in (total, low, high)))  # nobody counts below none
     records = "record" if number == "1" else "records"
     return f"{of}{number} {records} near ({lower} to {upper}, {confidence:.0%}); density {density:.4g}"
 

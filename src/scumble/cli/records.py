@@ -39,6 +39,8 @@ class Records(NamedTuple):
     """Lines that are no rows and were left out: for the curator only."""
     undecoded: Mapping[str, int]
     """Cells, by column, that are no text in the encoding and count as missing: for the curator only."""
+    repeated: int
+    """Rows that are the column names once more: for the curator only."""
 
     def __repr__(self) -> str:
         return "Records(secret)"
@@ -174,7 +176,7 @@ def read(
         y = _floats(table[target]) if number else table[target]
     except pa.ArrowException:  # whose words may quote cells
         raise DataError("A column is not numeric. Hint: --columns names those to learn from.") from None
-    return Records(X, y, causes, sum(source.skipped.values()), dict(source.undecoded))
+    return Records(X, y, causes, sum(source.skipped.values()), dict(source.undecoded), source.repeated)
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:

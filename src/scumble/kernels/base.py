@@ -329,9 +329,15 @@ def positive(name: str, value: Any) -> float:
 def _checked_scale(scale: Scale) -> float | tuple[float, ...] | dict[str, float] | None:
     if scale is None:
         return None
+    if isinstance(scale, Mapping):
+        found = {}
+        for name, value in scale.items():
+            try:
+                found[str(name)] = positive("scale", value)
+            except ParameterError:  # its value may be a record's
+                raise ParameterError(f"`scale` of {str(name)[:100]!r} must be a positive, finite number.") from None
+        return found
     try:
-        if isinstance(scale, Mapping):
-            return {str(name): positive("scale", value) for name, value in scale.items()}
         if isinstance(scale, (Sequence, np.ndarray)) and not isinstance(scale, str):
             return tuple(positive("scale", value) for value in scale)
     except ParameterError:  # it has words for one number; these may be a record

@@ -11,6 +11,7 @@ The files::
     room.py         arrays that a thread works in, step after step
     compiling.py    loops compiled on first use, and kept on disk
     patience.py     when compiled loops are worth the wait
+    steps.py        steps of long work that somebody may watch
     later.py        packages that are loaded when first used
     functions.py    functions of SciPy, and what stands in for them
 """

@@ -340,6 +340,8 @@ def write_error(error: OSError, target: str, folder: str, size: int) -> FileErro
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         reason = "the disk is full" if error.errno != errno.EFBIG else "files of this size are not allowed here"
         hint = f"it needs {size:,} bytes; a file that was there before is untouched"
+    elif error.errno == errno.ENOENT and os.path.isdir(folder):  # as of /proc
+        reason, hint = f"the folder {folder!r} takes no files", "choose another"
     elif error.errno == errno.ENOENT:
         kind, reason, hint = MissingFileError, f"the folder {folder!r} does not exist", "make it first"
     elif error.errno == errno.ENAMETOOLONG:

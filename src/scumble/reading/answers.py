@@ -23,6 +23,8 @@ A_TABLE = (
     "that is asked of a table's release, which a build with a schema makes; of a density, ask `count`, `density`, "
     "`kernel_sum` and `interval`"
 )
+ELSEWHERE = dict.fromkeys((*OF_TABLES, "median", "avg", "groupby"), A_TABLE)
+"""What is asked of a density, and who answers it."""
 
 
 class BeyondBounds(UserWarning):
@@ -61,7 +63,7 @@ class Answers(ABC):
     if not TYPE_CHECKING:  # to whom it would say that there is any name
 
         def __getattr__(self, name: str) -> Any:
-            return told_by_others(self, name, OF_TABLES, A_TABLE)
+            return told_by_others(self, name, ELSEWHERE)
 
     @abstractmethod
     def _reader(self) -> Reader:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scumble.errors import parameter
+from scumble.machine.steps import steps
 from scumble.relational.aggregates import Aggregate
 from scumble.relational.formulas import Formula, Interval, aggregates_in, worked_out
 from scumble.relational.keys import COARSER
@@ -78,10 +79,11 @@ def sql(
     (['smoker', 'n', 'n_low', 'n_high'], True)
     """
     deviations(confidence)  # refuses what is no confidence
-    tree = parse(query)
     if releases is not None and not isinstance(releases, Mapping):
         raise parameter("releases", "a mapping of names to releases", releases, "write people=release, by its name.")
-    scope = scope_of(tree, {**(releases or {}), **named})
+    every = {**(releases or {}), **named}
+    tree = parse(query, [*every])
+    scope = scope_of(tree, every)
     try:
         return _answered(understood(tree, scope), confidence)
     except RecursionError:
@@ -165,7 +167,7 @@ def _frame(statement: Statement, rows: list[_Group]) -> DataFrame:
         if isinstance(output.what, int):
             columns[output.name] = _series([row.names[output.what] for row in rows])
         else:
-            found = [row.interval(output.what) for row in rows]
+            found = [row.interval(output.what) for row in steps(rows)]
             for name, values in zip(columns_of(output), zip(*found, strict=True) if found else [()] * 3, strict=True):
                 columns[name] = list(values) if found else pd.Series([], dtype=float)
     frame = pd.DataFrame(columns)

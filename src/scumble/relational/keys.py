@@ -19,7 +19,7 @@ import numpy as np
 from scumble.errors import ParameterError
 from scumble.relational.literals import is_value, number, value
 from scumble.relational.scope import Scope
-from scumble.relational.syntax import bare, exp, identifier, refused, shown
+from scumble.relational.syntax import bare, exp, identifier, refused, shown, words
 from scumble.relational.where import both, tree_of
 from scumble.schema import condition
 from scumble.schema.category import Category
@@ -184,7 +184,8 @@ def _width(node: Any, whole_node: Any, scope: Scope) -> tuple[str, int | float, 
         node = bare(node.this)
     elif not whole:
         raise refused(
-            f"GROUP BY {shown(whole_node)}: columns, floor(x / 10) * 10, date_trunc, conditions and CASE are known"
+            f"GROUP BY {shown(whole_node)}: columns, floor(x / 10) * 10, year, date_trunc, conditions and CASE are "
+            f"known{_truncated(node)}"
         )
     width: int | float = 1
     if isinstance(node, exp.Div | exp.IntDiv):
@@ -195,6 +196,14 @@ def _width(node: Any, whole_node: Any, scope: Scope) -> tuple[str, int | float, 
             f"GROUP BY {shown(whole_node)}: write it as floor(x / 10) * 10, of a column and a step above zero"
         )
     return scope.column(node), width, whole
+
+
+def _truncated(node: Any) -> str:
+    """What to write for month(seen) and its kin, which join what has the same number in all years; else nothing."""
+    unit = type(node).__name__.lower()
+    if unit not in _UNITS or not isinstance(bare(node.this), exp.Column):
+        return ""
+    return f"; write date_trunc('{unit}', {words(bare(node.this))}), a group for each {unit} of each year"
 
 
 def _calendar(node: Any, scope: Scope) -> Iterator[tuple[Any, Tree]]:

@@ -6,6 +6,8 @@ other, or if it is anything but one SELECT: the parser sees nothing else.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from typing import Any
 
 from scumble.errors import ParameterError, parameter
@@ -21,8 +23,8 @@ except ImportError:
 
 MOST_LETTERS, MOST_WORDS, MOST_DEPTH = 50_000, 4_000, 40
 CAN = (
-    "Hint: one SELECT from one release can be asked, with count, sum, avg, median and quantile_cont, WHERE, GROUP BY, "
-    "HAVING, ORDER BY and LIMIT."
+    "Hint: one SELECT from one release can be asked, with count, sum, avg, median and quantile_cont, WHERE, GROUP BY "
+    "(also floor, year and date_trunc), HAVING, ORDER BY and LIMIT."
 )
 _DEEPER = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _BACK = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
@@ -86,8 +88,8 @@ _OF_SELECT = {
 }
 
 
-def parse(text: object) -> exp.Select:
-    """The tree of one SELECT. Whatever is none is a ParameterError."""
+def parse(text: object, releases: Collection[str] = ()) -> exp.Select:
+    """The tree of one SELECT from one of these releases. Whatever is none is a ParameterError."""
     if not isinstance(text, str) or not text.strip():
         raise parameter("query", "a SELECT, as text", text if isinstance(text, str) else type(text).__name__)
     if len(text) > MOST_LETTERS:
@@ -100,7 +102,8 @@ def parse(text: object) -> exp.Select:
     except RecursionError:
         raise too_deep() from None
     except SqlglotError as problem:
-        raise ParameterError(f"The statement cannot be read{undressed(text) or _where(problem)}. {CAN}") from None
+        why = undressed(text) or _unquoted(text, releases) or _where(problem)
+        raise ParameterError(f"The statement cannot be read{why}. {CAN}") from None
     if len(found) != 1:
         raise ParameterError(f"There must be one statement, got {len(found)}. Hint: ask one after the other.")
     if not isinstance(found[0], exp.Select):
@@ -126,6 +129,13 @@ def _require_modest(tokens: list[Any]) -> None:
 def too_deep() -> ParameterError:
     """The refusal of a statement whose parts lie too deep."""
     return ParameterError("The statement has too many parts within each other. Hint: ask for less at once.")
+
+
+def _unquoted(text: str, releases: Collection[str]) -> str:
+    """How the name of a release is written that stands there without its quotes; empty if there is none."""
+    found = (name for name in releases if re.search(rf"\bfrom\s+{re.escape(name)}(?!\w)", text, re.IGNORECASE))
+    name = next((name for name in found if identifier(name) != name), None)
+    return "" if name is None else f": such a name stands in double quotes, from {identifier(name)}"
 
 
 def _where(problem: SqlglotError) -> str:

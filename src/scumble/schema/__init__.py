@@ -24,6 +24,7 @@ The files::
     grammar.py       conditions as people write them
     unclear.py       what is said of one that cannot be read
     conditions.py    conditions in their one form
+    products.py      from what was written to it: disjoint products of parts of columns
     beyond.py        questions that reach beyond a column's bounds
     notwhole.py      questions for fractions of whole numbers
     spelling.py      how cells are written that are read, for hints

@@ -39,7 +39,10 @@ class Boolean(Column):
 
     kind: ClassVar[str] = "boolean"
     role: ClassVar[str] = "category"
-    refuses: ClassVar[str] = "neither yes nor no (true, yes, y, t, on, 1 and their opposites are read)"
+    refuses: ClassVar[str] = (
+        "neither yes nor no (true, yes, y, t, on, 1 and their opposites are read; a column of other words is a "
+        "category)"
+    )
     ordered: ClassVar[bool] = False
 
     _: KW_ONLY

@@ -356,5 +356,5 @@ def count_of_cells(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value < MOST_LEVELS:
-        raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}, or None for a default", value)
+        raise parameter("cells", f"a whole number from 1 to {MOST_LEVELS - 1}, or left out, for a default", value)
     return int(value)

@@ -16,26 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
 from scumble.machine.later import pa
 from scumble.schema import beyond, grammar, line, notwhole
-from scumble.schema.column import MISSING, Column, Part
+from scumble.schema.column import Column, Part
 from scumble.schema.grammar import Atom, Junction, Not, Tree, Untrue
+from scumble.schema.products import Product, possible, products_of, remaining, require_few, united, without
 from scumble.schema.schema import Schema
 from scumble.schema.unclear import written
 
-MOST_TERMS = 256
-"""Products in a union. Beyond, an answer would be slow, and its error out of hand."""
 MOST_ROUNDED = 8
 """Products in a union whose cells are told exactly where it cuts some. Beyond, that would take too long."""
-
-_Product: TypeAlias = dict[str, Part]
-"""Which values a record may have in some columns; the others are free."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,21 +125,40 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
         if where.schema != schema:
             raise ParameterError("The condition was made for another schema. Hint: make it anew for this one.")
         return where
-    if isinstance(where, str):
-        where = grammar.parse(where, schema.columns)
     if where is None:
         return _weighed(schema, [{}])
-    if isinstance(where, Mapping):
-        where = grammar.tree_of(where, schema.columns)
+    if isinstance(where, str | Mapping):
+        names = schema.columns
+        where = grammar.parse(where, names) if isinstance(where, str) else grammar.tree_of(where, names)
+        _require_in_order(schema, where)
     if not isinstance(where, Atom | Not | Untrue | Junction):
         raise parameter("where", "text, a mapping from columns to values, or None", where)
-    even = _weighed(schema, _there(_products(schema, where, True)))
+    even = _weighed(schema, possible(products_of(schema, where, True)))
     outside, fractions = (room.remarks(schema.columns, where) for room in (beyond, notwhole))
     even = replace(even, remarks=(*outside, *fractions))
     if not outside:
         return even
-    few, many = (_weighed(schema, _there(_products(schema, where, True, ends))) for ends in (False, True))
+    few, many = (_weighed(schema, possible(products_of(schema, where, True, ends))) for ends in (False, True))
     return replace(even, beyond=(few, many))
+
+
+def _require_in_order(schema: Schema, tree: Tree) -> None:
+    """Refuse a range that a person has written with the upper end first; in SQL it is empty."""
+    for atom in beyond.atoms(tree):
+        column = schema[atom.column]
+        if atom.operator != "between" or not column.ordered or any(end is None for end in atom.literals):
+            continue
+        try:
+            low, high = map(column.span, atom.literals)
+        except ParameterError:
+            continue  # which says more when the column reads it
+        if low[0] >= high[1] and low > high:
+            name = written(atom.column)
+            lower, upper = (str(end) if isinstance(end, Real) else repr(str(end)) for end in atom.literals)
+            raise ParameterError(
+                f"The condition asks about {atom.column!r}: the lower end, {lower}, lies above the upper, {upper}. "
+                f"Hint: write the lower one first, or, for what lies outside, {name} >= {lower} or {name} <= {upper}."
+            )
 
 
 def bounds(asked: Condition) -> tuple[Condition, Condition]:
@@ -174,8 +190,8 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
         sure = [{name: _inner(schema[name], part) for name, part in one.items()} for one in products]
         maybe = [_whole(schema, one) for one in products]
     else:
-        sure, maybe = _rest(schema, [{}], _touched(schema, contrary)), _touched(schema, products)
-    return _weighed(schema, _there(sure)), _weighed(schema, maybe)
+        sure, maybe = remaining(schema, [{}], _touched(schema, contrary)), _touched(schema, products)
+    return _weighed(schema, possible(sure)), _weighed(schema, maybe)
 
 
 def heaped(asked: Condition, heaps: Mapping[str, tuple[float, float]]) -> Condition:
@@ -206,11 +222,11 @@ def heaped(asked: Condition, heaps: Mapping[str, tuple[float, float]]) -> Condit
     return replace(asked, terms=tuple(terms))
 
 
-def _contrary(schema: Schema, products: list[_Product]) -> list[_Product] | None:
+def _contrary(schema: Schema, products: list[Product]) -> list[Product] | None:
     """Everything but some products; None if that, or they, are many."""
-    pieces: list[_Product] = [{}]
+    pieces: list[Product] = [{}]
     for one in products:
-        pieces = [rest for piece in pieces for rest in _minus(schema, piece, one)]
+        pieces = [rest for piece in pieces for rest in without(schema, piece, one)]
         if max(len(pieces), len(products)) > MOST_ROUNDED:
             return None
     return pieces
@@ -222,21 +238,21 @@ def _inner(column: Column, part: Part) -> Part:
     return part._replace(spans=line.without(rest.spans, column.line))
 
 
-def _whole(schema: Schema, product: _Product) -> _Product:
+def _whole(schema: Schema, product: Product) -> Product:
     """A product with all cells that it touches as wholes."""
     return {name: schema[name].touched(part) for name, part in product.items()}
 
 
-def _touched(schema: Schema, products: list[_Product]) -> list[_Product]:
+def _touched(schema: Schema, products: list[Product]) -> list[Product]:
     """The union of some products with all cells that they touch as wholes."""
-    found: list[_Product] = []
+    found: list[Product] = []
     for product in products:
-        found = _either(schema, found, [_whole(schema, product)])
-        _require_few(found)
+        found = united(schema, found, [_whole(schema, product)])
+        require_few(found)
     return found
 
 
-def _weighed(schema: Schema, products: list[_Product]) -> Condition:
+def _weighed(schema: Schema, products: list[Product]) -> Condition:
     made: dict[tuple[str, Part], np.ndarray] = {}  # many terms share their parts
     partly = set()
     for name, part in {(name, part) for product in products for name, part in product.items()}:
@@ -249,160 +265,3 @@ def _weighed(schema: Schema, products: list[_Product]) -> Condition:
     ]
     parts = tuple(MappingProxyType(product) for product in products)
     return Condition(schema, tuple(terms), tuple(name for name in schema if name in partly), parts)
-
-
-# ---- from a tree to disjoint products ----
-
-
-def _products(schema: Schema, tree: Tree, wanted: bool, ends: bool | None = None) -> list[_Product]:
-    """Where the tree is true (or, if not `wanted`, false). Contraries go down to the atoms, where missing cells are
-    neither: that is the logic of three values.
-
-    Cells that hold records from beyond the bounds count as if all of these (or, if `ends` is False, none) were meant
-    wherever an atom asks beyond; without `ends` as if these lay at the bounds.
-    """
-    if isinstance(tree, Not):
-        return _products(schema, tree.part, not wanted, ends)
-    if isinstance(tree, Untrue):
-        true = _products(schema, tree.part, True, ends if ends is None else ends is not wanted)
-        return _rest(schema, [{}], true) if wanted else true
-    if isinstance(tree, Atom):
-        return [{tree.column: _atom(schema[tree.column], tree, wanted, ends)}]
-    if not tree.parts:
-        return [{}] if tree.all is wanted else []
-    parts = [_products(schema, part, wanted, ends) for part in tree.parts]
-    found = parts[0]
-    for part in parts[1:]:
-        found = _both(found, part) if tree.all is wanted else _either(schema, found, part)
-        _require_few(found)
-    return found
-
-
-def _require_few(products: list[_Product]) -> None:
-    if len(products) > MOST_TERMS:
-        raise ParameterError(
-            f"The condition is a union of more than {MOST_TERMS} parts. Hint: ask for less at once, or use `in`."
-        )
-
-
-def _both(here: list[_Product], there: list[_Product]) -> list[_Product]:
-    found = []
-    for one in here:
-        for other in there:
-            product = {name: _common(one[name], other[name]) if name in one else other[name] for name in other}
-            product = one | product
-            if all(map(_some, product.values())):
-                found.append(product)
-    return found
-
-
-def _either(schema: Schema, here: list[_Product], there: list[_Product]) -> list[_Product]:
-    """All of `here`, and what of `there` is not among it."""
-    return _merged([*here, *_rest(schema, there, here)])
-
-
-def _rest(schema: Schema, products: list[_Product], taken: list[_Product]) -> list[_Product]:
-    """What of some products is in none of others."""
-    found = []
-    for product in products:
-        pieces = [product]
-        for one in taken:
-            pieces = [rest for piece in pieces for rest in _minus(schema, piece, one)]
-            _require_few(pieces)
-        found += pieces
-    return found
-
-
-def _minus(schema: Schema, product: _Product, taken: _Product) -> list[_Product]:
-    """What of a product is not in another, as disjoint products: those that first leave it in some column."""
-    found = []
-    rest = dict(product)
-    for name, part in taken.items():
-        column = schema[name]
-        mine = rest.get(name, Part((column.line,), column.missing))
-        out = Part(line.common(mine.spans, line.without(part.spans, column.line)), mine.missing and not part.missing)
-        if _some(out):
-            found.append({**rest, name: out})
-        rest[name] = _common(mine, part)
-        if not _some(rest[name]):
-            break
-    return found
-
-
-def _merged(products: list[_Product]) -> list[_Product]:
-    """Products on one and the same column are one."""
-    single: dict[str, Part] = {}
-    others = []
-    for product in products:
-        if len(product) == 1:
-            ((name, part),) = product.items()
-            before = single.get(name, Part(()))
-            single[name] = Part(line.joined((*before.spans, *part.spans)), before.missing or part.missing)
-        else:
-            others.append(product)
-    return [*({name: part} for name, part in single.items()), *others]
-
-
-def _common(here: Part, there: Part) -> Part:
-    return Part(line.common(here.spans, there.spans), here.missing and there.missing)
-
-
-def _some(part: Part) -> bool:
-    return bool(part.spans) or part.missing
-
-
-def _there(products: list[_Product]) -> list[_Product]:
-    """Those that ask for something in each column."""
-    return [product for product in products if all(map(_some, product.values()))]
-
-
-# ---- one column ----
-
-
-def _atom(column: Column, atom: Atom, wanted: bool, ends: bool | None) -> Part:
-    if atom.operator == "missing":
-        _require_missing(column, atom.column)
-        return Part((), column.missing) if wanted else Part((column.line,))
-    if MISSING in atom.literals:
-        raise ParameterError(
-            f"The condition asks about {atom.column!r}, and {MISSING!r} stands for cells that are missing: it is no "
-            f"value. Hint: write {written(atom.column)} is missing (in SQL: is null; in a mapping: None)."
-        )
-    try:
-        spans = _spans(column, atom)
-    except ParameterError as problem:
-        raise ParameterError(f"The condition asks about {atom.column!r}: {problem}.") from None
-    inside = line.common(line.joined(spans), (column.line,))
-    found = inside if wanted else line.without(inside, column.line)
-    if ends is None:
-        return Part(found)
-    there = beyond.doubtful(column, atom)
-    return Part(line.joined((*found, *there)) if ends else line.common(found, line.without(there, column.line)))
-
-
-def _spans(column: Column, atom: Atom) -> line.Spans:
-    first, end = column.line
-    if atom.operator in ("==", "in"):
-        return tuple(column.equals(literal) for literal in atom.literals)
-    if not column.ordered:
-        raise ParameterError(f"a {column.kind} has no order: use ==, != or in")
-    if atom.operator == "between":
-        low, high = atom.literals
-        start = first if low is None else column.span(low)[0]
-        stop = end if high is None else column.span(high)[1]
-        return ((start, max(start, stop)),)
-    low, high = column.span(atom.literals[0])
-    return {
-        "<": ((min(first, low), low),),
-        "<=": ((min(first, high), high),),
-        ">": ((high, max(high, end)),),
-        ">=": ((low, max(low, end)),),
-    }[atom.operator]
-
-
-def _require_missing(column: Column, name: str) -> None:
-    if not column.missing:
-        raise ParameterError(
-            f"The condition asks for missing cells of {name!r}, and its schema has no level for these: records without "
-            "it are not counted. Hint: leave the question out."
-        )

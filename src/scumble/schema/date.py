@@ -162,10 +162,11 @@ class Date(Column):
     @property
     def levels(self) -> tuple[str, ...]:
         edges = self.cuts.edges
-        names = [self._name(first, end) for first, end in pairwise(edges)]
+        names = [self.named(first, end) for first, end in pairwise(edges)]
         return (*names, MISSING) if self.missing else tuple(names)
 
-    def _name(self, first: int, end: int) -> str:
+    def named(self, first: int, end: int) -> str:
+        """The days or times from one place on the line up to, and without, another."""
         return self._written(first) if end == first + 1 else f"{self._written(first)} to {self._written(end - 1)}"
 
     def moment(self, tick: int) -> datetime.date:

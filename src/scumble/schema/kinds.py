@@ -41,7 +41,7 @@ UNREAD = {"date": "not a date", "time": "not a time", "boolean": "neither true n
 _READ_AS = {
     "date": f"dates are read as ISO 8601 has them, 2009-01-31: write them so ({OTHER_DATES})",
     "time": "times are read as ISO 8601 has them, 2009-01-31T14:30: write them so",
-    "boolean": "true and false, yes and no, 1 and 0 are read",
+    "boolean": "true and false, yes and no, 1 and 0 are read; columns of other words stand in --categories",
 }
 """How cells of declared columns are written, but for numbers."""
 
@@ -53,7 +53,7 @@ def read_as(kind: str | None, decimal: str = ".") -> str:
     """How cells of a declared column are written, where that stands before the decimals of numbers.
 
     >>> read_as("boolean")
-    'true and false, yes and no, 1 and 0 are read'
+    'true and false, yes and no, 1 and 0 are read; columns of other words stand in --categories'
     """
     if kind in _READ_AS:
         return _READ_AS[kind]

@@ -222,7 +222,7 @@ class Number(Column):
         return codes, outside
 
     def refused(self, decimal: str = ".") -> str:
-        return f"not a number ({numbers(decimal, 'and')} are read)"
+        return f"not a number ({numbers(decimal, 'and')} are read, 12 kg is not)"
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -313,7 +313,7 @@ class Number(Column):
         if self.cuts.real and not bound and not (first in self.cuts.edges and end in self.cuts.edges):
             raise ParameterError(
                 "it holds numbers of any fraction, and its cells cannot tell a single one: ask for a range, such as "
-                "39.5 <= x < 40.5, or declare it with whole=True"
+                "39.5 <= x < 40.5, or declare it with whole = true in the schema (whole=True)"
             )
         return first, end
 

@@ -8,6 +8,8 @@ from scumble.errors import UNPUBLISHED
 
 SHARE_TOLD = 0.01
 """Of rows of no class, so many are told apart from the other rows that are left out."""
+MANY, SHARE_UNREAD = 10, 0.1
+"""Rows, and their share of all: if so many are left out for a column, its cells may be written as another kind."""
 NO_CLASS = "of none of the classes in"
 
 
@@ -27,6 +29,18 @@ def undecoded(cells: Mapping[str, int], since: str = "") -> Iterator[str]:
             f"{were.format(repr(name))} read as missing{since}, for bytes that are no text in this encoding. "
             "Hint: --encoding (encoding=) names another"
         )
+
+
+def many_unread(rows: int) -> int:
+    """How many of so many rows must be left out for a column before somebody is told how its cells are written."""
+    return max(MANY, round(SHARE_UNREAD * rows))
+
+
+def repeated(rows: int) -> Iterator[str]:
+    """A line on rows that are the column names once more."""
+    if rows:
+        what = "1 row is the line of column names" if rows == 1 else f"{rows:,} rows are the line of column names"
+        yield private(f"{what} once more, as where files were joined. Hint: take such lines out")
 
 
 def private(line: str) -> str:

@@ -76,7 +76,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        raise MissingFileError(f"There is no schema {name!r}. Hint: check the path.") from None
+        hint = f"check the path; scumble schema TABLE --out {name} drafts one"
+        raise MissingFileError(f"There is no schema {name!r}. Hint: {hint}.") from None
     except OSError as error:
         raise FileError(f"Cannot read {name!r}: {(error.strerror or 'it failed').lower()}.") from None
     if len(data) > MOST_BYTES:

@@ -17,6 +17,15 @@ _DRESSED = re.compile(
     | [0-9]+(?:\.[0-9]+)?\s*%(?!\s*[0-9(])""",
     re.VERBOSE | re.IGNORECASE,
 )
+_COMMA = re.compile(
+    r"(?:(?<=[<>=])|(?<=[<>=]\s)|(?<=between\s)|(?<=and\s))[0-9]+,(?![0-9]{3}(?![0-9]))[0-9]+(?![\w,.])", re.IGNORECASE
+)
+_UNITS = "year|quarter|month|week|day|hour|minute"
+_CALENDAR = re.compile(
+    rf"\b(?P<unit>{_UNITS})\s*\(\s*(?P<of>[^\W0-9]\w*|`[^`]+`)\s*\)"
+    rf"|(?P<column>[^\W0-9]\w*|`[^`]+`)\.(?:dt\.)?(?P<part>{_UNITS})\b",
+    re.IGNORECASE,
+)
 _WORDS_APART = re.compile(
     r"""(?:=|<>)\s*((?:(?!(?:and|or|not|in|is|between)\b)[^\W0-9]\w*(?:\s+|$)){2,})""", re.IGNORECASE | re.VERBOSE
 )
@@ -30,7 +39,7 @@ def unclear(text: str, what: str = "") -> ParameterError:
         what = f": dates and times stand in quotes, here '{date[0]}'"
     if like := _LIKE.search(_QUOTED.sub("", text)):
         what = f": {like[0].lower()} is not known here; list the words that are meant, as in town in ('Ulm', 'Bonn')"
-    what = _misspelt(_QUOTED.sub("''", text)) or undressed(text) or what
+    what = _misspelt(_QUOTED.sub("''", text)) or undressed(text) or _of_the_calendar(text) or what
     shown = repr(text if len(text) <= 80 else text[:80] + "…")
     return ParameterError(
         f"The condition {shown} cannot be read{what}. Hint: write age >= 65 and sex == 'Female', with text in quotes "
@@ -56,12 +65,30 @@ def bare_name(text: str, columns: Collection[str]) -> str:
     return "" if found is None else f": such a name stands in backticks, {written(found)}"
 
 
-def undressed(text: str) -> str:
-    """How a number with a sign of money, of thousands or of percent is written; empty if there is none.
+def _of_the_calendar(text: str) -> str:
+    """How a year or a month of one is asked for, instead of year(seen) or seen.dt.month; empty if it is not meant.
 
-    >>> undressed("price > $1,000,000"), undressed("price > 1000000")
-    (': numbers stand plain, here 1000000', '')
+    >>> _of_the_calendar("year(seen) == 1990")
+    ": functions are not known here; a year is asked for as seen == '2024', and years from one on as seen >= '2024'"
     """
+    if not (found := _CALENDAR.search(text)):
+        return ""
+    unit, name = (found["unit"] or found["part"]).lower(), found["of"] or found["column"]
+    told = ": functions are not known here; a year is asked for as "
+    if unit == "year":
+        return f"{told}{name} == '2024', and years from one on as {name} >= '2024'"
+    return f"{told}{name} == '2024', a month of it as {name} == '2024-05', a day as {name} == '2024-05-31'"
+
+
+def undressed(text: str) -> str:
+    """How a number with a sign of money, of thousands or of percent, or with a decimal comma is written; empty if
+    there is none.
+
+    >>> undressed("price > $1,000,000"), undressed("price > 1000000"), undressed("price > 20,5")
+    (': numbers stand plain, here 1000000', '', ': numbers have a decimal point, here 20.5')
+    """
+    if comma := _COMMA.search(_QUOTED.sub("''", text)):
+        return f": numbers have a decimal point, here {comma[0].replace(',', '.')}"
     found = _DRESSED.search(_QUOTED.sub("''", text))
     return f": numbers stand plain, here {number_in(found[0].encode()):.15g}" if found else ""
 

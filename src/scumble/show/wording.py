@@ -79,5 +79,6 @@ def decided_later(denser: tuple[int, ...], design: str | None, either: bool) -> 
     size = f"{' × '.join(f'{side:,}' for side in denser)} {'cells' if design == 'grid' else 'rows'}"
     what = "Grid or rows, and the size, are estimates: they are" if either else "The size is an estimate: it is"
     return (
-        f"{what} decided after counting, by noisy numbers. Of records that lie ten times as densely it is about {size}."
+        f"{what} decided after counting, by noisy numbers. If records crowd, ten times as many near each other, it "
+        f"comes to about {size}."
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
 
 from scumble import checks, grid
@@ -63,13 +64,16 @@ def advice(
     classes: Sequence[Any] | None = None,
     label: str | None = None,
     drops: bool = False,
+    kinds: Mapping[str, str] = MappingProxyType({}),
+    shape: Sequence[int] | None = None,
 ) -> list[str]:
-    """What is probably not meant, the costliest first; each with what to do."""
+    """What is probably not meant, the costliest first; each with what to do. `shape` are the cells of a grid."""
     wide = widths(kernel, columns, bounds)
     return [
         *_scales(kernel, columns, wide),
         *_bandwidths(wide),
         *_bounds(kernel, columns, bounds),
+        *_steps(kernel, columns, bounds, kinds, shape or ()),
         *_powers(kernel),
         *_classes(label, classes, drops),
     ]
@@ -123,6 +127,28 @@ def _bounds(kernel: Kernel, columns: Sequence[str], bounds: Any) -> list[str]:
     return [
         "No bounds: rows are hashed, the file is larger and intervals are several times wider than a grid's. "
         f"Hint: --bounds {example} (bounds=), from what is known without the data."
+    ]
+
+
+def _steps(
+    kernel: Kernel, columns: Sequence[str], bounds: Any, kinds: Mapping[str, str], shape: Sequence[int]
+) -> list[str]:
+    """Columns that may hold whole numbers, by their bounds, and whose cells would cut through them."""
+    if bounds is None or not shape:
+        return []
+    low, high = checks.sides(in_order(bounds, kernel, columns), len(columns))
+    found = [
+        columns[j]
+        for j, cells in zip(kernel.which(len(columns), columns), shape, strict=True)
+        if columns[j] not in kinds and low[j] % 1 == high[j] % 1 == 0 and high[j] - low[j] < cells
+    ]
+    if not found:
+        return []
+    hold = "holds" if len(found) == 1 else "hold"
+    return [
+        f"Cells are narrower than 1 in {listed(found)}. If {'it' if len(found) == 1 else 'they'} {hold} whole numbers, "
+        f"errors will be several times what is told here. Hint: then --whole {','.join(found)} (whole=), which makes "
+        "them smaller than that."
     ]
 
 

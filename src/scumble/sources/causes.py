@@ -92,9 +92,9 @@ class Causes:
         """How many a cause has left out, in all columns."""
         return sum(rows for (one, _), rows in self._rows.items() if one == cause)
 
-    def columns(self) -> list[str]:
-        """The columns whose cells could not be read, the most frequent first."""
-        return [column for (cause, column), _ in self._rows.most_common() if cause == BAD_CELL]
+    def columns(self, least: int = 1) -> list[str]:
+        """The columns whose cells could not be read in at `least` so many rows, the most frequent first."""
+        return [column for (cause, column), rows in self._rows.most_common() if cause == BAD_CELL and rows >= least]
 
     def words(self, dropped: int, skipped: int) -> Iterator[str]:
         """Each cause with its number; `dropped` rows in all, and so many lines `skipped`."""

@@ -103,19 +103,25 @@ class Delimited(Format):
     # ---- rows ----
 
     def read(self, file: File, roles: Roles, *, skip: int, invalid: str) -> Iterator[Read]:
-        self.ragged = 0
+        self.ragged = self.repeated = 0
         self.undecoded.clear()
         if file.path != "-":  # standard input cannot be read twice: there, with care from the beginning
             try:
                 for batch, share in self._batches(file, roles, skip, _quick_types(roles)):
+                    self._look_for_names(batch, roles)
                     yield Read(self._unmarked(batch, file, skip, invalid), share)
                     skip += batch.num_rows
                 return
             except _Unreadable:
                 pass
         for batch, share in self._batches(file, roles, skip, dict.fromkeys(roles, pa.string()), careful=invalid):
+            self._look_for_names(batch, roles)
             yield Read(converted(self._with_points(self._unmarked(batch, file, skip, invalid), roles), roles), share)
             skip += batch.num_rows
+
+    def _look_for_names(self, batch: pa.RecordBatch, roles: Roles) -> None:
+        if len(roles) > 1 or "number" in roles.values():  # one word alone may be a cell's
+            self.repeated += names_again(batch)
 
     def _with_points(self, batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
         """The batch with numbers as they are read everywhere else: 1.234,50 as 1,234.50."""
@@ -241,6 +247,23 @@ def _is_wider(names: list[str], below: Iterable[str], delimiter: str) -> bool:
         return len(next(csv.reader(below, delimiter=delimiter), [])) > len(names)
     except csv.Error:
         return False
+
+
+def names_again(batch: pa.RecordBatch) -> int:
+    """How many rows of text are the names of their columns.
+
+    >>> names_again(pa.RecordBatch.from_pydict({"a": ["a", "b", "a"], "b": ["b", "b", None]}))
+    1
+    """
+    if not all(map(pa.types.is_string, batch.schema.types)):  # names are no numbers
+        return 0
+    found = None
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        mine = pc.fill_null(pc.equal(column, name), False)
+        found = mine if found is None else pc.and_(found, mine)
+        if not pc.any(found).as_py():
+            return 0
+    return int(pc.sum(found).as_py() or 0)
 
 
 def point_for_comma(column: pa.Array) -> pa.Array:

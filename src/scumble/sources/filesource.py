@@ -72,6 +72,10 @@ class FileSource(Source):
         return sum((reader.undecoded for reader in self._readers), Counter())
 
     @property
+    def repeated(self) -> int:
+        return sum(reader.repeated for reader in self._readers)
+
+    @property
     def late(self) -> list[str]:
         return [name for reader in self._readers for name in reader.late]
 

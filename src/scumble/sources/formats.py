@@ -58,6 +58,8 @@ class Format(ABC):
         """Lines with too few or too many cells, dropped since the file was opened last."""
         self.undecoded: Counter[str] = Counter()
         """Cells, by column, whose bytes are no text in the encoding: read as missing since the file was opened last."""
+        self.repeated = 0
+        """Rows that are the column names once more, as where files were joined: since the file was opened last."""
         self.late: dict[str, None] = {}
         """Keys of public rows that came too late to be columns: those of a stream that is read once."""
         self.titled = False

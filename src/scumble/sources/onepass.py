@@ -13,7 +13,7 @@ from scumble.errors import UNPUBLISHED, DataError, ScumbleError
 from scumble.machine.interrupts import PatientInterrupts
 from scumble.machine.later import pa
 from scumble.schema.kinds import read_as, unread
-from scumble.schema.spelling import numbers, others
+from scumble.schema.spelling import numbers, numbers_read, others
 from scumble.sources.causes import BEYOND, bad_cells
 from scumble.sources.checkpoint import Checkpoint
 from scumble.sources.crew import Crew
@@ -183,7 +183,7 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
     told = ", ".join(f"{int(mask.sum()):,} in column {name!r}" for name, mask in list(bad.items())[:10])
     cells = "1 cell is" if total == 1 else f"{total:,} cells are"
     drop = "leave such rows out with --invalid drop (invalid='drop')"
-    hint, what = f"correct them, or {drop}", "missing, not a number or not finite"
+    hint, what = f"{numbers_read(source.decimal)}; correct them, or {drop}", "missing, not a number or not finite"
     whole = [name for name, mask in bad.items() if mask.all() and len(mask) > 1]
     if isinstance(spec, TableSpec):
         what = "missing, unreadable, not finite or words that the schema does not have"
@@ -191,11 +191,11 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             "correct them, declare the column with missing = true in the schema file (missing=True; a category also "
             f"with other = true), or {drop}"
         )
-        refused = [name for name in whole if spec.schema[name].refused()]
+        refused = [name for name in (*whole, *bad) if spec.schema[name].refused()]
         if refused:
-            column = spec.schema[refused[0]]
+            column, each = spec.schema[refused[0]], "each cell is" if refused[0] in whole else "cells are"
             why, reads = column.refused(source.decimal), others(column.kind, source.decimal)
-            hint = f"in {refused[0]!r} each cell is missing or {why}: {hint}{reads}"
+            hint = f"in {refused[0]!r} {each} missing or {why}: {hint}{reads}"
     elif spec.kinds.keys() & bad.keys():
         written = read_as(next(spec.kinds[name] for name in (*whole, *bad) if name in spec.kinds), source.decimal)
         what, hint = unread(map(spec.kinds.get, bad)), written if whole else f"{written}; {hint}"
@@ -205,6 +205,8 @@ def located(problem: DataError, source: Source, tally: Tally, piece: Piece) -> S
             "(dates=, times=); yes and no: --booleans. Numbers are read as "
             f"{numbers(source.decimal, 'or')}: write them so. Else leave it out of --columns (columns=)"
         )
+    if source.repeated:
+        hint = f"some lines are the column names once more, as where files were joined: take them out; {hint}"
     where = source.place(position, batch.num_rows, first)
     return DataError(f"{where}: {cells} {what}: {told}{_near(batch)} {UNPUBLISHED}. Hint: {hint}.")
 

@@ -33,6 +33,7 @@ from scumble.sources.tableadvice import (
     few_cells,
     few_pairs,
     from_zero,
+    more_than_groups,
     no_pairs,
     no_pairs_below,
 )
@@ -48,6 +49,8 @@ ROWS = 10_000
 """Records that are made up: each stands for as many as there will be."""
 ASKED = 64
 """Of them, where the error is looked at."""
+OF_COLUMNS = (between_years, more_than_groups, between_wholes, from_zero)
+"""What is advised on each column of a table."""
 PLACES = {"crowded": 0.9, "typical": 0.5, "sparse": 0.1}
 
 
@@ -178,7 +181,7 @@ def beforehand(job: Build) -> list[str]:
         made = f"{_shape(chosen)}{_by_class(classes)}, about {human_bytes(_bytes(chosen, classes))}{later}"
         of = _of(n, job.size.n is None) + ("" if job.size.bounds is None else ", spread evenly")
         expected = f"{made}. {of}, a density of {density:.3g} is off by {off:.2%}."
-        told = _advice(job, spec)
+        told = _advice(job, chosen)
     more = f" ({len(told) - 1} more: --rehearse)" if len(told) > 1 else ""
     return [f"Expected: {expected}", *(f"Advice: {one}{more}" for one in told[:1])]
 
@@ -194,6 +197,7 @@ def _foreseen(job: Build, spec: Spec, n: int) -> tuple[Spec, float]:
 
 def _advice(job: Build, spec: Spec) -> list[str]:
     about: dict[str, Any] = {"classes": job.tally.classes, "label": job.groups.label}
+    about |= {"kinds": spec.kinds, "shape": spec.shape}
     return advice(spec.kernel, list(spec.columns or ()), job.size.bounds, **about, drops=job.running.invalid == "drop")
 
 
@@ -294,7 +298,7 @@ def _of_table(job: Build, spec: TableSpec, n: int) -> Rehearsal:
         records=n,
         places=tuple(places),
         decides=decides,
-        advice=(*told, *between_years(spec.schema), *between_wholes(spec.schema), *from_zero(spec.schema)),
+        advice=(*told, *(one for advise in OF_COLUMNS for one in advise(spec.schema))),
         later=" ".join([PAIRS_LATER, *_below(job, spec, n)]) if pairs else "",
     )
 

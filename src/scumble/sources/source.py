@@ -123,6 +123,11 @@ class Source(ABC):
         return {}
 
     @property
+    def repeated(self) -> int:
+        """Rows that are the column names once more, as where files were joined."""
+        return 0
+
+    @property
     def late(self) -> Sequence[str]:
         """Keys of public rows that came too late to be columns, of a stream that is read once; known at its end."""
         return ()

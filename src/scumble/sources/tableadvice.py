@@ -12,6 +12,7 @@ from scumble.schema.date import Date
 from scumble.schema.edges import DECADES
 from scumble.schema.number import Number
 from scumble.sources.advice import listed
+from scumble.tabular.questions import LEVELS
 
 PAIRS_LATER = "Which pairs, and how finely, is an estimate: it is decided after counting, by noisy numbers."
 CELLS = 200
@@ -52,14 +53,14 @@ def few_pairs(pairs: int, of: int, columns: int, pure: bool) -> str:
 
 
 def few_cells(sizes: Mapping[str, int], levels: int) -> list[str]:
-    """Columns of which pairs see far less than their levels."""
+    """All columns of which pairs see less than their levels, if of one they see far less."""
     ranked = sorted(sizes.items(), key=lambda one: -one[1])
-    steps = [name for name, size in ranked if size > 4 * levels]
-    if not steps:
+    if not any(size > 4 * levels for _, size in ranked):
         return []
-    have = "has" if len(steps) == 1 else "have"
+    more = [name for name, size in ranked if size > levels]
+    have = "has" if len(more) == 1 else "have"
     return [
-        f"Pairs tell {levels} levels of a column apart, and {listed(steps)} {have} more: neighbours are taken "
+        f"Pairs tell {levels} levels of a column apart, and {listed(more)} {have} more: neighbours are taken "
         "together. Hint: fewer cells=, words or columns in the schema make it sharper."
     ]
 
@@ -81,6 +82,22 @@ def between_years(schema: Schema) -> list[str]:
         told.append(
             f"{name!r} is counted in {column.cuts.size} cells of about {days:,.3g} days, which {unit}s cut through: it "
             f'cannot be grouped by them. Hint: in the schema, cells = "{finest}"{coarser}.'
+        )
+    return told
+
+
+def more_than_groups(schema: Schema) -> list[str]:
+    """Dates and numbers of more cells than there are groups in an answer."""
+    told = []
+    for name, column in schema.items():
+        if not isinstance(column, Date | Number) or column.cuts.size <= LEVELS:
+            continue
+        by = f" ({column.told_apart})" if isinstance(column, Date) else ""
+        coarser = ' or cells = "year"' if isinstance(column, Date) else ""
+        told.append(
+            f"{name!r} is counted in {column.cuts.size:,} cells{by}, and answers by it have at most {LEVELS} groups: "
+            f"in each, several cells stand together. Hint: in the schema, fewer cells{coarser}, unless somebody will "
+            "ask about each."
         )
     return told
 

@@ -19,7 +19,7 @@ from scumble.releasing.gate import begin_with_noise
 from scumble.schema.column import Strays as OfBatch
 from scumble.schema.kinds import read_as
 from scumble.schema.strays import Strays
-from scumble.schema.told import NO_CLASS, left_out, misnamed, private, undecoded
+from scumble.schema.told import NO_CLASS, left_out, many_unread, misnamed, private, repeated, undecoded
 from scumble.sketch import Readings, Sketch
 from scumble.sources.causes import NO_PERSON, Causes, bad_cells
 from scumble.sources.causes import Found as Bad
@@ -116,8 +116,9 @@ class Tally:
         """
         lines = [private(stray) for stray in self.astray(source)]
         lines += undecoded(source.undecoded, ", since the build was resumed" if self.strays.resumed else "")
+        lines += repeated(source.repeated)
         if self.dropped:
-            lines.insert(0, left_out(self.dropped, self.left_out()))
+            lines[:0] = [left_out(self.dropped, self.left_out()), *self._unread(source.decimal)]
         lines += self._misnamed()
         if 0 < self.rows == self.dropped_rows:
             lines.append(self._nothing_left(source))
@@ -135,6 +136,12 @@ class Tally:
             if not sketch.noisy and not sketch.secret.total
         ]
         return misnamed(self.label, self.rows, self.causes.rows(NO_CLASS), empty)
+
+    def _unread(self, decimal: str) -> Iterator[str]:
+        """For each column that leaves out many rows, how its cells are written."""
+        for name in self.causes.columns(least=many_unread(self.rows)):
+            if self.dropped_rows < self.rows and (why := written(self.sketches[0].spec, name, decimal)):
+                yield private(f"In {name!r}, {why}")
 
     def _nothing_left(self, source: Source) -> str:
         """The line for a table of which no row was counted. To refuse it would tell of the records; see `strays.py`."""

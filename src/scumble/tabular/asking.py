@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scumble import checks
-from scumble.errors import parameter
 from scumble.schema import Number, Schema, condition
 from scumble.tables.beside import free
 from scumble.tabular import rows
@@ -178,12 +177,12 @@ class Asking(Framing):
         def at(share: float) -> Callable[[Question], Estimate]:
             return lambda asked: self._quantile(asked, place, column, share, confidence)
 
-        if isinstance(q, int | float | np.number):
-            return self._each(where, by, at(float(q)), place)
+        if isinstance(q, str) or not isinstance(q, Iterable):
+            return self._each(where, by, at(_share(q)), place)
         names = [] if by is None else names_of(by)
         (which,) = free(["q"], names)
         rows = []
-        for share in map(float, q):
+        for share in map(_share, q):
             found = self._each(where, names or None, at(share), place)
             listed = [found.numbers()] if by is None else found.to_dict("records")
             rows += [{which: share, **row} for row in listed]
@@ -273,8 +272,6 @@ class Asking(Framing):
 
     def _quantile(self, asked: Question, place: int, name: str, q: float, confidence: float) -> Estimate:
         """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
-        if not 0 <= q <= 1:
-            raise parameter("q", "between 0 and 1", q)
         column = self.schema[name]
         cuts = cells_of(column, name)
         masses = np.maximum(self._answers.model.table([place], asked.even)[: cuts.size], 0.0)
@@ -363,6 +360,10 @@ class Asking(Framing):
             name, column = list(self.schema.items())[place]
             if ends := heaps(self._answers, place, column):
                 warnings.warn(remark(name, ends), UserWarning, stacklevel=4)
+
+
+def _share(q: object) -> float:
+    return checks.number("q", q, "between 0 and 1", lambda share: 0 <= share <= 1, "0.5 is the median.")
 
 
 def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scumble.errors import ParameterError, parameter
+from scumble.machine.steps import steps
 from scumble.schema import Schema
+from scumble.schema.date import Date
 from scumble.tables.beside import free
 from scumble.tabular.estimate import Estimate
 from scumble.tabular.questions import Part, Question, Where, parts, place_of
@@ -41,7 +43,7 @@ class Framing:
         def _tell_heaps(self, places: Iterable[int]) -> None: ...
 
     def histogram(
-        self, column: str, bins: int | Iterable[float] | None = None, where: Where = None, *, confidence: float = 0.95
+        self, column: str, bins: int | Iterable[Any] | None = None, where: Where = None, *, confidence: float = 0.95
     ) -> DataFrame:
         """How many records each level of a column has.
 
@@ -49,10 +51,10 @@ class Framing:
         ----------
         column : str
             The column.
-        bins : int or list of float, optional
+        bins : int or list, optional
             Of numbers and dates: how many bins, of as equal numbers of cells as can be (each cell is one if there are
-            fewer). Of numbers also the edges of the bins. By default each cell is one, up to 400; of more, neighbours
-            share one.
+            fewer); or the edges of the bins, such as ``[0, 18, 65]`` or ``["2020-01-01", "2022-07"]``. By default each
+            cell is one, up to 400; of more, neighbours share one.
         where, confidence : str, dict, float or None
             As those of `count`.
 
@@ -70,11 +72,13 @@ class Framing:
                 "is one. Hint: leave them out."
             )
         rows = []
-        for part in parts(self.schema[column], column, bins):
+        levels = parts(self.schema[column], column, bins)
+        for part in steps(levels):
             ends = {} if part.ends is None else {"from": part.ends[0], "to": part.ends[1]}
             found = self._count(asked.narrowed(place, part), confidence)
             rows.append(_row({column: part.name}, ends | found.numbers()))
-        return frame(rows, self._remarks(asked, place))
+        joined = _joined(self.schema, {column: levels}) if bins is None else ()
+        return frame(rows, (*self._remarks(asked, place), *joined))
 
     def crosstab(
         self, first: str, second: str, where: Where = None, *, bins: int | None = None, confidence: float = 0.95
@@ -108,6 +112,7 @@ class Framing:
         levels = [parts(self.schema[name], name, bins) for name in names]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
             levels = [parts(self.schema[name], name, most=BINS) for name in names]
+        joined = _joined(self.schema, dict(zip(names, levels, strict=True))) if bins is None else ()
         if asked.possible and not all_levels:
             levels = [
                 [part for part in each if asked.narrowed(place, part).possible]
@@ -120,14 +125,26 @@ class Framing:
             else "fewer columns in --by (by=), or a --where (where=) that leaves fewer of their levels",
         )
         rows = []
-        for combination in itertools.product(*levels):
+        for combination in steps([*itertools.product(*levels)]):
             mine = asked
             for place, part in zip(places, combination, strict=True):
                 mine = mine.narrowed(place, part)
             if asked.possible and not (all_levels or mine.possible):
                 continue
             rows.append(_row(dict(_named(names, combination)), answer(mine).numbers()))
-        return frame(rows, self._remarks(asked, *places, *of))
+        return frame(rows, (*self._remarks(asked, *places, *of), *joined))
+
+
+def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[str]:
+    """A remark on each column whose cells are so many that several stand together in a group, unasked."""
+    for name, each in levels.items():
+        column = schema[name]
+        cells = column.size - column.missing
+        if column.ordered and len(each) - column.missing < cells:
+            most = max(int(np.count_nonzero(part.weights)) for part in each)
+            unit = column.cells if isinstance(column, Date) and isinstance(column.cells, str) else None
+            apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) tells each apart." if unit else ""
+            yield f"{name!r} has {cells:,} cells, too many for a group each: {most} stand together in one.{apart}"
 
 
 def require_few(sizes: Iterable[int], hint: str) -> None:

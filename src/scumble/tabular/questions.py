@@ -19,6 +19,7 @@ from scumble.errors import ParameterError, parameter
 from scumble.schema import Condition, Schema, condition
 from scumble.schema.column import Column
 from scumble.schema.conditions import bounds, heaped
+from scumble.schema.date import Date
 from scumble.schema.grammar import Atom, Junction, Tree
 from scumble.schema.number import Number
 from scumble.schema.unclear import known
@@ -28,6 +29,7 @@ from scumble.views import mixture
 Floats = npt.NDArray[np.float64]
 Where = str | Mapping[str, Any] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.schema.condition`."""
+BINS = "a number of bins, or the rising edges of a column of numbers or dates"
 LEVELS = 400
 """Parts of a line, where nobody says how many: each cell, up to so many. A year has fewer days."""
 
@@ -195,16 +197,19 @@ def place_of(schema: Schema, name: Any) -> int:
 def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
     """One name or several, as an argument gives them."""
     names = [by] if isinstance(by, str) else list(by)
-    if not names or len(set(names)) < len(names):
-        raise parameter(argument, "a column, or several that differ", by)
+    if not names:
+        raise parameter(argument, "a column, or several", by)
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ParameterError(f"--{argument} ({argument}=) names {name!r} twice. Hint: name each column once.")
     return names
 
 
-def parts(column: Column, name: str, bins: int | Iterable[float] | None = None, most: int = LEVELS) -> list[Part]:
-    """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or the numbers
+def parts(column: Column, name: str, bins: int | Iterable[Any] | None = None, most: int = LEVELS) -> list[Part]:
+    """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
     between given edges. Where nobody asks for bins, there are at `most` so many, all alike."""
     if bins is not None and not isinstance(bins, int | np.integer):
-        return [*_between(column, name, list(bins)), *_gone(column)]
+        return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
     if not column.ordered:
@@ -274,22 +279,33 @@ def cells_of(column: Column, name: str) -> Any:
     return column.cuts  # type: ignore[attr-defined]
 
 
-def _between(column: Column, name: str, edges: list[float]) -> list[Part]:
-    if not isinstance(column, Number) or len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
-        raise parameter("bins", "a number of bins, or the rising edges of a column of numbers", edges)
+def _between(column: Column, name: str, given: Any) -> list[Part]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise parameter("bins", BINS, given, "leave it out, and each cell is one.")
+    edges = list(given)
+    try:
+        starts = [column.span(edge)[0] for edge in edges] if column.ordered else []
+    except ParameterError as problem:
+        raise ParameterError(f"`bins` must be {BINS}. Of {name!r}, {problem}.") from None
+    if len(starts) < 2 or any(a >= b for a, b in pairwise(starts)):
+        raise parameter("bins", BINS, edges)
     return list(_ranges(Schema({name: column}), name, edges))
 
 
-def _ranges(schema: Schema, name: str, edges: list[float]) -> Iterator[Part]:
+def _ranges(schema: Schema, name: str, edges: list[Any]) -> Iterator[Part]:
+    column = schema[name]
     for number, (low, high) in enumerate(pairwise(edges)):
-        last = number == len(edges) - 2 and high >= schema[name].high  # type: ignore[attr-defined]
+        last = number == len(edges) - 2 and column.span(high)[1] >= column.line[1]
         upto = Atom(name, "<=" if last else "<", (high,))
         asked = condition(schema, Junction(True, (Atom(name, ">=", (low,)), upto)))
         for remark in asked.remarks:
             warnings.warn(remark.text, UserWarning, stacklevel=6)
         even, least, most = (_of_levels(found, name) for found in (asked, *bounds(asked)))
-        ends = float(low), float(high)
-        yield Part(f"[{low:.12g}, {high:.12g}{']' if last else ')'}", even, ends, least, most)
+        if isinstance(column, Date):
+            days = column.named(column.span(low)[0], column.span(high)[last])
+            yield Part(days, even, None, least, most)
+        else:
+            yield Part(f"[{low:.12g}, {high:.12g}{']' if last else ')'}", even, (float(low), float(high)), least, most)
 
 
 def _of_levels(found: Condition, name: str) -> Floats:

@@ -35,6 +35,22 @@ A_DENSITY = (
     "that is asked of a density, which a build with a kernel releases; of a table, ask `count`, `share`, `mean`, "
     "`quantile` or `histogram`, each with its interval"
 )
+ELSEWHERE = {
+    **dict.fromkeys(OF_DENSITIES, A_DENSITY),
+    **dict.fromkeys(("median", "quantiles", "percentile"), "ask `quantile(column, 0.5)`, the median, or [0.1, 0.9]"),
+    **dict.fromkeys(("min", "max"), "nobody's value is told; ask `quantile(column, [0.01, 0.99])`"),
+    **dict.fromkeys(("std", "var"), "ask `quantile(column, [0.25, 0.75])` for how far values spread"),
+    **dict.fromkeys(("avg", "average"), "ask `mean(column)`"),
+    **dict.fromkeys(("hist", "value_counts"), "ask `histogram(column)`"),
+    **dict.fromkeys(("groupby", "group_by"), "ask `count(by=column)`, or `mean(column, by=…)`"),
+    **dict.fromkeys(("pivot", "pivot_table"), "ask `crosstab(first, second)`"),
+    **dict.fromkeys(("sql", "query", "select"), 'ask scumble.sql("select count(*) from people", people=release)'),
+    **dict.fromkeys(
+        ("head", "rows", "records", "to_pandas"), "no record is in it; `sample(1000)` draws synthetic ones"
+    ),
+    **dict.fromkeys(("describe", "info"), "`privacy` is what it promises, `schema` what its columns hold"),
+}
+"""What is asked of a table by other names, and what to call."""
 
 
 class TableRelease(Asking, Weighing):
@@ -74,7 +90,7 @@ class TableRelease(Asking, Weighing):
     if not TYPE_CHECKING:  # to whom it would say that there is any name
 
         def __getattr__(self, name: str) -> Any:
-            return told_by_others(self, name, OF_DENSITIES, A_DENSITY)
+            return told_by_others(self, name, ELSEWHERE)
 
     # ---- what it is ----
 

@@ -15,7 +15,9 @@ export function answer(table, state) {
   const part = h("p", { class: "part" });
   const average = h("p", { class: "average" });
   const note = h("p", { class: "doubt", role: "status" });
+  const ofMean = h("p", { class: "doubt-of-mean", role: "status" });
   const nearly = h("p", { class: "hint nearly" }, NEARLY);
+  ofMean.hidden = true;
   const { numbers, columns } = table;
   const select = numbers.length
     ? choice(numbers.map((j) => [j, columns[j].title]), state.mean, (j) => state.set({ mean: Number(j) }))
@@ -33,6 +35,7 @@ export function answer(table, state) {
       select ? h("div", {}, h("h2", { class: "small" }, h("span", {}, "Mean of "), select), average) : null,
     ),
     note,
+    ofMean,
     nearly,
   );
   const draw = () => {
@@ -50,6 +53,8 @@ export function answer(table, state) {
     if (!select) return;
     const found = mean(table.mean(state.mean, state.filters));
     figure(average, found.value, found.interval);
+    ofMean.textContent = apart(table, [...new Set([state.mean, ...state.filters.keys()])], state.mean);
+    ofMean.hidden = !ofMean.textContent;
   };
   return {
     node,

@@ -2,9 +2,9 @@
 
 const NAMED = 2; // pairs
 
-// A line on such pairs among these columns; empty if there are none.
-export function apart(table, places) {
-  const pairs = table.unmeasured(places);
+// A line on such pairs among these columns, or of one of them alone; empty if there are none.
+export function apart(table, places, one = null) {
+  const pairs = table.unmeasured(places).filter((pair) => one === null || pair.includes(one));
   if (!pairs.length) return "";
   const named = pairs.slice(0, NAMED).map(([i, j]) => `${table.columns[i].name} and ${table.columns[j].name}`);
   const left = pairs.length - NAMED;
