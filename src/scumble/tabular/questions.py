@@ -202,17 +202,19 @@ def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
 
 def parts(column: Column, name: str, bins: int | Iterable[float] | None = None, most: int = LEVELS) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or the numbers
-    between given edges. Where nobody asks for bins, there are at `most` so many, all alike."""
+    between given edges. Where nobody asks for bins, there are at `most` so many, all alike. Zero, where it has a cell
+    of its own, is part of the first run."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, list(bins)), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
-    if not column.ordered:
+    lone = int(isinstance(column, Number) and column.zero_apart)  # zero, which stands with the cell beside it
+    if not column.ordered or (bins is None and line <= most):
         cuts = [*range(line + 1)]
     elif bins is None:
-        cuts = [*range(0, line, _together(line, most)), line]
+        cuts = [0, *range(lone, line, _together(line - lone, most))[1:], line]
     else:
-        cuts = _shared_out(line, min(checks.whole("bins", bins), line))
+        cuts = [0, *(lone + cut for cut in _shared_out(line - lone, min(checks.whole("bins", bins), line - lone))[1:])]
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
