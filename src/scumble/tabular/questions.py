@@ -28,6 +28,8 @@ from scumble.views import mixture
 Floats = npt.NDArray[np.float64]
 Where = str | Mapping[str, Any] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.schema.condition`."""
+JUST_ABOVE_ZERO = 1e-300
+"""No number of a table is as small, but for zero."""
 LEVELS = 400
 """Parts of a line, where nobody says how many: each cell, up to so many. A year has fewer days."""
 
@@ -317,4 +319,13 @@ def _ends(column: Column, first: int, end: int) -> tuple[float, float] | None:
     low, high = column.cuts.values(np.array([column.cuts.edges[first], column.cuts.edges[end]]))
     if end == column.cuts.size and not column.whole:
         high = column.high  # which the last cell holds: the line goes on to the next number
-    return float(low), float(high)
+    return as_written(low), as_written(high)
+
+
+def as_written(value: float) -> float:
+    """A value for people: the number just above zero, where the cell after that of zero begins, is zero.
+
+    >>> as_written(5e-324), as_written(1e-200)
+    (0.0, 1e-200)
+    """
+    return float(value) if abs(value) > JUST_ABOVE_ZERO else 0.0
