@@ -36,7 +36,11 @@ def test_the_cells_of_a_file_stay_what_they_are() -> None:
         50.0,
     ]
     assert real_edges(-0.1, 0.2, 3, log=False) == [-0.1, 0.0, 0.1, 0.2]
-    assert Number(0, 1).size == 64 and Number(1, 128, whole=True).size == 128 and Number(1, 129, whole=True).size == 64
+    assert (
+        Number(0, 1, zeros=False).size == 64
+        and Number(1, 128, whole=True).size == 128
+        and Number(1, 129, whole=True).size == 64
+    )
     for years in (("2020", "2021"), (2020, 2021), ("2020-01", "2021-12")):  # the whole of both, as in --bounds
         assert Date(*years) == Date("2020-01-01", "2021-12-31")  # type: ignore[arg-type]
     assert Date("2020-01-01", "2020-02-29").size == 60 and Date("2020-01-01", "2020-12-31").size == 64
@@ -157,7 +161,7 @@ def test_the_mean_of_a_cell_is_the_mean_of_its_values(column: Number) -> None:
 
 
 def test_the_parts_of_a_cell_by_hand() -> None:
-    cut = Number(0, 100, cells=4)
+    cut = Number(0, 100, cells=4, zeros=False)
     assert cut.weights(Part(((line.place_of(60.0), cut.line[1]),)))[0] == pytest.approx([0, 0, 0.6, 1])
     log = Number(1, 10_000, scale="log", cells=2)
     share, partly = log.weights(Part(((line.place_of(10.0), log.line[1]),)))

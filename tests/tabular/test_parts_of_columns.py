@@ -36,7 +36,7 @@ def test_years_are_told_by_their_own_names() -> None:
 @pytest.mark.parametrize("cells", [2, 64, 74, 90, 127, LEVELS, LEVELS + 1, 150, 997])
 @pytest.mark.parametrize("most", [LEVELS, 20])
 def test_groups_have_equally_many_cells(cells: int, most: int) -> None:
-    *found, last = (int(part.weights.sum()) for part in parts(Number(0.0, 1.0, cells=cells), "x", most=most))
+    *found, last = (int(part.weights.sum()) for part in parts(Number(1.0, 2.0, cells=cells), "x", most=most))
     assert len(found) < most and len({*found}) <= 1
     assert last <= (found or [last])[0]
 
@@ -45,7 +45,7 @@ def test_groups_have_equally_many_cells(cells: int, most: int) -> None:
 def test_so_many_bins_as_were_asked_for(cells: int) -> None:
     """As equal as can be, the longer ones first; never fewer than can be had."""
     for bins in (1, 2, 3, 4, 9, 20, 24):
-        found = sizes(Number(0.0, 1.0, cells=cells), bins)
+        found = sizes(Number(1.0, 2.0, cells=cells), bins)
         assert len(found) == min(bins, cells) and found == sorted(found, reverse=True)
         assert max(found) - min(found) <= 1
 
@@ -82,7 +82,7 @@ class Sevens:
 @pytest.mark.parametrize("missing", [False, True])
 def test_bars_of_a_level_density_are_of_one_height(cells: int, missing: bool) -> None:
     """The last of 66 groups has one cell of 131, the others two: half as wide a bar, as high as theirs."""
-    figure = marginals(Sevens(Number(0.0, 1.0, cells=cells, missing=missing)))  # type: ignore[arg-type]
+    figure = marginals(Sevens(Number(1.0, 2.0, cells=cells, missing=missing)))  # type: ignore[arg-type]
     bars = figure.axes[0].patches
     assert figure._suptitle.get_text() == "about 11,000 records; ε = 1", "no digits that the noise does not leave"
     assert figure.axes[0].yaxis.get_major_formatter()(7500.0) == "7,500", "a short axis of records is not of years"

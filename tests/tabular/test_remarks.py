@@ -124,7 +124,7 @@ CELL = "The question cuts cells of 'minutes', such as {}: within a cell records 
 @pytest.fixture(scope="module")
 def minutes() -> Any:
     whole = {"minutes": Number(0, 320, whole=True, cells=32), "seasons": Number(1, 10, whole=True)}
-    schema = Schema(whole | {"price": Number(0, 100, cells=10)})
+    schema = Schema(whole | {"price": Number(0, 100, cells=10, zeros=False)})
     table = {"minutes": np.arange(2000) % 200, "price": np.arange(2000) % 90, "seasons": np.arange(2000) % 9 + 1}
     return scumble.TableSketch(schema).update(table).release(epsilon=9.0)
 
@@ -214,7 +214,7 @@ def test_booleans_come_back_as_booleans(release: Any) -> None:
 
 
 def test_ends_of_ranges_are_rounded_for_people_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = Schema(width=Number(0, 10, cells=7), price=Number(0, 1e6, cells=3))
+    schema = Schema(width=Number(0, 10, cells=7, zeros=False), price=Number(0, 1e6, cells=3))
     scumble.TableSketch(schema).update({"width": [1.0], "price": [1.0]}).release(epsilon=1.0).save(
         tmp_path / "t.scumble"
     )

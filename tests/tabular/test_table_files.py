@@ -136,7 +136,7 @@ def test_pictures_of_all_columns(release: TableRelease) -> None:
 
 def test_missing_cells_are_called_so_in_pictures_of_every_kind_of_column() -> None:
     schema = scumble.Schema(
-        x=scumble.Number(0, 2, cells=2, missing=True),
+        x=scumble.Number(0, 2, cells=2, zeros=False, missing=True),
         day=scumble.Date("2024-01-01", "2024-01-02", missing=True),
         word=scumble.Category(["a"]),
         cars=scumble.Number(0, 10, whole=True, missing=True),
@@ -168,7 +168,9 @@ def test_dollars_in_names_and_words_are_no_formulas() -> None:
 
 
 def test_narrow_ranges_are_told_apart() -> None:
-    schema = scumble.Schema(lat=scumble.Number(51.2, 51.8, cells=30), cost=scumble.Number(0, 5000, cells=32))
+    schema = scumble.Schema(
+        lat=scumble.Number(51.2, 51.8, cells=30), cost=scumble.Number(0, 5000, cells=32, zeros=False)
+    )
     figure = drawn(schema, {"lat": [51.5], "cost": [300.0]})
     for axes in figure.axes[:2]:
         starts = [label.get_text() for label in axes.get_xticklabels()]

@@ -261,7 +261,7 @@ def tied() -> TableRelease:
     (1/(1 − 0.81))⁸ · e^(−0.9 · 30/0.53) < 1e-15 on either side, by Chernoff.
     """
     schema = scumble.Schema(
-        weight=scumble.Number(0, 100, cells=4, missing=False),
+        weight=scumble.Number(0, 100, cells=4, zeros=False),
         points=scumble.Number(0, 1, whole=True, missing=False),
     )
     points = np.tile([0, 1], 2000)

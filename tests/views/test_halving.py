@@ -124,7 +124,7 @@ def test_raking_meets_what_is_known_and_keeps_the_rest() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_means_of_groups_agree_with_the_mean_of_all(seed: int) -> None:
     """Nothing ties the column to the groups, so their means are all the same, and that of all records, too."""
-    money = scumble.Number(0, 10_000_000)
+    money = scumble.Number(0, 10_000_000, zeros=False)
     schema = scumble.Schema(money=money, town=scumble.Category(["Ulm", "Bonn"], other=False, missing=False))
     rng, truth = np.random.default_rng(seed), long_tailed(3)
     views = (*alone(noisy(truth, rng)).views, View((1,), noisy(np.full(2, RECORDS / 2), rng), NOISE**2))
@@ -136,3 +136,15 @@ def test_means_of_groups_agree_with_the_mean_of_all(seed: int) -> None:
     mean = float(money.representative @ truth / RECORDS)
     assert whole.value == pytest.approx(mean, rel=0.5)
     assert whole.own.value != whole.value and abs(whole.own.value - mean) < 5 * np.sqrt(whole.own.variance)
+
+
+@pytest.mark.parametrize("counted", [-9.0, 12.0, 700.0])
+def test_a_cell_of_a_single_value_is_no_part_of_the_line(counted: float) -> None:
+    """It has what was counted there, or nothing if that may be noise; and the rest is shared out without it."""
+    noisy_counts = np.array([counted, 300.0, 310.0, 305.0, 295.0])
+    columns = (Column(5, ordered=5, apart=1),)
+    evidence = Evidence(columns, (np.arange(5),), (View((0,), noisy_counts, 100.0),))
+    shares = line_of(evidence, 0).shares
+    held = counted if counted > 15.0 else 0.0
+    assert shares[0] == pytest.approx(held / (held + (evidence.count - held)), abs=1e-9)
+    assert shares[1:] == pytest.approx((1 - shares[0]) / 4, rel=0.05)

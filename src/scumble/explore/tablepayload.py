@@ -77,6 +77,8 @@ def _column(name: str, column: Column, unit: str, arrays: Arrays) -> dict[str, A
         return out | {"levels": list(column.levels)}
     cuts = column.cuts
     out |= {"edges": arrays.add(cuts.values(np.array(cuts.edges))), "log": cuts.log, "whole": not cuts.real}
+    if isinstance(column, Number) and column.zero_apart:
+        out["apart"] = True
     return out | ({"step": column.step} if isinstance(column, Date) else {})
 
 

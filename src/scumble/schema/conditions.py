@@ -116,7 +116,7 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
     Examples
     --------
     >>> from scumble.schema import Category, Number
-    >>> schema = Schema(age=Number(0, 100, cells=4), town=Category(["Ulm", "Bonn"], missing=False))
+    >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False), town=Category(["Ulm", "Bonn"], missing=False))
     >>> found = condition(schema, "age > 60 and town != 'Ulm'")
     >>> {name: weights.round(2).tolist() for name, weights in found.terms[0].items()}, found.partly
     ({'age': [0.0, 0.0, 0.6, 1.0], 'town': [0.0, 1.0, 1.0]}, ('age',))
@@ -173,7 +173,7 @@ def bounds(asked: Condition) -> tuple[Condition, Condition]:
     Examples
     --------
     >>> from scumble.schema import Category, Number
-    >>> schema = Schema(age=Number(0, 100, cells=4, missing=False), town=Category(["Ulm"], missing=False))
+    >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False), town=Category(["Ulm"], missing=False))
     >>> sure, maybe = bounds(condition(schema, "age < 60 or town == 'Ulm'"))
     >>> people = np.array([[1, 1], [2, 0], [2, 1], [3, 1]])
     >>> sure.weights(people).tolist(), maybe.weights(people).tolist()
@@ -201,7 +201,7 @@ def heaped(asked: Condition, heaps: Mapping[str, tuple[float, float]]) -> Condit
     there, so a heap does not lie evenly. It is meant if the bound is, as a whole, and the rest of the cell by its part.
 
     >>> from scumble.schema import Number
-    >>> schema = Schema(age=Number(0, 100, cells=4))
+    >>> schema = Schema(age=Number(0, 100, cells=4, zeros=False))
     >>> [heaped(condition(schema, where), {"age": (0.0, 0.9)}).terms[0]["age"].round(2).tolist()
     ...  for where in ("age >= 100", "age >= 90", "age < 100")]
     [[0.0, 0.0, 0.0, 0.9], [0.0, 0.0, 0.0, 0.94], [1.0, 1.0, 1.0, 0.1]]

@@ -19,7 +19,7 @@ _FILL = f"# Wherever it says {BLANK!r}, put in what is known in advance: never a
 _HOW = """\
 # Delete the columns that nobody will ask about: each of them takes a part of the budget.
 # kind = "number": low = 0, high = 100; perhaps whole = true, cells = 50, edges = [0, 18, 100], outside = "drop", and
-#   scale = "log" for incomes and other long tails
+#   scale = "log" for incomes and other long tails. Zero, if it is the lowest, is told from what is just above it
 # kind = "date": low = "2020-01-01", high = "2025-12-31"; perhaps cells = "month" (or year, quarter, week, day) for
 #   questions by the calendar. They are read as ISO 8601, 2020-01-31 or 2020-01-31T12:30
 # kind = "category": values = ["one", "another"]; other words share a level, "(other)", unless other = false

@@ -16,6 +16,7 @@ MUST_BE = {
     "high": _BOUND,
     "whole": _TRUE_OR_FALSE,
     "missing": _TRUE_OR_FALSE,
+    "zeros": _TRUE_OR_FALSE,
     "other": _TRUE_OR_FALSE,
     "scale": '"linear" or "log", in quotes',
     "outside": '"clip" or "drop", in quotes',

@@ -71,6 +71,10 @@ class Number(Column):
         The cells themselves, from `low` to `high`: each holds its lower edge, the last one also its upper.
     outside : {"clip", "drop"}
         What becomes of numbers outside the bounds: counted as the nearest bound, or their record left out.
+    zeros : bool
+        Whether zero, if it is the lower bound, has a cell of its own beside the others. Of gains, fines and rain most
+        are exactly 0, and evenly spread over a cell they would not be. Not where there are `edges`, or `cells` of whole
+        numbers: those are as given. On a logarithmic scale it always has.
     missing : bool
         Whether cells without a number get a level of their own.
 
@@ -81,6 +85,8 @@ class Number(Column):
     (74, ('17', '18'), [0, 24, 25, 73])
     >>> Number(0, 99_999, scale="log", cells=4).levels
     ('0', '(0, 0.099999)', '[0.099999, 99.999)', '[99.999, 99999]')
+    >>> Number(0, 100, cells=2).levels, Number(0, 100, cells=2, zeros=False).levels
+    (('0', '(0, 50)', '[50, 100]'), ('[0, 50)', '[50, 100]'))
     """
 
     kind: ClassVar[str] = "number"
@@ -95,6 +101,7 @@ class Number(Column):
     cells: int | None = None
     edges: tuple[float, ...] | None = None
     outside: str = "clip"
+    zeros: bool = True
     missing: bool = False
     cuts: Cuts = field(init=False, repr=False, compare=False)
     spread: Cuts = field(init=False, repr=False, compare=False)
@@ -105,6 +112,7 @@ class Number(Column):
         put("whole", flag("whole", self.whole))
         put("scale", choice("scale", self.scale, ("linear", "log")))
         put("outside", choice("outside", self.outside, ("clip", "drop")))
+        put("zeros", flag("zeros", self.zeros))
         put("missing", flag("missing", self.missing))
         put("cells", count_of_cells(self.cells))
         if self.edges is not None:
@@ -123,6 +131,7 @@ class Number(Column):
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
             raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
+        put("zeros", self.zeros or not self._may_part)  # where it makes no difference, there is none
         put("cuts", self._cut(self.low, self.high))
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
         put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
@@ -165,12 +174,32 @@ class Number(Column):
                 edges += [1] if log and low == 0 and 1 not in edges and last >= 1 else []
                 return Cuts((*sorted(edges), last + 1), real=False, log=log)
             cells = self.cells or default_cells(last - first + 1)
-            return Cuts(tuple(whole_edges(first, last, cells, log=log)), real=False, log=log)
+            found = whole_edges(first, last, cells, log=log)
+            return Cuts(tuple(sorted({*found, *self._after_zero})), real=False, log=log)
         edges_ = self.edges or real_edges(low, high, self.cells or default_cells(None), log=log)
         places = [line.place_of(edge) for edge in edges_[:-1]]
         if log and low == 0 and (self.cells is None or self.cells > 1):
-            places.append(1)  # the place after zero: zero has a cell of its own
-        return Cuts((*sorted({*places}), line.place_of(high) + 1), real=True, log=log)
+            places.append(1)
+        return Cuts((*sorted({*places, *self._after_zero}), line.place_of(high) + 1), real=True, log=log)
+
+    @property
+    def _may_part(self) -> bool:
+        """Whether it is for `zeros` to say if zero has a cell of its own."""
+        if self.low != 0 or self.scale == "log" or self.edges is not None:
+            return False
+        assert self.high is not None
+        wholes = int(self.high) + 1
+        return not self.whole or (self.cells is None and default_cells(wholes) < wholes)
+
+    @property
+    def zero_apart(self) -> bool:
+        """Whether zero has a cell of its own beside cells that are all alike."""
+        return self._may_part and self.zeros
+
+    @property
+    def _after_zero(self) -> tuple[int, ...]:
+        """Where the next cell begins, if zero has one of its own: the next number, and the next place on the line."""
+        return (1,) if self.zero_apart else ()
 
     # ---- levels ----
 
@@ -302,7 +331,7 @@ class Number(Column):
 
         Twenty-two cells from 49.9 to 51 have an edge at 50.199999999999996, and who asks for less than 50.2 means that.
         """
-        inner = np.array(self.cuts.edges[1:-1], np.int64)
+        inner = np.array([edge for edge in self.cuts.edges[1:-1] if edge not in self._after_zero], np.int64)
         off = np.abs(self.cuts.values(inner) - number)
         return int(inner[off.argmin()]) if len(inner) and off.min() <= self._rounding else at
 
@@ -329,7 +358,11 @@ class Number(Column):
         rest |= {"cells": self.cells} if self.cells is not None else {}
         rest |= {"edges": list(self.edges)} if self.edges is not None else {}
         rest |= {"outside": "drop"} if self.outside == "drop" else {}
+        rest |= {} if self.zeros else {"zeros": False}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | ({"zeros": self.zeros} if self._may_part else {})
 
 
 def _number(given: object) -> float | int | None:

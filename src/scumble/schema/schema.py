@@ -205,7 +205,7 @@ class Schema(Mapping[str, Column]):
             name = check_name(settings.pop("name", None))
             if name in found:
                 raise ParameterError(f"The column {name!r} is given twice.")
-            found[name] = Column.from_dict(settings, name)
+            found[name] = Column.from_dict({**UNSAID.get(settings.get("kind"), {}), **settings}, name)
         return Schema(found)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -230,6 +230,10 @@ class Schema(Mapping[str, Column]):
             return Schema({check_name(name): Column.from_dict(one, name) for name, one in described.items()})
         except ParameterError as problem:
             raise ParameterError(f"{os.path.basename(os.fsdecode(path))}: {problem}") from None
+
+
+UNSAID: Mapping[object, Mapping[str, Any]] = {"number": {"zeros": False}}
+"""What a description by `to_dict` means where it does not say it: as what it was made by knew no other way."""
 
 
 def check_name(name: object) -> str:

@@ -127,6 +127,8 @@ def _place(value: float, bars: Sequence[Range], *, log: bool) -> float:
     """Where a number stands among bars of width 1, the first around 0."""
     for k, (low, high) in enumerate(bars):
         if value <= high or k == len(bars) - 1:
+            if low == high:  # zero's own
+                return float(k)
             share = math.log(value / low) / math.log(high / low) if log and low > 0.0 else (value - low) / (high - low)
             return k - 0.5 + share
     raise AssertionError

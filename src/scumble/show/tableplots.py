@@ -63,7 +63,9 @@ class _Bars:
     def draw(self, axes: Any) -> None:
         middle, share = range(len(self._found)), np.ones(len(self._found))
         if self._column.ordered:
-            share[-1] = _last(self._column.size - self._column.missing, len(self._found))
+            joined = len(self._found) < self._column.size - self._column.missing
+            lone = joined and getattr(self._column, "zero_apart", False)
+            share[-1] = _last(self._column.size - self._column.missing - lone, len(self._found))
         value, low, high = (self._found[side] / share for side in ("value", "low", "high"))
         ends = [value - low, high - value]
         error = {"ecolor": SECOND, "error_kw": {"lw": 1.0}}

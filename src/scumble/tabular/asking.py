@@ -26,6 +26,7 @@ from scumble.tabular.questions import (
     Floats,
     Question,
     Where,
+    as_written,
     cells_of,
     extremes_of,
     mean_by_median,
@@ -375,4 +376,4 @@ def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
 def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:
     """Values of a column, each so far into a cell."""
     found = cuts.at(np.array(cells), np.array(shares))
-    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [float(x) for x in found]
+    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [as_written(x) for x in found]

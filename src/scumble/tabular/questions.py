@@ -30,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 Where = str | Mapping[str, Any] | Tree | Condition | None
 """Which records are meant; see :func:`scumble.schema.condition`."""
 BINS = "a number of bins, or the rising edges of a column of numbers or dates"
+JUST_ABOVE_ZERO = 1e-300
+"""No number of a table is as small, but for zero."""
 LEVELS = 400
 """Parts of a line, where nobody says how many: each cell, up to so many. A year has fewer days."""
 
@@ -207,17 +209,19 @@ def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
 
 def parts(column: Column, name: str, bins: int | Iterable[Any] | None = None, most: int = LEVELS) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
-    between given edges. Where nobody asks for bins, there are at `most` so many, all alike."""
+    between given edges. Where nobody asks for bins, there are at `most` so many, all alike. Zero, where it has a cell
+    of its own, is part of the first run."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
-    if not column.ordered:
+    lone = int(isinstance(column, Number) and column.zero_apart)  # zero, which stands with the cell beside it
+    if not column.ordered or (bins is None and line <= most):
         cuts = [*range(line + 1)]
     elif bins is None:
-        cuts = [*range(0, line, _together(line, most)), line]
+        cuts = [0, *range(lone, line, _together(line - lone, most))[1:], line]
     else:
-        cuts = _shared_out(line, min(checks.whole("bins", bins), line))
+        cuts = [0, *(lone + cut for cut in _shared_out(line - lone, min(checks.whole("bins", bins), line - lone))[1:])]
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
@@ -331,4 +335,13 @@ def _ends(column: Column, first: int, end: int) -> tuple[float, float] | None:
     low, high = column.cuts.values(np.array([column.cuts.edges[first], column.cuts.edges[end]]))
     if end == column.cuts.size and not column.whole:
         high = column.high  # which the last cell holds: the line goes on to the next number
-    return float(low), float(high)
+    return as_written(low), as_written(high)
+
+
+def as_written(value: float) -> float:
+    """A value for people: the number just above zero, where the cell after that of zero begins, is zero.
+
+    >>> as_written(5e-324), as_written(1e-200)
+    (0.0, 1e-200)
+    """
+    return float(value) if abs(value) > JUST_ABOVE_ZERO else 0.0

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from scumble.errors import CorruptFileError, MergeError, ParameterError, did_you_mean, parameter
 from scumble.privacy.sensitivity import ONE
-from scumble.schema import Described, Schema
+from scumble.schema import Described, Number, Schema
 from scumble.schema.column import Column
 
 Integers = npt.NDArray[np.int64]
@@ -252,11 +252,11 @@ def axis(column: Column, most: int) -> Integers:
     """The level that each level of a column has in pairs: at most `most`, a function of the column alone.
 
     Cells of a line are taken together in runs of equal length. Of words the first keep levels of their own, and the
-    last share one with each other. Missing cells always stand alone.
+    last share one with each other. Missing cells always stand alone, and so does zero, where it has a cell.
 
     >>> from scumble.schema import Category, Number
-    >>> axis(Number(0, 10, cells=5, missing=True), 3)
-    array([0, 0, 0, 1, 1, 2])
+    >>> axis(Number(1, 11, cells=5, missing=True), 3), axis(Number(0, 10, cells=5), 3)
+    (array([0, 0, 0, 1, 1, 2]), array([0, 1, 1, 1, 2, 2]))
     >>> axis(Category(["a", "b", "c"]), 3)
     array([0, 1, 1, 1, 2])
     """
@@ -265,6 +265,8 @@ def axis(column: Column, most: int) -> Integers:
         return np.arange(size)
     line = size - column.missing
     room = most - column.missing
-    inner = np.arange(line)
-    found = inner * room // line if column.ordered else np.minimum(inner, room - 1)
+    lone = int(room > 1 and isinstance(column, Number) and column.zero_apart)
+    inner = np.arange(line - lone)
+    found = inner * (room - lone) // (line - lone) if column.ordered else np.minimum(inner, room - 1)
+    found = np.append(np.zeros(lone, np.int64), found + lone)
     return np.append(found, room) if column.missing else found

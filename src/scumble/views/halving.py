@@ -17,6 +17,9 @@ noise of 10, 30 and 90, their number known as well as one cell, 20 draws each; r
 noise. Random ranges 3.0, 2.5 and 2.3 (the nearest distribution: 3.7, 3.7, 3.5), what is from a record on 2.5, 2.2, 2.3
 (2.6, 2.7, 2.8), a record's own cell 1.04, 1.03 and 0.99 (1.06, 1.11, 1.05); means 0.64, 0.46 and 0.54 of its error.
 
+A cell of a single value, zero, is no part of the line: what is beside it tells nothing of it. It has what was counted
+there, or is empty if that may be noise.
+
 A heap in one cell is sure, however little is sure of all that is around: where values are tied, or lie beyond the
 bounds and count there. What it has more than the cells beside it is taken off first, and is not divided.
 
@@ -90,13 +93,14 @@ def line_of(evidence: Evidence, column: int) -> Line:
     >>> [round(share, 2) for share in line_of(evidence, 0).shares.tolist()]
     [0.42, 0.58, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
-    line, group = evidence.columns[column].ordered, evidence.groups[column]
+    seen, group = evidence.columns[column], evidence.groups[column]
     counts, noise, less = _levels(evidence, column)
-    found = np.zeros(len(counts))
-    found[line:] = np.maximum(counts[line:], 0.0)
-    heaps = _heaps(counts[:line], noise)
+    found, line = np.zeros(len(counts)), slice(seen.apart, seen.ordered)
+    found[seen.ordered :] = np.maximum(counts[seen.ordered :], 0.0)
+    found[: seen.apart] = np.where(counts[: seen.apart] < EMPTY * np.sqrt(noise), 0.0, counts[: seen.apart])
+    heaps = _heaps(counts[line], noise)
     left = max(evidence.count - float(found.sum() + heaps.sum()), 0.0)
-    found[:line] = heaps + _halved(counts[:line] - heaps, noise, less[:line], left).mean(axis=0)
+    found[line] = heaps + _halved(counts[line] - heaps, noise, less[line], left).mean(axis=0)
     total = float(found.sum())
     shares = found / total if total > 0 else np.full(len(found), 1 / len(found))
     groups, each = np.bincount(group, shares).astype(float), np.bincount(group)

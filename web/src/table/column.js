@@ -23,7 +23,7 @@ export class Column {
   // `group` has the group of each level in pairs, or is null.
   constructor(described, arrays, group) {
     this.group = group;
-    const { name, kind, unit, words, size, missing, levels, log, whole, step } = described;
+    const { name, kind, unit, words, size, missing, levels, log, whole, step, apart } = described;
     Object.assign(this, { name, kind, unit, words, size, missing, log, whole, step });
     this.title = unit ? `${name} (${unit})` : name;
     this.edges = described.edges ? arrays[described.edges] : null;
@@ -31,7 +31,8 @@ export class Column {
     this.levels = levels ?? null;
     this.frequent = null; // of a long vocabulary, the levels to show
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
-    this.axis = this.edges ? new Axis(this.edges, this.line, log) : null;
+    this.lone = apart ? 1 : 0; // zero, in a cell of its own beside cells that are all alike
+    this.axis = this.edges ? new Axis(this.edges, this.line, log, this.lone) : null;
   }
 
   // The least and the largest value of each level that has one.
@@ -63,13 +64,16 @@ export class Column {
     return Array.from({ length: this.size }, (_, level) => level);
   }
 
-  // Where bins begin and end: after so many levels, or so far along a stretched axis. No short one is left over at the end.
+  // Where bins begin and end: after so many levels, or so far along a stretched axis. No short one is left over at the end,
+  // and zero stands with the cell beside it.
   #cuts(first, end, most, grouped) {
     const stretched = this.axis.knee !== null;
-    const run = stretched ? (this.spot(end) - this.spot(first)) / most : together(end - first, most);
-    const length = (from, to) => (stretched ? this.spot(to) - this.spot(from) : to - from);
+    const alike = (from, to) => to - from - (from === 0 && to > this.lone ? this.lone : 0);
+    const run = stretched ? (this.spot(end) - this.spot(first)) / most : together(alike(first, end), most);
+    const length = (from, to) => (stretched ? this.spot(to) - this.spot(from) : alike(from, to));
     const cuts = [first];
     for (let cut = first + 1; cut < end; cut++) {
+      if (cut === this.lone) continue;
       const allowed = !grouped || !this.group || this.group[cut] !== this.group[cut - 1];
       if (allowed && length(cuts.at(-1), cut) >= run) cuts.push(cut);
     }
