@@ -125,30 +125,6 @@ def test_where_noise_drowns_everything_cells_are_large() -> None:
     assert finest > 100 * LOST and error < 5 * LOST and chosen.buckets < np.prod(shapes[0]) / 100
 
 
-@pytest.mark.parametrize("axes", [1, 2, 3])
-def test_the_less_of_their_bounds_records_fill_the_more_noise_counts(axes: int) -> None:
-    """Some lie far from the others then; a kernel with long tails sees those, too."""
-    found = []
-    for power in (2, 1):
-        kernel, inverse = scumble.EuclideanKernel(1.0, power=power), []
-        for length in (20.5, 205.0):
-            spec = scumble.Sketch(kernel, axes, bounds=(0.0, length), design="grid").spec
-            inverse.append(Menu(spec, Budget(1.0))._shapes[1].inverse(DENSITIES[20:21])[0])
-        found.append(inverse[1] / inverse[0])
-    sharp, long_tailed = found
-    assert sharp > 1.3 and long_tailed > 1.0 and sharp > long_tailed
-
-
-def test_where_noise_drowns_the_facts_three_columns_are_taken_for_what_is_usual() -> None:
-    """2,000 records at ε = 0.1: a typical norm off by its noise, 500, moves the density by two fifths at most."""
-    told = []
-    for norm in (-150, 350, 850):
-        facts = Facts(2000, 125_000.0, norm, 277_000.0, 1500)
-        weights = plausible(facts, 2000.0, 1 / 1024, Around(1000.0, 0.01, 3))
-        told.append(float(np.exp(weights.sum(axis=1) @ np.log(DENSITIES))))
-    assert told[0] < told[1] < told[2] < 1.4 * told[1] and told[1] < 1.4 * told[0]
-
-
 def test_facts_get_no_more_than_enough() -> None:
     """Up to ε = 2 their share is what it was; then it is 1/8 beside the count, by a sixty-fourth at most."""
     for epsilon in (0.1, 1.0, 2.0):

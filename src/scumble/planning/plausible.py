@@ -5,15 +5,14 @@ meets itself: the typical norm T has T² of about n² (ρ + (1 − ρ)/W) + n. T
 small. So ρ is not solved for: the densities that are plausible, from 1 to 10⁻⁵, are weighed by how well they explain T,
 and by what is usual (the median is 0.05, and most lie within a factor of 5). Where there are bounds, they and the
 kernel say more: records that fill half of them along each axis would have the density ρ₀, and of 60 tables and
-bandwidths with up to three columns most have a ρ of ρ₀ to 4 ρ₀. With three axes, the narrower the kernel, the less of
-their bounds they fill: the median is 0.35 ρ₀^0.63, as much as ρ₀ where that is 0.05, and 4.5 times as much at 0.001.
+bandwidths with up to three columns most have a ρ of ρ₀ to 4 ρ₀. With one and two axes, ρ₀ alone says what is usual.
 
 How clumped records are, φ (:meth:`scumble.grid.shape.Errors.clumped`), a third fact tells.
 
 Of a grid of one or two axes that is the norm of its cells, ‖C‖, from √n, if no two records share a cell, to n, if all
 do. Records that share a place move together in their cell, and of independent errors squares add up: so the error is as
-√Σ C², relative to nρ records within the kernel, of which the same holds. With one axis φ = 0.15 ‖C‖ / (n √ρ), within a
-factor of 1.4 (64 cases of 26 tables; what U below tells, within a factor of 2). With two, records that share the place
+√Σ C², relative to nρ records within the kernel, of which the same holds. With one axis φ = 0.13 ‖C‖ / (n √ρ), within a
+factor of 1.3 (64 cases of 26 tables; what U below tells, within a factor of 2). With two, records that share the place
 along one axis alone count as well: φ = 0.31 (‖C‖/n)^0.85 ρ^−0.17, within 1.5 (79 cases of 25 tables; U: 1.8).
 
 Of a grid of three axes it is how many cells hold a record, U: from 1, if all records share a place, to n, if
@@ -38,15 +37,15 @@ from scumble.privacy.facts import Facts
 DENSITIES = np.geomspace(1e-5, 0.95, 47)
 USUAL, SPREAD = 0.05, 1.7
 """The prior of densities: its median, and the standard deviation of their logarithm."""
-BOUNDED = {1: (1.7, 1.0, 0.9), 2: (1.7, 1.0, 0.9), 3: (0.35, 0.63, 0.8)}
-"""The same by bounds, for so many axes, (a, b, c): the median is a ρ₀^b, the standard deviation c."""
+BOUNDED = {1: (1.5, 1.2), 2: (1.7, 0.9), 3: (2.0, 1.3)}
+"""The same by bounds, for so many axes, in units of ρ₀."""
 CLUMPINGS = np.geomspace(0.0008, 0.6, 25)
 CLUMPED = {1: (0.025, 1.2), 2: (0.035, 0.8), 3: (0.016, 0.8)}
 """The prior of these: the median, and the standard deviation of the logarithm."""
 AXES = 3
 """The axes of grids that tell how many cells are occupied, and that may become rows."""
-NORM = {1: (0.15, 1.0, -0.5, 0.4), 2: (0.31, 0.85, -0.17, 0.45)}
-"""φ = 0.15 (‖C‖/n)¹ ρ^−0.5; and how loosely: the standard deviation of its logarithm."""
+NORM = {1: (0.13, 1.0, -0.5, 0.3), 2: (0.31, 0.85, -0.17, 0.45)}
+"""φ = 0.13 (‖C‖/n)¹ ρ^−0.5; and how loosely: the standard deviation of its logarithm."""
 SHARED = (0.002, 0.4)
 """φ = 0.002 κ^0.4."""
 LOOSE = 0.9
@@ -78,11 +77,11 @@ def plausible(facts: Facts, n: float, by_chance: float, around: Around | None = 
     # The densities are a ladder: a step of it is as much as T need not agree.
     scale = np.sqrt(facts.norm_variance / 2.0 + np.gradient(expected) ** 2 / 8.0)
     likely: np.ndarray = _likely(facts.norm, expected, scale)[:, None]
-    if around is None:
+    if around is None or around.axes == AXES:
         likely = likely + _usual(DENSITIES, USUAL, SPREAD)[:, None]
-    else:
-        factor, power, unfilled = BOUNDED[around.axes]
-        likely = likely + _usual(DENSITIES, factor * around.density**power, unfilled)[:, None]
+    if around is not None:
+        fuller, unfilled = BOUNDED[around.axes]
+        likely = likely + _usual(DENSITIES, fuller * around.density, unfilled)[:, None]
         likely = likely + _usual(CLUMPINGS, *CLUMPED[around.axes])
         if facts.clumping is not None:
             told, off = (_occupied if around.axes == AXES else _norm)(n, around)
