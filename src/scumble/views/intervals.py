@@ -24,6 +24,10 @@ off by the rest at least (`apart`).
 records or none, and then it takes all of them for empty that are of one sort. But if it had fifty, the usual part of
 them would be of that sort. So the variance is at least that of each column's own sum, by the views alone, in which each
 record counts by the part that meets the other conditions.
+
+**Nor surer than one record's presence.** A record adds one to a cell of each view. So even who knew all others would
+tell whether it is there with the variance 1 / Σ 1/σ² over all views, and no better (`Evidence.record_variance`). A cell
+that nobody seems to be in may hold what that hides.
 """
 
 from __future__ import annotations

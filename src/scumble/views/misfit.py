@@ -24,8 +24,6 @@ is farther from the model than it was in rehearsals, and the mean square of that
 model is off more. So the view's errors are raised by it, as far as it is positive (`lost`): by chance a little in half
 of all views, by much where a tie was lost.
 
-XXFIGURES
-
 **What was tried beside it, and left out.** A mixture for each cell, of a model that is off as usual and, in one cell of
 a hundred, by three deviations of the noise more, given the cell's own count. Fitted to each release, its chance was
 nought in most: a misfit is seldom larger than noise is now and then. With that chance fixed, cells whose own count was
@@ -104,9 +102,8 @@ def misfit_of(
     inputs = _inputs(np.minimum(records, evidence.count - records), noise, number)
     law = gamma_regression(inputs, np.maximum(mean_squares(off, between, len(told)) / noise, LITTLE))
     usual = max(view.variance, LEAST) * float(np.exp(inputs[number == 1] @ law).mean())
-    wider = (
-        1.0 + lost(view.counts - tables.mean(axis=0), [rehearsal.residuals(pair) for rehearsal in rehearsals]) / usual
-    )
+    rehearsed = [rehearsal.residuals(pair) for rehearsal in rehearsals]
+    wider = 1.0 + lost(view.counts - tables.mean(axis=0), rehearsed) / usual
     return Misfit(errors * np.sqrt(wider), view.variance, law + np.log(wider) * (np.arange(len(law)) == 0))
 
 

@@ -26,7 +26,13 @@ not the same thing twice. There any dependence is allowed for: with φ = `ANY` a
 correlation of one. (`allowed` cuts it to what the counts of either column allow.) Of a condition, the part that varies
 between missing cells and others counts as such: s(1 − s)(m − w)², with the mean m where cells are there, w where they
 are missing, and their share s. That is taken one standard deviation larger than it was found, as a fit takes few
-records for none.
+records for none. Cells are often missing because of what a word says (a bird has no hind foot): of that part and a word
+φ is `MISSING` at least. On two made tables where it was so (ε = 0.3) 134 of 147 intervals of such counts held before,
+and 144 do, at 1.5 times the width.
+
+**No condition is rarer than its noise.** Of a level that holds less than its noise a fit may say that it is empty, and
+then all of its counts would surely be nought. So T is no less than one standard deviation of the column's own sum, over
+the number of records (`_possible`): as if as many records were there as may hide.
 
 **Columns whose counts are alike** within their noise may be one column, given several times (`_doubled`); counts that
 are the same at all levels are alike too often to tell anything. Then a condition on all of them would be one on one of

@@ -126,8 +126,10 @@ export class Reading {
   // φ² times the unseen part of two conditions whose pair was not measured.
   #apart(i, j, one, two) {
     const usual = this.#correlation(i, j) ** 2;
-    const missing = [[j, one.gaps, two], [i, two.gaps, one]].filter(([k]) => !this.runs[k]).map(([, gaps, { total, gaps: own }]) => gaps * Math.max(total - own, 0));
-    return usual * one.total * two.total + Math.max(ANY ** 2 - usual, 0) * one.gaps * two.gaps + Math.max(MISSING ** 2 - usual, 0) * sum(missing);
+    const missing = (k, gaps, { total, gaps: own }) => (this.runs[k] ? 0 : gaps * Math.max(total - own, 0)); // beside a word
+    const beside = missing(j, one.gaps, two) + missing(i, two.gaps, one);
+    const gaps = Math.max(ANY ** 2 - usual, 0) * one.gaps * two.gaps + Math.max(MISSING ** 2 - usual, 0) * beside;
+    return usual * one.total * two.total + gaps;
   }
 
   // The same of two whose pair was measured.
