@@ -24,7 +24,7 @@ is farther from the model than it was in rehearsals, and the mean square of that
 model is off more. So the view's errors are raised by it, as far as it is positive (`lost`): by chance a little in half
 of all views, by much where a tie was lost.
 
-It was chosen, with the reading of `interaction` and `USUAL` of `intervals`, on six tables (Adult, and five made ones, at
+It was chosen, with the reading of `interaction` and `USUAL` of `intervals`, on six tables (Adult, and five made, at
 ε = 0.3, 1 and 3). On four others, drawn anew from the laws of those, 451 of 484 intervals of tied booleans held, and
 2,487 of 2,656 of booleans without ties; 449 and 2,576 did when all pairs of up to eight cells had half of the vote by a
 rule, with intervals 1.6 and 1.7 times as wide, and root mean square errors of 83 and 60 instead of 49 and 45. Of cells
