@@ -79,15 +79,21 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     return exported(None, tmp_path_factory.mktemp("table"))
 
 
-def exported(target: str | None, folder: Path, known: dict[Any, Shown] = {}) -> Shown:  # noqa: B006  made once for all
-    if target not in known:
-        release = scumble.TableSketch(SCHEMA, target=target).update(people()).release(epsilon=2.0)
+def exported(
+    target: str | None,
+    folder: Path,
+    known: dict[Any, Shown] = {},  # noqa: B006  made once for all
+    *,
+    epsilon: float = 2.0,
+) -> Shown:
+    if (target, epsilon) not in known:
+        release = scumble.TableSketch(SCHEMA, target=target).update(people()).release(epsilon=epsilon)
         exhibit = TableExhibit(release, "people.scumble", units=UNITS)
         content = exhibit.content()
         exhibit.content = lambda: content  # type: ignore[method-assign]
         export(exhibit, folder / "people.html")
-        known[target] = Shown(release, content, twin(release, content[0]), folder / "people.html")
-    return known[target]
+        known[target, epsilon] = Shown(release, content, twin(release, content[0]), folder / "people.html")
+    return known[target, epsilon]
 
 
 def questions(size: int, seed: int = 3) -> list[dict[int, np.ndarray]]:
@@ -124,6 +130,20 @@ def as_json(asked: list[dict[int, np.ndarray]]) -> list[list[Any]]:
 
 
 # ---- numbers ----
+
+
+def test_of_pairs_that_were_not_measured_the_page_computes_what_its_twin_computes(
+    visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Missing cells and words too: of so little budget, single columns are all there is."""
+    shown = exported(None, tmp_path, epsilon=0.02)
+    assert not any(len(view.columns) == 2 for view in shown.answers.readings[0].evidence.views)
+    words = [{1: np.eye(SCHEMA.sizes[1])[-1], j: np.eye(SCHEMA.sizes[j])[level]} for j in (3, 4) for level in (0, 1)]
+    asked = [product for product in questions(40) if len(product) > 1] + words
+    found = shown.open(visit).evaluate(ASK, as_json(asked))
+    for product, (count, *_) in zip(asked, found, strict=True):
+        truth = shown.answers.count([(1.0, product)])
+        assert count == pytest.approx([truth.value, truth.variance], rel=1e-9, abs=1e-7)
 
 
 def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], shown: Shown) -> None:

@@ -139,3 +139,16 @@ def test_a_condition_takes_the_models_share_of_each_cell() -> None:
     assert summed([(1.0, {1: np.array([1.0, 0.0])})]) == pytest.approx((value / 2, variance / 4))
     far = ColumnSums(reading.evidence).sum(0, 2 * WEIGHTS * np.eye(7)[6])
     assert summed([(2.0, {0: np.eye(7)[6]})]) == (far.value, far.variance)
+
+
+def test_weights_that_differ_by_rounding_are_alike() -> None:
+    """λ grows without bound as the weights of groups come to be alike: the last digits would decide an answer."""
+    single, pair = View((0,), np.array([50.0, 70.0, 10.0]), 4.0), View((0, 1), np.full((2, 2), 30.0), 9.0)
+    groups = np.array([0, 0, 1]), np.arange(2)
+    evidence = Evidence((Column(3), Column(2)), groups, (single, View((1,), np.array([61.0, 64.0]), 4.0), pair))
+    sums = ColumnSums(evidence)
+    alike, rounded = (sums.sum(0, 0.5 + np.array([0.0, 0.0, more])) for more in (0.0, 1e-13))
+    assert alike.value == pytest.approx(evidence.total / 2) and alike.variance == pytest.approx(
+        evidence.count_variance / 4
+    )
+    assert rounded.value == pytest.approx(alike.value) and rounded.variance == pytest.approx(alike.variance)

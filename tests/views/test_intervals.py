@@ -15,10 +15,11 @@ from scumble.tabular.estimate import deviations
 from scumble.views import rehearsal as rehearsals
 from scumble.views.budgeting import Law
 from scumble.views.columnsums import ColumnSums
-from scumble.views.estimates import Estimate, by_groups, combined, inside, nearest
+from scumble.views.estimates import Estimate, by_groups, cells_of, combined, inside, nearest
 from scumble.views.evidence import Evidence, View, simplex
 from scumble.views.fitting import several
 from scumble.views.grouping import Column
+from scumble.views.interaction import pair_sum
 from scumble.views.intervals import Reading, apart, conditions, law_inputs
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.rehearsal import rehearse
@@ -259,7 +260,7 @@ def test_a_rare_word_whose_cells_are_noise_is_as_unsure_as_if_they_had_not_been_
     counts = np.outer([0.005, 0.995], [5e3, 5e3])
     asked = [(1.0, {0: [1, 0], 1: [1, 0]})]
     found = []
-    for noise in (1e4, 1.0):
+    for noise in (4e4, 1.0):  # a quarter of it is the interaction's
         alone = (View((0,), counts.sum(1), 1.0), View((1,), counts.sum(0), 1.0))
         seen = Evidence(columns, (np.arange(2),) * 2, (*alone, View((0, 1), counts, noise)))
         found.append(math.sqrt(Reading(seen, "gaussian", 1).count(asked).variance))
@@ -389,23 +390,41 @@ def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Rea
     asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
     usual = reading.count(asked)
     seen = reading.evidence
-    moved = tuple(replace(v, counts=v.counts + [900, -900, 0]) if v.columns == (0, 1) else v for v in seen.views)
+    tie = np.array([[900.0, -900.0, 0.0], [-900.0, 900.0, 0.0], [0.0, 0.0, 0.0]])
+    moved = tuple(replace(v, counts=v.counts + tie) if v.columns == (0, 1) else v for v in seen.views)
     reading.evidence = replace(seen, views=moved)
-    found, own = reading.count(asked), inside(reading.evidence, asked)
+    found, own = reading.count(asked), _own(reading, asked)
     reading.evidence = seen
-    assert own is not None
     assert math.sqrt(found.variance) > 0.9 * abs(found.value - own.value)
     assert found.variance > 4 * usual.variance
     assert apart(own, Estimate(own.value + 3, 1.0)) == 0
 
 
+def _own(reading: Reading, asked: Condition) -> Estimate:
+    """What views alone tell of a condition on the first two columns."""
+    told, view = by_groups(reading.evidence, reading.unseen.marginals, asked), reading.evidence.pair((0, 1))
+    assert told is not None and view is not None
+    return pair_sum(reading.evidence, reading._sums, view, cells_of(reading.evidence, told))
+
+
 def test_cells_keep_their_exact_law(reading: Reading) -> None:
     """Rehearsals that never err do not make an interval narrower than what its cells' own noise says."""
     asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
-    own, told = inside(reading.evidence, asked), by_groups(reading.evidence, reading.unseen.marginals, asked)
-    assert own is not None and told is not None
+    own, told = _own(reading, asked), by_groups(reading.evidence, reading.unseen.marginals, asked)
+    assert told is not None
     found = reading._both(Estimate(reading.modelled(asked), 1e12), asked, told)
     assert found.value == pytest.approx(own.value) and found.variance >= own.variance
+
+
+def test_no_count_is_surer_than_the_presence_of_one_record() -> None:
+    """Two levels that seem to be empty, of columns that were not measured together: eight records would not be seen."""
+    alone = tuple(View((j,), np.array([600.0, 400.0, -30.0, 30.0]), 128.0) for j in (0, 1))
+    seen = Evidence((Column(4), Column(4)), (np.arange(4),) * 2, alone)
+    reading = Reading(seen, "gaussian", 1)
+    assert seen.record_variance == pytest.approx(64.0)
+    asked: Condition = [(1.0, {0: [0, 0, 1, 0], 1: [0, 0, 1, 0]})]
+    assert reading.modelled(asked) < 1e-6 and reading.count(asked).variance >= 64.0
+    assert reading.count([(1.0, {0: [0, 0, 1, 0], 1: [1, -1, 0, 0]})], alike=1e-9).variance < 64.0
 
 
 def test_an_interval_of_one_column_holds_however_far_the_model_is_off() -> None:

@@ -13,7 +13,7 @@ from scumble.views.evidence import Evidence, View
 from scumble.views.grouping import Column
 from scumble.views.intervals import Reading
 from scumble.views.mixture import Mixture
-from scumble.views.unseen import ANY, LEAST_LINES, POOLED, UNKNOWN, UNKNOWN_LINES, WITHIN, Unseen
+from scumble.views.unseen import ANY, LEAST_LINES, MISSING, POOLED, UNKNOWN, UNKNOWN_LINES, WITHIN, Unseen
 
 N = 10_000.0
 HALF = np.array([1.0, 1.0, 0.0, 0.0])
@@ -120,3 +120,29 @@ def test_columns_whose_counts_are_alike_may_be_one_column() -> None:
     uneven = replace(seen, views=tuple(replace(v, counts=v.counts + [400 * v.columns[0], 0, 0]) for v in views))
     unlike = Reading(uneven, "gaussian", 1).count(asked)
     assert unlike.variance < found.variance / 100
+
+
+def test_missing_cells_may_hang_together_with_a_word_more_than_is_usual() -> None:
+    """Of a line's missing cells and a word, not of a range; nor of a number beside them."""
+    line, gaps = np.array([0.3, 0.4, 0.2, 0.1]) * N, np.array([0.0, 0.0, 0.0, 1.0])
+    gone, word = math.sqrt(0.1 * 0.9), math.sqrt(0.25 * 0.75)
+    for two, phi in ((Column(4), MISSING), (Column(4, 4), UNKNOWN_LINES)):
+        found = of((Column(4, 3, missing=True), two), [line, FLAT], phi=0.07)
+        assert deviation(found, gaps, np.eye(4)[1]) == pytest.approx(phi * gone * word * N, rel=0.01)
+    ranged = of((Column(4, 3, missing=True), Column(4)), [line, FLAT], phi=0.07)
+    told = deviation(ranged, np.array([1.0, 0.0, 0.0, 0.0]), np.eye(4)[1])
+    assert UNKNOWN < told / (math.sqrt(0.3 * 0.7) * word * N) < MISSING
+
+
+def test_what_seems_to_be_empty_may_hold_what_its_noise_hides() -> None:
+    """A pooled word without records, under a noise of nearly 20: as if it had as many, unlike those of its pool."""
+    columns, counts = (Column(4), Column(2)), [np.array([5000.0, 4990.0, 10.0, 0.0]), np.array([2000.0, 8000.0])]
+    groups, pool = (np.array([0, 1, 2, 2]), np.arange(2)), np.array([[1000.0, 4000.0], [998.0, 3992.0], [2.0, 8.0]])
+    views = (*(View((j,), one, 400.0) for j, one in enumerate(counts)), View((0, 1), pool, 1e9))
+    seen = Evidence(columns, groups, views)
+    model = Mixture(np.ones(1), tuple(one[None] / N for one in counts))
+    found = Unseen(seen, model, UNKNOWN, ColumnSums(seen))
+    asked = np.eye(4)[3], np.eye(2)[0]
+    hidden = math.sqrt(found.sums.sum(0, asked[0]).variance)
+    assert 18 < hidden < 20 and deviation(found, *asked) == pytest.approx(POOLED * math.sqrt(hidden * N * 0.16))
+    assert deviation(found, np.array([0.0, 0.0, 1.0, 1.0]), np.eye(2)[0]) == 0.0

@@ -114,6 +114,8 @@ class Asking(Framing):
             sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
             sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
             answer = _over(found.least_sure(sides), confidence, **sign, **cells)
+            for side in sides:
+                answer = reaching(answer, _over(side, confidence, **sign))
             if not (numbers and table.sum() > 0):
                 return answer
             all_of = records * table.sum()

@@ -16,6 +16,7 @@ The files::
     raking.py       a mixture brought to shares that are known
     estimates.py    a view's own cells and the model's answer, together
     columnsums.py   sums of a column by its views alone: an exact law
+    interaction.py  sums over a pair's cells by views alone: an exact law
     rehearsal.py    how far answers are off, in worlds like this one
     smoothing.py    squared errors of a few rehearsals, and laws that smooth them
     misfit.py       how far the model is off in the cells of a measured pair

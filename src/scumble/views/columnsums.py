@@ -36,6 +36,8 @@ from scumble.views.evidence import Evidence
 Floats = npt.NDArray[np.float64]
 LEAST = 1e-12
 """A variance to divide by, where there is none."""
+ROUNDED = 1e-12
+"""Of the largest weight: what differs by less, differs by rounding. (λ grows without bound as b vanishes.)"""
 
 
 class ColumnSums:
@@ -74,6 +76,7 @@ class ColumnSums:
         noise, of_total = max(single.variance, LEAST), self._evidence.count_variance
         mean = weights.mean(axis=1)
         between = np.array([np.bincount(group, row) for row in weights]) / np.bincount(group) - mean[:, None]
+        between[np.abs(between) < ROUNDED * np.abs(weights).max(axis=1, keepdims=True)] = 0.0
         squares = (between**2).sum(axis=1)
         cells = noise * (between[:, group] ** 2).sum(axis=1)  # A
         common = mean * between.sum(axis=1) * of_total / len(told)  # K

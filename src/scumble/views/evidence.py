@@ -86,6 +86,11 @@ class Evidence:
         return 1.0 / float(self._precisions.sum())
 
     @cached_property
+    def record_variance(self) -> float:
+        """That of one record's presence, for somebody who knew all others: it adds one to a cell of each view."""
+        return 1.0 / float(sum(1.0 / max(view.variance, 1e-12) for view in self.views))
+
+    @cached_property
     def _precisions(self) -> Floats:
         """Of the views' totals: inverse variances."""
         return np.array([1.0 / (max(view.variance, 1e-12) * view.counts.size) for view in self.views])

@@ -16,14 +16,18 @@ known (`_projected`): no variance is less, however little a few rehearsals erred
 
 Questions of one column need no rehearsal: the views' own law is exact (`columnsums`), and what a fit takes for empty is
 not lost there (`estimates.nearest`). Of a pair that was measured there is an exact law beside the model, as far as its
-groups tell the condition; what they do not tell, the model adds. How far the model is off there, is rehearsed cell by
-cell (`misfit`). If cells are surely farther from the model than their noise takes them, the model is off by the rest at
-least (`apart`).
+groups tell the condition (`interaction`); what they do not tell, the model adds. How far the model is off there, is
+rehearsed cell by cell (`misfit`). If cells are farther from the model than their noise usually takes them, the model is
+off by the rest at least (`apart`).
 
 **No count is surer than the columns it is made of** (`_scaled`). A fit may take a word for empty that has some fifty
 records or none, and then it takes all of them for empty that are of one sort. But if it had fifty, the usual part of
 them would be of that sort. So the variance is at least that of each column's own sum, by the views alone, in which each
 record counts by the part that meets the other conditions.
+
+**Nor surer than one record's presence.** A record adds one to a cell of each view. So even who knew all others would
+tell whether it is there with the variance 1 / Σ 1/σ² over all views, and no better (`Evidence.record_variance`). A cell
+that nobody seems to be in may hold what that hides.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from scumble.views.columnsums import ColumnSums
 from scumble.views.estimates import Estimate, by_groups, cells_of, combined, inside, spoken_of, spread, weights_of
 from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
+from scumble.views.interaction import pair_sum
 from scumble.views.misfit import Misfit, misfit_of
 from scumble.views.mixture import Condition, together
 from scumble.views.rehearsal import WORLDS, Rehearsal, rehearse
@@ -53,8 +58,8 @@ Floats = npt.NDArray[np.float64]
 QUESTIONS = 200
 MOST_CONDITIONS = 4
 SMALL = 0.003
-SURE = 3.0
-"""Standard deviations that noise hardly ever exceeds."""
+USUAL = 1.5
+"""Standard deviations that noise does not exceed, as a rule."""
 SHARED_NOISE = 0.5
 """Correlation of a view's error and the model's, as the same noise is in both."""
 
@@ -157,7 +162,7 @@ class Reading:
         else:  # neither cells nor model tell what is within groups
             found = self._both(Estimate(modelled, self._of_cells(told, share)), condition, told)
             found = Estimate(found.value, found.variance + unseen)
-        least = self._scaled(condition) if alike is None else 0.0
+        least = max(self._scaled(condition), self.evidence.record_variance) if alike is None else 0.0
         return Estimate(found.value, max(found.variance, self._projected(condition), least))
 
     def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
@@ -259,8 +264,8 @@ class Reading:
         (one, two), cells = spoken_of(told), cells_of(self.evidence, told)
         view = self.evidence.pair((one, two))
         assert view is not None
-        beside = float((view.counts * cells).sum()) - self.model.share(told) * self.evidence.count
-        own = Estimate(modelled.value + beside, view.variance * float((cells**2).sum()))
+        own = pair_sum(self.evidence, self._sums, view, cells)
+        own = Estimate(modelled.value + own.value - self.model.share(told) * self.evidence.count, own.variance)
         value, weight = combined(own, modelled, SHARED_NOISE)
         variance = spread(own, modelled, weight, SHARED_NOISE)
         least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
@@ -272,10 +277,10 @@ def apart(own: Estimate, modelled: Estimate) -> float:
 
     It widens the interval, and does not move the answer: one view alone may as well be what is far off.
 
-    >>> apart(Estimate(100.0, 9.0), Estimate(113.0, 1.0)), apart(Estimate(100.0, 9.0), Estimate(108.0, 1.0))
+    >>> apart(Estimate(100.0, 4.0), Estimate(107.0, 1.0)), apart(Estimate(100.0, 4.0), Estimate(103.0, 1.0))
     (16.0, 0.0)
     """
-    return max(abs(own.value - modelled.value) - SURE * math.sqrt(own.variance), 0.0) ** 2
+    return max(abs(own.value - modelled.value) - USUAL * math.sqrt(own.variance), 0.0) ** 2
 
 
 def smoothed(coefficients: Floats, share: float, size: int) -> float:

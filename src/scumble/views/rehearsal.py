@@ -82,6 +82,12 @@ class Rehearsal:
         """By how many records the model is off in each cell of a pair's groups."""
         return in_groups(self.model, self.evidence, pair) * self.evidence.count - exact_table(self, pair)
 
+    def residuals(self, pair: tuple[int, int]) -> Floats:
+        """The noisy cells of a measured pair less the model's."""
+        view = self.evidence.pair(pair)
+        assert view is not None
+        return view.counts - in_groups(self.model, self.evidence, pair) * self.evidence.count
+
     @property
     def size(self) -> float:
         """How many records the synthetic table has."""

@@ -26,7 +26,13 @@ not the same thing twice. There any dependence is allowed for: with φ = `ANY` a
 correlation of one. (`allowed` cuts it to what the counts of either column allow.) Of a condition, the part that varies
 between missing cells and others counts as such: s(1 − s)(m − w)², with the mean m where cells are there, w where they
 are missing, and their share s. That is taken one standard deviation larger than it was found, as a fit takes few
-records for none.
+records for none. Cells are often missing because of what a word says (a bird has no hind foot): of that part and a word
+φ is `MISSING` at least. On two made tables where it was so (ε = 0.3) 134 of 147 intervals of such counts held before,
+and 144 do, at 1.5 times the width.
+
+**No condition is rarer than its noise.** Of a level that holds less than its noise a fit may say that it is empty, and
+then all of its counts would surely be nought. So T is no less than one standard deviation of the column's own sum, over
+the number of records (`_possible`): as if as many records were there as may hide.
 
 **Columns whose counts are alike** within their noise may be one column, given several times (`_doubled`); counts that
 are the same at all levels are alike too often to tell anything. Then a condition on all of them would be one on one of
@@ -68,7 +74,7 @@ from scumble.views.mixture import EVERYTHING, Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
 
-UNKNOWN, UNKNOWN_LINES, ANY = 0.18, 0.2, 0.6
+UNKNOWN, UNKNOWN_LINES, MISSING, ANY = 0.18, 0.2, 0.2, 0.6
 WITHIN, POOLED = 0.05, 0.13
 LEFT_OUT, POWER, LEAST, LEAST_LINES = 0.075, 0.3, 0.07, 0.12
 SURE = 3.0
@@ -112,9 +118,7 @@ class Unseen:
         variance = 0.0
         for pair, one, two, often in self._pairs_of(condition, signed=signed):
             if self.seen.pair(pair) is None:
-                usual = self._correlation(pair) ** 2
-                gaps = max(ANY**2 - usual, 0.0) * one.gaps * two.gaps
-                variance += often**2 * (usual * one.total * two.total + gaps)
+                variance += often**2 * self._apart(pair, one, two)
             else:
                 variance += often**2 * self._within(pair, one, two)
         for coefficient, product in condition:
@@ -140,6 +144,15 @@ class Unseen:
         told = sum(j in self.seen.tied for j in pair) / 2
         known = max(self.correlation, LEAST_LINES) if lines else self.correlation
         return float(known**told * (UNKNOWN_LINES if lines else UNKNOWN) ** (1 - told))
+
+    def _apart(self, pair: tuple[int, int], one: _Parts, two: _Parts) -> float:
+        """φ² times the unseen part of two conditions whose pair was not measured."""
+        usual = self._correlation(pair) ** 2
+        variance = usual * one.total * two.total + max(ANY**2 - usual, 0.0) * one.gaps * two.gaps
+        for j, gaps, other in ((pair[1], one.gaps, two), (pair[0], two.gaps, one)):
+            if not self.seen.columns[j].ordered:
+                variance += max(MISSING**2 - usual, 0.0) * gaps * max(other.total - other.gaps, 0.0)
+        return variance
 
     def _within(self, pair: tuple[int, int], one: _Parts, two: _Parts) -> float:
         """φ² times the unseen part of two conditions whose pair was measured."""
@@ -216,9 +229,7 @@ class Unseen:
         """Pairs of columns that are asked about together, and how many records meet all other conditions."""
         for coefficient, product in condition:
             whole = self.model.share([(1.0, product)]) * self.seen.count
-            parts = {j: self._parts(j, np.asarray(weights, float)) for j, weights in product.items()}
-            if signed:
-                parts = {j: self._with_tail(j, np.asarray(product[j], float), part) for j, part in parts.items()}
+            parts = {j: self._possible(j, np.asarray(weights, float), signed=signed) for j, weights in product.items()}
             for i, j in itertools.combinations(sorted(product), 2):
                 if signed or not parts[i].mean * parts[j].mean > 1e-9:
                     others = {k: weights for k, weights in product.items() if k not in (i, j)}
@@ -250,15 +261,23 @@ class Unseen:
             found.append(max(share * (1 - share), most * (1 - most)) if column.missing else 0.0)
         return found
 
-    def _with_tail(self, column: int, weights: Floats, part: _Parts) -> _Parts:
-        """With the variance that the column's own views tell, and one standard deviation of that, if it is more.
+    def _possible(self, column: int, weights: Floats, *, signed: bool) -> _Parts:
+        """A condition's parts, where a fit may have taken for empty what holds less than its noise.
 
-        A fit takes cells for empty that hold less than their noise; a few records there may vary more than all others.
+        Its variance is no less than one standard deviation of what the column's own views tell of it. If weights are
+        signed it is what these tell and one deviation more, as a few records far out may vary more than all others.
         """
+        part = self._parts(column, weights)
         own = self.sums.sum(column, (weights - part.mean) ** 2)
-        more = max((own.value + math.sqrt(own.variance)) / self.seen.count - part.total, 0.0)
-        between = part.between if self.seen.columns[column].ordered else part.between + more
-        return part._replace(total=part.total + more, between=between)
+        least = (own.value if signed else 0.0) + math.sqrt(own.variance)
+        more = max(least / self.seen.count - part.total, 0.0)
+        told = not self.seen.columns[column].ordered if signed else self._is_told(column, weights)
+        return part._replace(total=part.total + more, between=part.between + more * told)
+
+    def _is_told(self, column: int, weights: Floats) -> bool:
+        """Whether the groups of a column tell a condition."""
+        group = self.seen.groups[column]
+        return bool((weights == weights[np.unique(group, return_index=True)[1]][group]).all())
 
 
 def _equal(one: View, other: View | float) -> bool:

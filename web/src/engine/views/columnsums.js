@@ -3,6 +3,7 @@
 import { sum } from "./mixture.js";
 
 const LEAST = 1e-12;
+const ROUNDED = 1e-12; // of the largest weight: what differs by less, differs by rounding
 
 export class ColumnSums {
   #margins = new Map();
@@ -25,7 +26,8 @@ export class ColumnSums {
       cells[g] += 1;
       between[g] += weights[level];
     });
-    between.forEach((all, g) => (between[g] = all / cells[g] - mean));
+    const rounded = ROUNDED * weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0);
+    between.forEach((all, g) => (between[g] = Math.abs(all / cells[g] - mean) < rounded ? 0 : all / cells[g] - mean));
     const squares = sum(between.map((b) => b * b));
     const ofCells = noise * sum(between.map((b, g) => cells[g] * b * b));
     const common = (mean * sum(between) * ofTotal) / margins.length;

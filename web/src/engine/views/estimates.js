@@ -1,4 +1,4 @@
-// A count off views' own cells, and one answer of that and the model's: the twin of views/estimates.py.
+// A count off views' own cells, and one answer of that and the model's: the twin of views/estimates.py and views/interaction.py.
 
 import { ColumnSums } from "./columnsums.js";
 import { Misfit } from "./misfit.js";
@@ -22,6 +22,7 @@ export class Views {
     this.groups = groups;
     this.sums = new ColumnSums(views, groups);
     this.starts = groups.map(firsts);
+    this.ofRecord = 1 / sum(views.map(({ variance }) => 1 / Math.max(variance, 1e-12))); // the variance of one record's presence
   }
 
   has(i, j) {
@@ -62,6 +63,28 @@ export class Views {
       }
     }
     return { value, variance: view.variance * squares };
+  }
+
+  // The count of a product of two columns that the cells of their view tell, by views alone: margins from all of them, the interaction from
+  // those cells.
+  pairSum(told, coefficient) {
+    const [i, j] = [...told.keys()].sort((one, other) => one - other);
+    const { counts, variance } = this.#found.get(`${i},${j}`);
+    const [rows, across] = [i, j].map((k) => this.weightsOf(k, told));
+    const [row, other] = [rows, across].map((weights) => sum(weights) / weights.length);
+    let [value, squares] = [0, 0];
+    rows.forEach((one, g) =>
+      across.forEach((two, h) => {
+        const weight = coefficient * (one - row) * (two - other);
+        value += counts[g * across.length + h] * weight;
+        squares += weight * weight;
+      }),
+    );
+    const margins = [
+      this.sums.sum(i, told.get(i).map((weight) => coefficient * other * weight)),
+      this.sums.sum(j, told.get(j).map((weight) => coefficient * row * (weight - other))),
+    ];
+    return { value: value + sum(margins.map((one) => one.value)), variance: variance * squares + sum(margins.map((one) => one.variance)) };
   }
 
   // The records of all cells of a pair's view, each by the largest or the least weight of its levels.

@@ -7,7 +7,8 @@ import { sum } from "./mixture.js";
 
 const SMALL = 0.003;
 const SURE = 3;
-const [UNKNOWN, UNKNOWN_LINES, ANY] = [0.18, 0.2, 0.6];
+const USUALLY = 1.5;
+const [UNKNOWN, UNKNOWN_LINES, MISSING, ANY] = [0.18, 0.2, 0.2, 0.6];
 const [WITHIN, POOLED] = [0.05, 0.13];
 const [LEAST, LEAST_LINES] = [0.07, 0.12];
 const SHARED_NOISE = 0.5;
@@ -40,7 +41,7 @@ export class Reading {
     const modelled = coefficient * whole * this.count;
     const unseen = this.#unseen(product, coefficient, whole, alike !== null);
     const share = alike ?? coefficient * whole;
-    const least = alike === null ? this.#scaled(product, coefficient) : 0;
+    const least = alike === null ? Math.max(this.#scaled(product, coefficient), this.views.ofRecord) : 0;
     const told = this.views.told(product, this.marginals);
     if (!told) {
       const variance = (coefficient * whole) ** 2 * this.ofCount + smoothed(this.law, share, product.size) + unseen;
@@ -80,7 +81,7 @@ export class Reading {
 
   // Cells and model together, `told` being the product as far as the cells tell it; the rest is the model's.
   #both(modelled, product, told, coefficient) {
-    const cells = this.views.inside(told, coefficient);
+    const cells = this.views.pairSum(told, coefficient);
     const own = {
       value: modelled.value + cells.value - coefficient * this.model.share(told) * this.count,
       variance: cells.variance,
@@ -110,7 +111,7 @@ export class Reading {
     let variance = 0;
     for (const [at, i] of columns.entries()) {
       for (const j of columns.slice(at + 1)) {
-        const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k), signed));
+        const [one, two] = [i, j].map((k) => this.#possible(k, product.get(k), signed));
         const measured = this.views.has(i, j);
         const lifted = one.mean * two.mean;
         const rest = signed || !(lifted > 1e-9) ? this.#others(product, i, j) : whole / lifted;
@@ -125,7 +126,10 @@ export class Reading {
   // φ² times the unseen part of two conditions whose pair was not measured.
   #apart(i, j, one, two) {
     const usual = this.#correlation(i, j) ** 2;
-    return usual * one.total * two.total + Math.max(ANY ** 2 - usual, 0) * one.gaps * two.gaps;
+    const missing = (k, gaps, { total, gaps: own }) => (this.runs[k] ? 0 : gaps * Math.max(total - own, 0)); // beside a word
+    const beside = missing(j, one.gaps, two) + missing(i, two.gaps, one);
+    const gaps = Math.max(ANY ** 2 - usual, 0) * one.gaps * two.gaps + Math.max(MISSING ** 2 - usual, 0) * beside;
+    return usual * one.total * two.total + gaps;
   }
 
   // The same of two whose pair was measured.
@@ -174,7 +178,7 @@ export class Reading {
 
   // The least variance of a count inside the view of a pair, whose own cells have so much noise.
   #drowned(product, coefficient, noise) {
-    const totals = [...product].map(([j, weights]) => this.#parts(j, weights, false).total);
+    const totals = [...product].map(([j, weights]) => this.#parts(j, weights).total);
     const usual = (LEAST * coefficient * this.count) ** 2 * totals[0] * totals[1];
     return noise > 0 ? usual * (noise / (usual + noise)) ** 2 : 0;
   }
@@ -190,7 +194,7 @@ export class Reading {
 
   // The variance of a share from clumps within the groups of a measured pair.
   #clumped(product, i, j) {
-    const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k), false));
+    const [one, two] = [i, j].map((k) => this.#parts(k, product.get(k)));
     const [down, across] = this.#clumping(i, j);
     const cells = this.model.cells(i, j, this.model.masses(without(product, i, j)));
     let variance = 0;
@@ -220,20 +224,26 @@ export class Reading {
     return this.model.share(without(product, i, j));
   }
 
-  // A condition's mean, its variance, and the parts of that between groups and between missing cells and others. If weights are `signed`, the variance is at least
-  // what the column's own views tell, and one standard deviation of that: a fit takes cells with few records for empty.
-  #parts(j, weights, signed) {
+  // A condition's mean, its variance, and the parts of that between groups and between missing cells and others.
+  #parts(j, weights) {
     if (!this.#variances.has(j)) this.#variances.set(j, new WeakMap());
     const kept = this.#variances.get(j);
     if (!kept.has(weights)) {
       const found = variancesOf(weights, this.marginals[j], this.model.columns[j]);
       kept.set(weights, { ...found, gaps: this.#gap(j) * found.step ** 2 });
     }
-    const found = kept.get(weights);
-    if (!signed) return found;
+    return kept.get(weights);
+  }
+
+  // The same, where a fit may have taken for empty what holds less than its noise: the variance is no less than one standard deviation of
+  // what the column's own views tell of it; if weights are `signed`, than what these tell and one deviation more.
+  #possible(j, weights, signed) {
+    const found = this.#parts(j, weights);
     const own = this.views.sums.sum(j, weights.map((weight) => (weight - found.mean) ** 2));
-    const more = Math.max((own.value + Math.sqrt(own.variance)) / this.count - found.total, 0);
-    return { ...found, total: found.total + more, between: found.between + (this.runs[j] > 0 ? 0 : more) };
+    const least = (signed ? own.value : 0) + Math.sqrt(own.variance);
+    const more = Math.max(least / this.count - found.total, 0);
+    const told = signed ? !this.runs[j] : isTold(weights, this.model.columns[j].group);
+    return { ...found, total: found.total + more, between: found.between + (told ? more : 0) };
   }
 }
 
@@ -243,8 +253,14 @@ function smoothed(law, share, size) {
   return Math.exp(law[0] + law[1] * rarity + law[2] * rarity ** 2 + law[3] * size);
 }
 
-// By which square the model must be off, as it is surely farther from a view's own cells than their noise takes it.
-const apart = (own, modelled) => Math.max(Math.abs(own.value - modelled) - SURE * Math.sqrt(own.variance), 0) ** 2;
+// Whether the groups of a column tell a condition.
+function isTold(weights, group) {
+  const first = new Map();
+  return group.every((g, level) => weights[level] === (first.has(g) ? first.get(g) : first.set(g, weights[level]).get(g)));
+}
+
+// By which square the model must be off, as it is farther from a view's own cells than their noise takes it.
+const apart = (own, modelled) => Math.max(Math.abs(own.value - modelled) - USUALLY * Math.sqrt(own.variance), 0) ** 2;
 
 // Whether counts differ by no more than noise.
 function equal({ counts, variance }, others, noise) {
