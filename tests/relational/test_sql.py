@@ -384,7 +384,8 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
     assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
     assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
     assert hints["vast"] == "vast < 1e+16"
-    single = exactly(pd.DataFrame({"x": [0.5]}), scumble.Schema(x=scumble.Number(0, 1, cells=1)))
+    assert hints["one"] == "one > 0"
+    single = exactly(pd.DataFrame({"x": [0.5]}), scumble.Schema(x=scumble.Number(1, 2, cells=1)))
     with pytest.raises(scumble.ParameterError, match="it has one cell only, so all records are one group: ask without"):
         scumble.sql("select count(*) from t group by x", t=single)
     assert hints["day"].startswith("day < '201") and hints["seen"] == "date_trunc('month', seen)"

@@ -308,6 +308,8 @@ def _bearable(name: str, column: Number | Date) -> str:
             if starts and known.issuperset(starts):
                 return f"date_trunc('{unit}', {written})"
         return f"{written} < '{column.moment(inner[len(inner) // 2])}'"
+    if inner == (1,) and column.low == 0:
+        return f"{written} > 0"  # zero has one cell, and all else the other
     edges = column.cuts.values(np.array(inner)).tolist()
     step = _least_step(column, edges)
     if step is None:

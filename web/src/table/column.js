@@ -113,7 +113,7 @@ export class Column {
     const value = (edge) => this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
     const days = dated && (this.edges[this.line] - this.edges[0]) * this.step >= 3 * DAY;
     const mark = (edge, text) => [this.spot(edge), days ? text.slice(0, 10) : dated ? text : this.#short(value(edge))];
-    const [middle, last] = [this.line >> 1, this.line];
+    const [middle, last] = [this.lone + ((this.line - this.lone) >> 1), this.line];
     const between = this.axis.logarithmic
       ? this.axis.decades().map(([spot, power]) => [spot, this.#short(power)])
       : last > 2 && (!dated || days)
