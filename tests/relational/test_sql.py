@@ -366,7 +366,7 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
             "gain": scumble.Number(1, 10**6, scale="log"),
             "day": scumble.Date("2009-01-01", "2021-12-31"),
             "seen": scumble.Date(edges=["2024-01-15", *edges[1:]]),
-            "one": scumble.Number(0, 1, cells=1, missing=True),
+            "one": scumble.Number(0, 1, cells=1, zeros=True, missing=True),
             "tiny": scumble.Number(edges=[0, 1e-310, 1e300]),
             "vast": scumble.Number(edges=[-1e300, 1e16, 1e300]),
         }

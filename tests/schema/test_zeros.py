@@ -16,13 +16,16 @@ from scumble.tabular.spec import TableSpec, axis
 
 
 def test_zero_stands_alone_beside_equal_cells() -> None:
-    rain = Number(0, 100, cells=4, missing=True)
+    rain = Number(0, 100, cells=4, zeros=True, missing=True)
     assert rain.levels == ("0", "(0, 25)", "[25, 50)", "[50, 75)", "[75, 100]", "(missing)")
     cells = [0, -0.0, "0", -3.0, 5e-324, 1e-9, 24.9, 25, 100, 400, None]
     assert rain.encode(cells).codes.tolist() == [0, 0, 0, 0, 1, 1, 1, 2, 4, 4, 5]  # from below the bound: at it
     assert rain.representative[:2] == pytest.approx([0.0, 12.5]) and rain.zero_apart
     drawn = rain.decode(np.zeros(50, int), np.random.default_rng(0)).to_pylist()
     assert drawn == [0.0] * 50
+    assert Number(0, 100, cells=4).levels == ("[0, 25)", "[25, 50)", "[50, 75)", "[75, 100]"), (
+        "as many as were asked for"
+    )
     visits = Number(0, 999, whole=True)
     assert visits.size == 65 and visits.levels[:3] == ("0", "1 to 14", "15 to 30")
     assert visits.encode([0, 0.9, 1, 14, 15]).codes.tolist() == [0, 0, 1, 1, 2]
@@ -35,7 +38,7 @@ def test_zero_stands_alone_beside_equal_cells() -> None:
         {"low": -5, "high": 100},
         {"low": 0, "high": 100, "scale": "log"},
         {"low": 0, "high": 100, "whole": True},
-        {"low": 0, "high": 999, "whole": True, "cells": 5},
+        {"low": 0, "high": 4, "whole": True, "cells": 5},
         {"edges": [0, 10, 100]},
     ],
 )
@@ -49,8 +52,10 @@ def test_what_was_made_before_has_the_cells_that_it_had(tmp_path: Path) -> None:
     """A description without a word of it is of a version that knew no such cell; a person's file means the default."""
     old = {"columns": [{"name": "gain", "kind": "number", "low": 0.0, "high": 100.0, "cells": 4}]}
     assert Schema.from_dict(old)["gain"].levels == ("[0, 25)", "[25, 50)", "[50, 75)", "[75, 100]")
-    (tmp_path / "s.toml").write_text("[columns.gain]\nkind = 'number'\nlow = 0\nhigh = 100\ncells = 4\n")
-    assert Schema.load(tmp_path / "s.toml")["gain"].size == 5
+    (tmp_path / "s.toml").write_text("[columns.gain]\nkind = 'number'\nlow = 0\nhigh = 100\n")
+    assert Schema.load(tmp_path / "s.toml")["gain"].size == 65
+    del old["columns"][0]["cells"]
+    assert Schema.from_dict(old)["gain"].size == 64
     for zeros in (True, False):
         schema = Schema(gain=Number(0, 100, cells=4, zeros=zeros))
         assert schema["gain"].to_dict()["zeros"] is zeros
@@ -62,6 +67,8 @@ def test_what_was_made_before_has_the_cells_that_it_had(tmp_path: Path) -> None:
         assert TableSpec.from_dict(spec.to_dict()) == spec
     assert repr(Number(0, 100)) == "Number(0.0, 100.0)"
     assert repr(Number(0, 100, zeros=False)) == "Number(0.0, 100.0, zeros=False)"
+    assert repr(Number(0, 9, cells=3, zeros=True)) == "Number(0.0, 9.0, cells=3, zeros=True)"
+    assert Number(0, 9, cells=3, zeros=False) == Number(0, 9, cells=3)
     with pytest.raises(scumble.ParameterError, match="`zeros` must be True or False"):
         Number(0, 1, zeros="yes")  # type: ignore[arg-type]
 
@@ -81,13 +88,13 @@ def test_what_was_made_before_has_the_cells_that_it_had(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_asked_of_zero_and_of_the_rest(where: str, weights: list[float]) -> None:
-    found = condition(Schema(x=Number(0, 100, cells=4)), where)
+    found = condition(Schema(x=Number(0, 100, cells=4, zeros=True)), where)
     assert found.terms[0]["x"] == pytest.approx(weights)
     assert found.exact == all(weight in (0, 1) for weight in weights)
 
 
 def test_bins_are_of_equal_width_and_zero_is_in_the_first() -> None:
-    column = Number(0, 100, cells=4, missing=True)
+    column = Number(0, 100, cells=4, zeros=True, missing=True)
     assert [part.name for part in parts(column, "x")] == list(column.levels)
     assert [part.name for part in parts(column, "x", 2)] == ["[0, 50)", "[50, 100]", "(missing)"]
     assert [part.name for part in parts(column, "x", 9)][:2] == ["[0, 25)", "[25, 50)"]
@@ -99,8 +106,8 @@ def test_bins_are_of_equal_width_and_zero_is_in_the_first() -> None:
 
 def test_in_pairs_zero_stands_alone_too() -> None:
     assert axis(Number(0, 64), 33).tolist() == [0, *np.repeat(np.arange(1, 33), 2)]
-    assert axis(Number(0, 4, cells=4, missing=True), 3).tolist() == [0, 1, 1, 1, 1, 2]
-    assert axis(Number(0, 4, cells=4), 1).tolist() == [0] * 5
+    assert axis(Number(0, 4, cells=4, zeros=True, missing=True), 3).tolist() == [0, 1, 1, 1, 1, 2]
+    assert axis(Number(0, 4, cells=4, zeros=True), 1).tolist() == [0] * 5
 
 
 def test_of_a_column_of_mostly_zeros_means_and_counts_and_rows_are_right() -> None:

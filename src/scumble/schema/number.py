@@ -71,10 +71,10 @@ class Number(Column):
         The cells themselves, from `low` to `high`: each holds its lower edge, the last one also its upper.
     outside : {"clip", "drop"}
         What becomes of numbers outside the bounds: counted as the nearest bound, or their record left out.
-    zeros : bool
+    zeros : bool or None
         Whether zero, if it is the lower bound, has a cell of its own beside the others. Of gains, fines and rain most
-        are exactly 0, and evenly spread over a cell they would not be. Not where there are `edges`, or `cells` of whole
-        numbers: those are as given. On a logarithmic scale it always has.
+        are exactly 0, and evenly spread over a cell they would not be. By default it has where nobody says how many
+        `cells` there are; not beside `edges`, and on a logarithmic scale always.
     missing : bool
         Whether cells without a number get a level of their own.
 
@@ -85,8 +85,8 @@ class Number(Column):
     (74, ('17', '18'), [0, 24, 25, 73])
     >>> Number(0, 99_999, scale="log", cells=4).levels
     ('0', '(0, 0.099999)', '[0.099999, 99.999)', '[99.999, 99999]')
-    >>> Number(0, 100, cells=2).levels, Number(0, 100, cells=2, zeros=False).levels
-    (('0', '(0, 50)', '[50, 100]'), ('[0, 50)', '[50, 100]'))
+    >>> Number(0, 100, cells=2).levels, Number(0, 100, cells=2, zeros=True).levels
+    (('[0, 50)', '[50, 100]'), ('0', '(0, 50)', '[50, 100]'))
     """
 
     kind: ClassVar[str] = "number"
@@ -101,7 +101,7 @@ class Number(Column):
     cells: int | None = None
     edges: tuple[float, ...] | None = None
     outside: str = "clip"
-    zeros: bool = True
+    zeros: bool | None = None
     missing: bool = False
     cuts: Cuts = field(init=False, repr=False, compare=False)
     spread: Cuts = field(init=False, repr=False, compare=False)
@@ -112,7 +112,7 @@ class Number(Column):
         put("whole", flag("whole", self.whole))
         put("scale", choice("scale", self.scale, ("linear", "log")))
         put("outside", choice("outside", self.outside, ("clip", "drop")))
-        put("zeros", flag("zeros", self.zeros))
+        put("zeros", None if self.zeros is None else flag("zeros", self.zeros))
         put("missing", flag("missing", self.missing))
         put("cells", count_of_cells(self.cells))
         if self.edges is not None:
@@ -131,7 +131,7 @@ class Number(Column):
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
             raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
-        put("zeros", self.zeros or not self._may_part)  # where it makes no difference, there is none
+        put("zeros", (self.cells is None if self.zeros is None else self.zeros) if self._may_part else None)
         put("cuts", self._cut(self.low, self.high))
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
         put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
@@ -189,12 +189,12 @@ class Number(Column):
             return False
         assert self.high is not None
         wholes = int(self.high) + 1
-        return not self.whole or (self.cells is None and default_cells(wholes) < wholes)
+        return not self.whole or (self.cells or default_cells(wholes)) < wholes
 
     @property
     def zero_apart(self) -> bool:
         """Whether zero has a cell of its own beside cells that are all alike."""
-        return self._may_part and self.zeros
+        return bool(self.zeros)
 
     @property
     def _after_zero(self) -> tuple[int, ...]:
@@ -358,7 +358,7 @@ class Number(Column):
         rest |= {"cells": self.cells} if self.cells is not None else {}
         rest |= {"edges": list(self.edges)} if self.edges is not None else {}
         rest |= {"outside": "drop"} if self.outside == "drop" else {}
-        rest |= {} if self.zeros else {"zeros": False}
+        rest |= {"zeros": self.zeros} if self._may_part and self.zeros != (self.cells is None) else {}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
     def to_dict(self) -> dict[str, Any]:

@@ -255,7 +255,7 @@ def axis(column: Column, most: int) -> Integers:
     last share one with each other. Missing cells always stand alone, and so does zero, where it has a cell.
 
     >>> from scumble.schema import Category, Number
-    >>> axis(Number(1, 11, cells=5, missing=True), 3), axis(Number(0, 10, cells=5), 3)
+    >>> axis(Number(1, 11, cells=5, missing=True), 3), axis(Number(0, 10, cells=5, zeros=True), 3)
     (array([0, 0, 0, 1, 1, 2]), array([0, 1, 1, 1, 2, 2]))
     >>> axis(Category(["a", "b", "c"]), 3)
     array([0, 1, 1, 1, 2])
