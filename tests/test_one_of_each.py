@@ -36,7 +36,7 @@ def test_one_record_is_near() -> None:
 
         density = kernel_sum
 
-    assert _sentence(None, None, Near(), 0.95).startswith("1 record near (-9 to 11, 95%)")
+    assert _sentence(None, None, Near(), 0.95).startswith("1 record near (0 to 11, 95%)")
     assert "1 record is near" in str(Place("here", 1.0, 0.5))
     assert "20 records are near" in str(Place("here", 20.0, 0.5))
 

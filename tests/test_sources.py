@@ -641,3 +641,42 @@ def test_dictionaries_are_not_put_together(monkeypatch: pytest.MonkeyPatch) -> N
     assert batches[0].schema == batches[1].schema
     found = list(onepass.gathered((Piece(batch, (0, 0), None) for batch in batches), 1000))
     assert [piece.batch for piece in found] == batches
+
+
+def test_a_file_stays_open_while_somebody_may_read_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow reads ahead in a thread. Were a file closed before that ends, its number could be that of the next file
+    that is opened, and rows of that one would be lost."""
+    from scumble.sources import delimited, formats
+
+    path = tmp_path / "t.csv"
+    path.write_text("x,word\n" + "1.5,a\n" * 400_000 + "NA,b\n" * 10)
+    opened: list[formats.Stream] = []
+    open_before: list[bool] = []
+
+    class Watched(formats.Stream):
+        def __init__(self, file: object) -> None:
+            open_before.extend(not one._raw.closed for one in opened)
+            super().__init__(file)  # type: ignore[arg-type]
+
+    source = open_source(path)  # which looks at the header first
+    monkeypatch.setattr(delimited, "Stream", lambda file: opened.append(Watched(file)) or opened[-1])
+    rows = sum(piece.batch.num_rows for piece in source.pieces({"x": "number", "word": "category"}, invalid="drop"))
+    assert rows == 400_010
+    assert len(opened) == 2 and open_before == [True]
+    assert opened[1]._raw.closed, "what was read to its end"
+
+
+def test_a_file_whose_columns_are_gone_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,2\n")
+    source = open_source(path)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="has changed while it was read"):
+        list(source.pieces({"x": "number"}))
+
+
+def test_a_column_is_not_paid_for_twice(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(scumble.ParameterError, match=r"--columns \(columns=\) names 'x' twice"):
+        Build(path, EuclideanKernel(1.0), ["x", "x"], epsilon=1.0)

@@ -211,6 +211,12 @@ def test_single_years_need_cells_of_their_own() -> None:
     ]
     for better in enough:
         assert not between_wholes(scumble.Schema(born=better))
+    (of_visits,) = between_wholes(scumble.Schema(visits=scumble.Number(0, 299, whole=True)))
+    assert (
+        "64 cells of 4 or 5 whole numbers, and 0 by itself" in of_visits and "cells = 64 and zeros = true" in of_visits
+    )
+    same = scumble.Number(0, 299, whole=True, cells=64, zeros=True)
+    assert same.levels == scumble.Number(0, 299, whole=True).levels
     job = {"schema": scumble.Schema(born=scumble.Number(1879, 2024, whole=True)), "epsilon": 1.0, "rehearse": True}
     assert told in scumble.build(pa.table({"born": [1900]}), **job).advice
 

@@ -18,7 +18,7 @@ from scumble.errors import DataError, ParameterError
 from scumble.machine.later import pa, pacsv, pc
 from scumble.sources.formats import HEAD, Format, Read, Stream, empty, is_empty, standard_input
 from scumble.sources.paths import File
-from scumble.sources.source import BELOW_A_TITLE, cut
+from scumble.sources.source import BELOW_A_TITLE, changed, cut
 from scumble.sources.text import Transcoded, no_wide_characters, not_text, spelt, without_marks
 from scumble.tables.cells import NO_VALUE
 from scumble.tables.roles import Roles, converted
@@ -185,6 +185,9 @@ class Delimited(Format):
             )
             for batch in cut(reader, skip):
                 yield Read(batch, stream.share())
+            stream.close()
+        except pa.ArrowKeyError:  # the header, read a moment ago, had all of these columns
+            raise changed(file.name) from None
         except (pa.ArrowInvalid, OSError, UnicodeError) as problem:
             words = str(problem)
             if "Empty CSV file" in words:  # a header without a line end
@@ -197,7 +200,7 @@ class Delimited(Format):
                 raise self._ragged(file, broken[0], careful) from None
             raise self.damaged(file) from None
         finally:
-            stream.close()
+            stream.leave()
 
     # ---- where ----
 

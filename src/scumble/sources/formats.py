@@ -204,6 +204,13 @@ class Stream:
             return min(1.0, float(self._raw.tell()) / self._size)
         return None
 
+    def leave(self) -> None:
+        """For whoever stops before the end, while a thread of Arrow's may still read ahead: the file is closed with the
+        last who knows it. Closed now, its number could be given to the next file that is opened, of which that thread
+        would then read some bytes, and nobody would ever see them."""
+        if self._stops:
+            self.close()
+
     def close(self) -> None:
         """Close the file, and let go of standard input."""
         if self._stops:

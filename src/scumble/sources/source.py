@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scumble import errors
-from scumble.errors import DataError, PrivacyError
+from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.machine.later import pa
 from scumble.tables.names import like_a_record
 from scumble.tables.roles import Roles
@@ -91,6 +91,8 @@ class Source(ABC):
     def columns(self, wanted: Sequence[str] | None, *, besides: Sequence[str | None] = ()) -> list[str]:
         """The columns `wanted`; None stands for all that are declared, `besides` some that have another use."""
         if wanted is not None:
+            if twice := [name for k, name in enumerate(wanted) if name in wanted[:k]]:
+                raise ParameterError(f"--columns (columns=) names {twice[0]!r} twice. Hint: name each column once.")
             return list(wanted)
         if not self.declared:
             raise PrivacyError(

@@ -111,12 +111,14 @@ def between_wholes(schema: Schema) -> list[str]:
         first, end = column.line
         numbers = int(end - first)
         if column.cells is None and column.cuts.size < numbers <= WHOLES:
-            few, rest = divmod(numbers, column.cuts.size)
+            cells = column.cuts.size - column.zero_apart
+            few, rest = divmod(numbers, cells)
             each = f"{few} or {few + 1}" if rest else f"{few}"
+            zeros = " and zeros = true" * column.zero_apart
             told.append(
-                f"{name!r} is counted in {column.cuts.size} cells of {each} whole numbers: "
+                f"{name!r} is counted in {cells} cells of {each} whole numbers{', and 0 by itself' if zeros else ''}: "
                 f"what it tells of a single one is a guess. Hint: in the schema, cells = {numbers} gives each its own, "
-                f"with more noise in sums of many; cells = {column.cuts.size} leaves it so."
+                f"with more noise in sums of many; cells = {cells}{zeros} leaves it so."
             )
     return told
 
@@ -125,8 +127,8 @@ def from_zero(schema: Schema) -> list[str]:
     """Logarithmic scales that begin at zero: six powers of ten, of which most tables have two or three."""
     return [
         f"{name!r} is counted on a logarithmic scale from 0 on, and half of its cells are for numbers below "
-        f"{column.high / DECADES**0.5:,.3g}. Hint: in the schema, a low above 0, the least that matters (what is less "
-        "counts there); or whole = true, if it has no fractions."
+        f"{column.high / DECADES**0.5:,.3g}. Hint: in the schema, whole = true, if it has no fractions; or, if none "
+        "is 0, a low above 0, the least that matters (what is less, and every 0, counts there). Else leave it so."
         for name, column in schema.items()
         if isinstance(column, Number)
         and column.scale == "log"

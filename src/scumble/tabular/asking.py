@@ -18,7 +18,7 @@ from scumble.tabular import rows
 from scumble.tabular.answers import Answers, Weighed
 from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches, perhaps_nobody
-from scumble.tabular.estimate import Estimate, at_least, deviations, interval, reaching, widened
+from scumble.tabular.estimate import Estimate, at_least, deviations, interval, of_records, part_of, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
@@ -85,15 +85,11 @@ class Asking(Framing):
         return self._each(where, by, lambda asked: self._count(asked, confidence))
 
     def share(self, where: Where, *, by: By = None, confidence: float = 0.95) -> Any:
-        """Which share of all records meets a condition; as `count`, divided by the number of records."""
-        total = max(self._answers.total.value, 1.0)
-
-        def share(asked: Question) -> Estimate:
-            found = self._count(asked, confidence)
-            value, low, high = (min(one / total, 1.0) for one in (found.value, found.low, found.high))
-            return Estimate(value, low, high, found.standard_error / total)
-
-        return self._each(where, by, share)
+        """Which share of all records meets a condition; as `count`, divided by the number of records, of which the
+        interval allows for the noise, too."""
+        total = self._answers.total
+        all_of = interval(total.value, total.variance, checks.confidence(confidence), 0.0)
+        return self._each(where, by, lambda asked: part_of(self._count(asked, confidence), all_of))
 
     def sum(self, column: str, where: Where = None, *, by: By = None, confidence: float = 0.95) -> Any:
         """The sum of a column of numbers; missing cells count nothing.
@@ -116,6 +112,9 @@ class Asking(Framing):
             answer = _over(found.least_sure(sides), confidence, **sign, **cells)
             for side in sides:
                 answer = reaching(answer, _over(side, confidence, **sign))
+            answer = of_records(
+                answer, self._counted(asked.even, confidence), float(lowest.min()), float(highest.max())
+            )
             if not (numbers and table.sum() > 0):
                 return answer
             all_of = records * table.sum()

@@ -102,6 +102,33 @@ def reaching(found: Estimate, other: Estimate) -> Estimate:
     return Estimate(found.value, min(found.low, other.low), max(found.high, other.high), error)
 
 
+def part_of(found: Estimate, all_of: Estimate) -> Estimate:
+    """A number of records as a share of all: both are known with an error, and neither tells the other's.
+
+    >>> part_of(Estimate(96.0, 95.0, 97.0, 0.5), Estimate(100.0, 98.0, 102.0, 1.0))
+    Estimate(value=0.96, low=0.938..., high=0.981..., standard_error=0.010...)
+    """
+    total = max(all_of.value, 1.0)
+    share = min(found.value / total, 1.0)
+    below, above = (
+        math.hypot(found.value - end, share * off) / total
+        for end, off in ((found.low, all_of.high - all_of.value), (found.high, all_of.value - all_of.low))
+    )
+    error = math.hypot(found.standard_error, share * all_of.standard_error) / total
+    return Estimate(share, max(share - below, 0.0), min(share + above, 1.0), error)
+
+
+def of_records(found: Estimate, records: Estimate, least: float, most: float) -> Estimate:
+    """A sum's estimate, no surer than the number of the records that have it, each with so much between two bounds.
+
+    >>> print(of_records(Estimate(20_000.0, 19_900.0, 20_100.0, 50.0), Estimate(10.0, 4.0, 16.0, 3.0), 0.0, 3_000.0))
+    20,000 (8,000 to 32,000)
+    """
+    each = min(max(found.value / records.value, least), most) if records.value > 0 else 0.0
+    low, high = sorted(found.value + each * (end - records.value) for end in (records.low, records.high))
+    return reaching(found, Estimate(found.value, low, high, abs(each) * records.standard_error))
+
+
 def at_least(found: Estimate, median: float, mean: float, least: float) -> Estimate:
     """A mean's estimate, not below what the same release's median implies; its interval as it is.
 

@@ -42,10 +42,16 @@ export class Table {
   }
 
   share(filters) {
-    const total = Math.max(this.answers.total.value, 1);
+    const all = interval(this.answers.total, 0);
+    const total = Math.max(all.value, 1);
     const { value, low, high } = this.count(filters);
-    const [part, least, most] = [value, low, high].map((records) => Math.min(records / total, 1));
-    return { value: part, low: least, high: most };
+    const part = Math.min(value / total, 1);
+    const off = (end, ofAll) => Math.hypot(value - end, part * ofAll) / total; // neither error tells the other's
+    return {
+      value: part,
+      low: Math.max(part - off(low, all.high - all.value), 0),
+      high: Math.min(part + off(high, all.value - all.low), 1),
+    };
   }
 
   mean(j, filters) {

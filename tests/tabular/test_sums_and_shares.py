@@ -1,0 +1,56 @@
+"""Sums are no surer than the number of their records, and shares no surer than the number of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import scumble
+from scumble.schema import Category, Number, Schema
+
+STATES = [f"state {k}" for k in range(40)]
+
+
+@pytest.fixture(scope="module")
+def spending() -> tuple[dict[str, np.ndarray], Any]:
+    """Forty states in twenty years, each equally often: the values of a year are far from zero."""
+    rng = np.random.default_rng(5)
+    n = 16_000
+    table = {"state": np.array(STATES)[np.arange(n) % 40], "year": 1997 + (np.arange(n) // 40) % 20}
+    table["spent"] = np.where(rng.random(n) < 0.2, 0.0, rng.gamma(2.0, 0.5, n))
+    schema = Schema(
+        state=Category(STATES, other=False, missing=False), year=Number(1997, 2016, whole=True), spent=Number(0, 12)
+    )
+    return table, scumble.build(pa.table(table), schema=schema, epsilon=0.3)
+
+
+def test_a_sum_is_no_surer_than_the_number_of_its_records(spending: tuple[dict[str, np.ndarray], Any]) -> None:
+    table, release = spending
+    held = 0
+    for state in STATES:
+        where = f"state == '{state}'"
+        count, found = release.count(where), release.sum("year", where)
+        each = min(max(found.value / count.value, 1997), 2016)
+        assert found.high - found.low >= 0.98 * each * (count.high - count.low)
+        held += found.low <= table["year"][table["state"] == state].sum() <= found.high
+    assert held >= 36  # of 40 by 95 % intervals: the noise is that of the test's name
+    by = release.sum("year", by="state")
+    assert by["high"].iloc[0] == release.sum("year", "state == 'state 0'").high
+
+
+def test_a_share_allows_for_the_noise_of_all_records(spending: tuple[dict[str, np.ndarray], Any]) -> None:
+    _, release = spending
+    total, large, small = release.count(), release.count("spent > 0"), release.share("spent > 0")
+    value = float(total)
+    assert small.value == pytest.approx(large.value / value)
+    assert (small.value - small.low) ** 2 == pytest.approx(
+        ((large.value - large.low) / value) ** 2 + (small.value * (total.high - total.value) / value) ** 2
+    )
+    assert 0.0 <= release.share("spent >= 0").low < release.share("spent >= 0").high <= 1.0
+    rare = release.share("state == 'state 3'")
+    assert rare.high - rare.low == pytest.approx(
+        (release.count("state == 'state 3'").high - release.count("state == 'state 3'").low) / value, rel=0.01
+    )
