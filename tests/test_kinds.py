@@ -116,7 +116,8 @@ def test_a_column_of_whole_numbers_leaves_the_cells_of_others_as_they_are() -> N
         assert planned
         shapes.append(Menu(spec, Budget(1.0)).expected(8_000, 0.02).shape)
     (days, ages), (days_beside, whole_ages) = shapes
-    assert abs(np.log(days_beside / days)) < 0.3 and abs(np.log(whole_ages / ages)) < 0.3
+    assert abs(np.log(days_beside / days)) < 0.3
+    assert whole_ages in (101, 51) and abs(np.log(whole_ages / ages)) < np.log(2) / 2, "whole steps: the nearer of two"
 
 
 def test_whole_numbers_with_cells_of_their_own_hide_nothing() -> None:
