@@ -179,7 +179,7 @@ class Number(Column):
         edges_ = self.edges or real_edges(low, high, self.cells or default_cells(None), log=log)
         places = [line.place_of(edge) for edge in edges_[:-1]]
         if log and low == 0 and (self.cells is None or self.cells > 1):
-            places.append(1)
+            places.append(1)  # on this scale zero always has a cell of its own
         return Cuts((*sorted({*places, *self._after_zero}), line.place_of(high) + 1), real=True, log=log)
 
     @property

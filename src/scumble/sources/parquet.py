@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from scumble.machine.cores import available_threads
+from scumble.machine.cores import FEW_CORES, available_threads
 from scumble.machine.later import pa, pq
 from scumble.sources.formats import Format, Read, empty, is_empty
 from scumble.sources.paths import File, cannot_open
@@ -19,8 +19,8 @@ from scumble.tables.roles import Roles
 
 AT_ONCE, MOST_BYTES = 4, 1 << 24
 """Batches that are read at a time, and the bytes of all of them: after each time threads wait for each other."""
-FEW_CORES, GROUPS, MOST_AHEAD = 4, 4, 1 << 27
-"""More cores than these have so many row groups under way, if all of them are not too many bytes."""
+GROUPS, MOST_AHEAD = 4, 1 << 27
+"""More than a few cores have so many row groups under way, if all of them are not too many bytes."""
 
 
 class Parquet(Format):

@@ -9,7 +9,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -92,16 +92,14 @@ def in_order(items: Iterable[T], work: Callable[[T], S], threads: int) -> Iterat
     >>> list(in_order(range(5), lambda number: number**2, threads=2))
     [0, 1, 4, 9, 16]
     """
-    pool, waiting = ThreadPoolExecutor(threads, "scumble-reader"), deque[Future[S]]()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
+    waiting = deque[Callable[[], S]]()
+    with begun(iter(items), work, threads) as under_way:
+        for _, done in under_way:
+            waiting.append(done)
             if len(waiting) == threads:
-                yield waiting.popleft().result()
+                yield waiting.popleft()()
         while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+            yield waiting.popleft()()
 
 
 @contextmanager

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from scumble.errors import DataError, many, nearest, parameter
-from scumble.machine.cores import available_threads
+from scumble.machine.cores import FEW_CORES, available_threads
 from scumble.tables import cells, containers, tokens
 from scumble.tables.names import NOT_SHOWN, like_a_record
 
 LINE, BLOCK = 8, 4096
 """Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
-FEW_CORES, LARGE_BLOCK = 4, 1 << 16
-"""Cores up to which that pays, and the rows that are copied together where there are more: each copy asks for the
-interpreter's lock, and many threads wait for it far longer than a cache saves. Arrow's doubles are copied in one step
-there."""
+LARGE_BLOCK = 1 << 16
+"""The rows that are copied together where there are more than a few cores: each copy asks for the interpreter's lock,
+and many threads wait for it far longer than a cache saves. Arrow's doubles are copied in one step there."""
 
 
 class Table:

@@ -26,7 +26,6 @@ from scumble.tabular.questions import (
     Floats,
     Question,
     Where,
-    as_written,
     cells_of,
     extremes_of,
     mean_by_median,
@@ -37,6 +36,7 @@ from scumble.tabular.questions import (
     shares_between,
     sums_between,
     values_of,
+    zero_if_tiny,
 )
 from scumble.tabular.rows import Format
 from scumble.views.mixture import Condition
@@ -377,4 +377,4 @@ def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
 def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:
     """Values of a column, each so far into a cell."""
     found = cuts.at(np.array(cells), np.array(shares))
-    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [as_written(x) for x in found]
+    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [zero_if_tiny(x) for x in found]

@@ -335,13 +335,13 @@ def _ends(column: Column, first: int, end: int) -> tuple[float, float] | None:
     low, high = column.cuts.values(np.array([column.cuts.edges[first], column.cuts.edges[end]]))
     if end == column.cuts.size and not column.whole:
         high = column.high  # which the last cell holds: the line goes on to the next number
-    return as_written(low), as_written(high)
+    return zero_if_tiny(low), zero_if_tiny(high)
 
 
-def as_written(value: float) -> float:
+def zero_if_tiny(value: float) -> float:
     """A value for people: the number just above zero, where the cell after that of zero begins, is zero.
 
-    >>> as_written(5e-324), as_written(1e-200)
+    >>> zero_if_tiny(5e-324), zero_if_tiny(1e-200)
     (0.0, 1e-200)
     """
     return float(value) if abs(value) > JUST_ABOVE_ZERO else 0.0
