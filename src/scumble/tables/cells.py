@@ -73,23 +73,6 @@ def in_step(columns: Sequence[Column]) -> list[Sequence[Column]]:
     return [columns] if len(cuts) != 1 or () in cuts else list(zip(*(column.chunks for column in columns), strict=True))
 
 
-def are_doubles(columns: Sequence[Column]) -> bool:
-    """Whether each column is one array of Arrow's, of type float64."""
-    return all(isinstance(column, pa.Array) and pt.is_float64(column.type) for column in columns)
-
-
-def side_by_side(columns: Sequence[pa.Array]) -> np.ndarray:
-    """Columns of doubles as one matrix in C order, missing cells as NaN: by Arrow, with the interpreter's lock let go.
-
-    >>> side_by_side([pa.array([1.0, 2.0]), pa.array([3.0, None])])
-    array([[ 1.,  3.],
-           [ 2., nan]])
-    """
-    batch = pa.RecordBatch.from_arrays(list(columns), names=[str(k) for k in range(len(columns))])
-    matrix: np.ndarray = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-    return matrix
-
-
 def _unwrap(piece: pa.Array) -> pa.Array:
     if isinstance(piece, pa.ExtensionArray) and piece.type.extension_name.startswith("arrow."):
         return _unwrap(piece.storage)

@@ -7,15 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from scumble.errors import DataError, many, nearest, parameter
-from scumble.machine.cores import FEW_CORES, available_threads
-from scumble.tables import cells, containers, tokens
+from scumble.tables import cells, containers, sidebyside, tokens
 from scumble.tables.names import NOT_SHOWN, like_a_record
-
-LINE, BLOCK = 8, 4096
-"""Columns that fill a line of cache, and the rows for which they stay in it: so many are copied together."""
-LARGE_BLOCK = 1 << 16
-"""The rows that are copied together where there are more than a few cores: each copy asks for the interpreter's lock,
-and many threads wait for it far longer than a cache saves. Arrow's doubles are copied in one step there."""
 
 
 class Table:
@@ -96,8 +89,6 @@ class Table:
         if len(which) == 1:
             return np.ascontiguousarray(cells.numbers(self._columns[which[0]], self.label(which[0])))[:, None]
         pieces = cells.in_step([self._columns[j] for j in which]) if which else []
-        if len(pieces) == 1 and available_threads() > FEW_CORES and cells.are_doubles(pieces[0]):
-            return cells.side_by_side(pieces[0])
         out, done = np.empty((self.rows, len(which))), 0
         for columns in pieces:
             rows = len(columns[0])
@@ -106,18 +97,13 @@ class Table:
         return out
 
     def _fill(self, out: np.ndarray, columns: Sequence[cells.Column], which: Sequence[int]) -> None:
-        """Write columns side by side, as numbers."""
-        for first in range(0, len(which), LINE):
-            last = first + LINE
-            some = [
-                cells.numbers(column, self.label(j))
-                for column, j in zip(columns[first:last], which[first:last], strict=True)
+        """Write columns side by side, as numbers; few of them at a time, which may take memory of their own."""
+        for first in range(0, len(which), sidebyside.LINE):
+            some = slice(first, first + sidebyside.LINE)
+            numbers = [
+                cells.numbers(column, self.label(j)) for column, j in zip(columns[some], which[some], strict=True)
             ]
-            block = BLOCK if available_threads() <= FEW_CORES else LARGE_BLOCK
-            for start in range(0, len(out), block):
-                rows = slice(start, start + block)
-                for k, column in enumerate(some, first):
-                    out[rows, k] = column[rows]
+            sidebyside.write(numbers, first, out)
 
     def categories(self, which: Sequence[int]) -> np.ndarray:
         """The columns as (rows, k) float64 that hold integers in [0, 2^53): stable hashes of the values.
