@@ -278,7 +278,8 @@ def test_the_curator_is_told_before_anything_is_spent(
             "2 cells of 'seen' lay outside its bounds, 2009-01-01 to 2009-12-31, and counted at the nearest "
             "(do not publish this).",
             "2 cells of 'age' could not be read and counted as missing: not a number (1234.5, $1,234.50 and 12 % are "
-            "read; 12 kg is not, nor is - for a missing one); the first is in people.csv, line 6 (do not publish this).",
+            "read; 12 kg is not, nor is - for a missing one); the first is in people.csv, line 6 "
+            "(do not publish this).",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         ]
         raise DataError("nothing is drawn here")
@@ -422,9 +423,9 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
         "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
         "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg is not, nor is - for a "
-        "missing one): correct them, declare the column with missing = true in the schema file (missing=True; a category also with "
-        "other = true), or leave such rows out with --invalid drop (invalid='drop'); --decimal , (decimal=',') reads "
-        "1.234,50 in a CSV file."
+        "missing one): correct them, declare the column with missing = true in the schema file (missing=True; a "
+        "category also with other = true), or leave such rows out with --invalid drop (invalid='drop'); "
+        "--decimal , (decimal=',') reads 1.234,50 in a CSV file."
     )
     (folder / "people.csv").write_text("seen,age\n1.5.2009,41\n2.5.2009,41\n")
     assert build() == BAD_DATA

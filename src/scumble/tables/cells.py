@@ -39,7 +39,7 @@ _KINDS = {
 NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 """How text says a number: as in CSV files, without words for what is not finite."""
 BLANK = "[ \u00a0\u2009\u202f]"
-"""Also those that do not break, or are thin: typesetters and spreadsheets put them between thousands and before signs."""
+"""Also those that do not break, or are thin: spreadsheets put them between thousands and before signs."""
 DRESSED_NUMBER = (
     rf"^([+-]?[$€£¥]?{BLANK}?|[$€£¥]{BLANK}?[+-])"
     rf"([0-9]{{1,3}}(,[0-9]{{3}})+|[0-9]{{1,3}}({BLANK}[0-9]{{3}})+|[0-9]+)(\.[0-9]*)?{BLANK}?[$€£¥%]?$"
