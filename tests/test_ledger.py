@@ -524,7 +524,9 @@ def test_an_existing_file_is_never_replaced(book: Ledger) -> None:
 
 
 def test_a_missing_ledger_is_not_made_silently(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="There is no ledger"):
+    with pytest.raises(
+        FileNotFoundError, match=r"There is no ledger .*--open NAME .* in Python scumble\.Ledger\.create\("
+    ):
         Ledger(tmp_path / "twon.ledger")
     with pytest.raises(FileNotFoundError, match="no such folder"):
         Ledger.create(tmp_path / "nowhere" / "town.ledger")
