@@ -148,7 +148,13 @@ def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float
         if name not in at:
             raise ParameterError(f"--at lacks the column {name!r}. Hint: {','.join(f'{one}=…' for one in columns)}.")
     roles = {**roles_of(release.kernel, columns), **dict.fromkeys(_dated(release), "any")}
-    return {name: [_cell(at[name], roles[name])] for name in columns}
+    found = {name: _cell(at[name], roles[name]) for name in columns}
+    for name, cell in found.items():
+        if isinstance(at[name], str) and cell != cell:  # NaN: no number
+            raise ParameterError(
+                f"--at asks for {name}={str(at[name])[:40]}, and {name!r} holds numbers. Hint: such as {name}=1234.5."
+            )
+    return {name: [cell] for name, cell in found.items()}
 
 
 def _cell(value: float | str, role: str) -> float | str:
