@@ -130,7 +130,7 @@ def _numbers(table: Any, release: Any) -> Any:
 
 def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
-    from scumble.errors import ParameterError, did_you_mean
+    from scumble.errors import DataError, ParameterError, did_you_mean
     from scumble.tables.roles import roles_of
 
     if release.kinds:
@@ -151,8 +151,11 @@ def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float
     found = {name: _cell(at[name], roles[name]) for name in columns}
     for name, cell in found.items():
         if isinstance(at[name], str) and cell != cell:  # NaN: no number
-            raise ParameterError(
-                f"--at asks for {name}={str(at[name])[:40]}, and {name!r} holds numbers. Hint: such as {name}=1234.5."
+            from scumble.schema.spelling import numbers
+
+            raise DataError(
+                f"--at asks for {name}={str(at[name])[:40]}, and {name!r} holds numbers. Hint: numbers are read as "
+                f"{numbers('.', 'or')}."
             )
     return {name: [cell] for name, cell in found.items()}
 
