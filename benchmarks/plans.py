@@ -53,7 +53,9 @@ def tables(folder: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Name and standardised numbers of each table."""
     for path in sorted(folder.iterdir()):
         if path.suffix == ".csv":
-            frame = pd.read_csv(path, sep=None, engine="python")
+            with path.open() as file:
+                first = file.readline()
+            frame = pd.read_csv(path, sep=max(",;\t|", key=first.count))  # of one column, none: the first will do
         elif path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         elif path.suffix == ".arrow":

@@ -161,6 +161,7 @@ CASES: dict[str, tuple[list[str], int, str]] = {
         r"one column, with ',' in its name. .*--delimiter ','",
     ),
     "a release as a table": (build("ok.scumble"), 4, r"scumble's own, not a table. Hint: scumble info"),
+    "a point in words": (["query", "ok.scumble", "--at", "age=ten"], 4, r"asks for age=ten, and 'age' holds numbers"),
     "a point elsewhere": (["query", "ok.scumble", "--at", "ages=4"], 2, r"names 'ages', .* Did you mean 'age'\?"),
     "info of a stream's folder": (["info", "days"], 5, r"the folder of a stream.*scumble stream window days"),
     "no threads": (build("good.csv", "--threads", "0"), 2, r"--threads: must be"),

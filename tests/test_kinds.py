@@ -423,3 +423,10 @@ def test_every_file_has_the_declared_column(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
     with pytest.raises(scumble.DataError, match=r"no column 'age' in .*b\.csv. Did you mean 'agee'"):
         Build(paths, scumble.EuclideanKernel(1.0), ["age"], epsilon=1.0, whole=["age"])
+
+
+def test_a_column_of_two_kinds_is_told_what_to_leave_out() -> None:
+    with pytest.raises(
+        scumble.ParameterError, match=r"'age' is declared as whole and as date.* out of --dates \(dates=\)"
+    ):
+        scumble.build(pd.DataFrame({"age": [1.0]}), scumble.EuclideanKernel(5.0), whole=["age"], dates=["age"])

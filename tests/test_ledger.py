@@ -523,11 +523,19 @@ def test_an_existing_file_is_never_replaced(book: Ledger) -> None:
     assert "people" in book.accounts()
 
 
-def test_a_missing_ledger_is_not_made_silently(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="There is no ledger"):
-        Ledger(tmp_path / "twon.ledger")
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder that is there and takes no files")
+def test_a_folder_that_takes_no_files_is_not_told_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(scumble.FileError, match=r"the folder '/proc' takes no files\. Hint: choose another"):
+        Ledger.create("/proc/town.ledger")
+    with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere' does not exist\. Hint: make it first"):
         Ledger.create(tmp_path / "nowhere" / "town.ledger")
+
+
+def test_a_missing_ledger_is_not_made_silently(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"There is no ledger .*--open NAME .* in Python scumble\.Ledger\.create\("
+    ):
+        Ledger(tmp_path / "twon.ledger")
     assert list(tmp_path.iterdir()) == []
 
 

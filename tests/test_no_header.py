@@ -99,6 +99,21 @@ def test_a_record_of_words_is_not_shown_where_several_columns_are_asked_for(tmp_
         open_source(_written(tmp_path, ["name", "town"])).require(["zip"])
 
 
+def test_why_the_first_line_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names in other words than were asked for, or one that stands twice, are not told to be a record."""
+    other = str(_written(tmp_path, ["alter", "lohn"], ["30", "2000"]))
+    told = _refused(
+        ["build", other, "--columns", "age,pay", "--bandwidth", "5", "--epsilon", "1", "--out", str(tmp_path / "x")],
+        capsys,
+    )
+    assert "none of the names that are asked for" in told and "ask for them as they stand there" in told
+    assert "looks like a record" not in told and "alter" not in told
+    told = _refused(["schema", str(_written(tmp_path, ["age", "pay", "age"]))], capsys)
+    assert "one word twice, in cells 1 and 3" in told and "looks like a record" not in told
+    told = _refused(["schema", str(_written(tmp_path, ["age", "pay", ""]))], capsys)
+    assert "nothing in cell 3" in told
+
+
 def test_fit_shows_no_record_of_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = _written(tmp_path, ["Schmidt", "ulm", "bus"], ["Maier", "bonn", "car"])
     schema = tmp_path / "people.toml"

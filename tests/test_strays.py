@@ -110,7 +110,7 @@ def test_a_column_of_which_nothing_can_be_read_is_refused_before_anything_is_spe
     assert build("--ledger", "town.ledger", "--dataset", "people") == BAD_DATA
     told = capsys.readouterr().err
     assert "Not one cell of column 'seen' can be read" in told and "01/02" not in told
-    assert "not a date (ISO 8601, such as 2009-01-31, is read); the first is in people.csv, line 3. Nothing" in told
+    assert "not a date (ISO 8601, such as 2009-01-31, is read; - for a missing one is not); the first is in" in told
     assert not (folder / "o.scumble").exists() and (folder / "town.ledger").read_bytes() == before
     assert build("--invalid", "drop", "--json") == 0
     out, err = capsys.readouterr()
@@ -193,6 +193,7 @@ def test_dates_with_names_of_months_are_among_those_that_the_hint_reads(
 ) -> None:
     for spelling, date in DATES.items():
         assert pd.to_datetime(date, format=spelling) == pd.Timestamp("2009-01-31")
+    assert {"%b %d, %Y", "%d-%b-%y"} < {*DATES}, "months in short"
     (folder / "people.csv").write_text("seen\n" + '"August 14, 2020"\n' * 200)
     for missing in ("true", "false"):
         dates = f'kind = "date"\nlow = "2015-01-01"\nhigh = "2021-12-31"\nmissing = {missing}\n'
@@ -273,11 +274,12 @@ def test_the_curator_is_told_before_anything_is_spent(
     def published(*_: Any, **__: Any) -> Any:
         assert capsys.readouterr().err.splitlines() == [
             "1 cell of 'seen' could not be read and counted as missing: not a date (ISO 8601, such as 2009-01-31, is "
-            "read); the first is in people.csv, line 3 (do not publish this).",
+            "read; - for a missing one is not); the first is in people.csv, line 3 (do not publish this).",
             "2 cells of 'seen' lay outside its bounds, 2009-01-01 to 2009-12-31, and counted at the nearest "
             "(do not publish this).",
             "2 cells of 'age' could not be read and counted as missing: not a number (1234.5, $1,234.50 and 12 % are "
-            "read, 12 kg is not); the first is in people.csv, line 6 (do not publish this).",
+            "read; 12 kg is not, nor is - for a missing one); the first is in people.csv, line 6 "
+            "(do not publish this).",
             "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         ]
         raise DataError("nothing is drawn here")
@@ -420,10 +422,10 @@ def test_an_unreadable_cell_of_a_table_has_a_line_and_a_hint_for_the_schema_file
     assert capsys.readouterr().err.strip() == (
         "scumble: people.csv, line 3: 1,234 cells are missing, unreadable, not finite or words that the schema does "
         "not have: 1,234 in column 'age', in a batch of 1,235 rows (do not publish this). Hint: in 'age' "
-        "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read, 12 kg is not): correct them, declare "
-        "the column with missing = true in the schema file (missing=True; a category also with "
-        "other = true), or leave such rows out with --invalid drop (invalid='drop'); --decimal , (decimal=',') reads "
-        "1.234,50 in a CSV file."
+        "cells are missing or not a number (1234.5, $1,234.50 and 12 % are read; 12 kg is not, nor is - for a "
+        "missing one): correct them, declare the column with missing = true in the schema file (missing=True; a "
+        "category also with other = true), or leave such rows out with --invalid drop (invalid='drop'); "
+        "--decimal , (decimal=',') reads 1.234,50 in a CSV file."
     )
     (folder / "people.csv").write_text("seen,age\n1.5.2009,41\n2.5.2009,41\n")
     assert build() == BAD_DATA

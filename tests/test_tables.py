@@ -824,6 +824,16 @@ DRESSED = {
     "++5": None,
     "١٢": None,
     "5\n": 5.0,
+    "\u00a05\u202f": 5.0,
+    "1 234 567.5": 1234567.5,
+    "1\u00a0234\u202f567": 1234567.0,
+    "7\u2009000": 7000.0,
+    "12\u00a0%": 12.0,
+    "-€\u202f1,234": -1234.0,
+    "1 23": None,
+    "1 2345": None,
+    "1  234": None,
+    "1 234,567": None,
 }
 
 
@@ -834,7 +844,7 @@ def test_numbers_as_people_write_them(text: str) -> None:
     assert arrow == DRESSED[text] and (single == arrow if arrow is not None else np.isnan(single))
 
 
-@given(st.text(alphabet="0123456789+-.,$€% e\n", max_size=12))
+@given(st.text(alphabet="0123456789+-.,$€% \u00a0\u202fe\n", max_size=12))
 def test_text_says_the_same_number_in_either_reader(text: str) -> None:
     (arrow,) = numbers_from_text(pa.array([text])).to_pylist()
     single = number_in(text.encode())

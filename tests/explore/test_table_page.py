@@ -342,6 +342,22 @@ def test_numbers_are_typed_and_means_follow(visit: Callable[..., Any], whole: Sh
     assert page.get_by_label("age to").input_value() == "90"
 
 
+def test_numbers_typed_beyond_a_column_are_told_to_be_cut(visit: Callable[..., Any], whole: Shown) -> None:
+    page = whole.open(visit)
+    read = page.locator(".panel", has=page.get_by_label("age to")).locator(".read")
+    page.get_by_label("age to").fill("120")
+    page.get_by_label("age to").press("Enter")
+    assert page.get_by_label("age to").input_value() == "90"
+    assert read.inner_text() == "120 is beyond 17 to 90, and was cut"
+    page.get_by_label("seen from").fill("1999-05-01")
+    page.get_by_label("seen from").press("Enter")
+    assert "1999-05-01 is beyond" in page.locator(".panel", has=page.get_by_label("seen to")).inner_text()
+    page.get_by_label("age from").fill("65")
+    page.get_by_label("age from").press("Enter")
+    page.wait_for_selector(READY)
+    assert read.inner_text().startswith("mean ")
+
+
 def test_means_allow_for_where_in_their_cells_values_lie(visit: Callable[..., Any], whole: Shown) -> None:
     """As Python's do: by the page's own model and law, and the same ends of cells."""
     found = whole.open(visit).evaluate("() => [0, 1, 4].map((j) => scumble.table.mean(j, new Map()))")

@@ -380,9 +380,12 @@ def test_a_hint_to_group_by_ranges_is_a_statement_that_is_answered() -> None:
             scumble.sql(f"select count(*) from t group by {quoted}", t=release)
         hints[name] = str(refusal.value).split("GROUP BY ")[1].removesuffix(", or other ranges of whole cells.")
         found = scumble.sql(f"select count(*) as n from t group by {hints[name]}", t=release)
-        assert len(found) >= 2 and sorted(found["n"])[-1] == 3 and found["n"].sum() == 3
+        cells = 2 if schema[name].kind == "date" else schema[name].cuts.size
+        assert len(found) >= min(cells, 4), "all in one group, or nearly"
+        assert sorted(found["n"])[-1] == 3 and found["n"].sum() == 3
     assert hints["Card Number"] == 'floor("Card Number" / 156250000000000) * 156250000000000'
     assert hints["case"] == 'floor("case" / 0.03125) * 0.03125'
+    assert hints["gain"].startswith("CASE WHEN gain < 31.6227766")
     assert hints["vast"] == "vast < 1e+16"
     assert hints["one"] == "one > 0"
     single = exactly(pd.DataFrame({"x": [0.5]}), scumble.Schema(x=scumble.Number(1, 2, cells=1)))

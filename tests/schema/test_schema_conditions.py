@@ -306,7 +306,7 @@ def test_numbers_of_any_fraction() -> None:
     for where in ("z < 1e999", {"z": (-math.inf, math.inf)}, {"z": (None, np.float64(1e300))}):
         assert condition(huge, where).exact and condition(huge, where).terms[0]["z"].tolist() == [1, 1]
     for where in ("y == 0.5", "y != 0.5", {"y": 0.5}, "y in [0.5]"):
-        with pytest.raises(scumble.ParameterError, match=r"cannot tell a single one: .* whole = true in the schema"):
+        with pytest.raises(scumble.ParameterError, match=r"cannot tell a single one: .* its cell, 0 <= x < 1 "):
             condition(schema, where)
 
 
@@ -500,3 +500,22 @@ def test_words_that_spell_booleans_are_words() -> None:
     with pytest.raises(scumble.ParameterError, match=r"holds words, no booleans: .* in quotes, here 'True'"):
         condition(spelt, "smoker == true")
     assert condition(spelt, "smoker == 'True'").terms
+
+
+@pytest.mark.parametrize("where", ["10 < age < 3", "3 >= age > 10", "town == 'Ulm' or not 10 <= age <= 3"])
+def test_ranges_that_are_written_the_wrong_way_round_are_refused(where: str) -> None:
+    schema = Schema(age=Number(0, 100, whole=True), town=Category(["Ulm"]))
+    with pytest.raises(
+        scumble.ParameterError, match=r"the lower end, 10, lies above the upper, 3\. .*age >= 10 or age"
+    ):
+        condition(schema, where)
+    assert not condition(schema, "5 < age < 5").terms, "empty, and not the wrong way round"
+    assert not condition(schema, "age > 10 and age < 3").terms, "no range"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("zero", "age == 0"), ("empty", "age is missing"), ("5", "age == 5"), ("old", "age == 'old'")]
+)
+def test_what_is_meant_by_is(word: str, meant: str) -> None:
+    with pytest.raises(scumble.ParameterError, match=rf"goes with missing, true or false; write {meant}\."):
+        condition(Schema(age=Number(0, 100)), f"age is {word}")

@@ -111,6 +111,16 @@ def test_the_card_counts_columns_and_pairs_in_good_english(names: list[str], wor
     assert words in dict(tablecards.lines(release))["Released"]
 
 
+def test_a_deviation_that_all_counters_share_is_told_once() -> None:
+    schema, few = scumble.Schema(a=scumble.Boolean()), {"a": [True, False] * 500}
+    told = dict(tablecards.lines(scumble.TableSketch(schema).update(few).release(epsilon=1.0)))["Mechanism"]
+    assert re.search(r"standard deviation [0-9.]+ on a counter", told)
+    schema, few = scumble.Schema(a=scumble.Boolean(), b=scumble.Number(0, 9)), few | {"b": [1.0, 2.0] * 500}
+    told = dict(tablecards.lines(scumble.TableSketch(schema).update(few).release(epsilon=20.0)))["Mechanism"]
+    ends = re.search(r"standard deviation ([0-9.]+) to ([0-9.]+) on a counter", told)
+    assert ends is not None and float(ends[1]) < float(ends[2])
+
+
 def test_the_card_names_the_pairs_and_says_what_stands_out_in_them(release: scumble.TableRelease) -> None:
     data = json.loads(json.dumps(facts(release)))
     measured = [list(view) for view in release.views if len(view) == 2]

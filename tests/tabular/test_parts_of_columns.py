@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from scumble import Category, Date, Number
+from scumble import Category, Date, Number, Schema, TableSketch
 from scumble.show.tableplots import marginals
 from scumble.tabular.questions import LEVELS, parts
 
@@ -90,3 +92,41 @@ def test_bars_of_a_level_density_are_of_one_height(cells: int, missing: bool) ->
     assert len({round(bar.get_height(), 9) for bar in bars}) == 1
     widths = [bar.get_width() for bar in bars]
     assert sum(widths) / widths[0] == pytest.approx(cells / -(-cells // len(bars)))
+
+
+def test_cells_of_two_and_three_numbers_are_no_comb() -> None:
+    """Records that lie evenly make a level picture, whatever the cells: each bar is what its usual width would hold."""
+    rows = pa.table(
+        {
+            "age": [*range(101)] * 60,
+            "far": [*range(101)] * 60,
+            "own": [*range(101)] * 60,
+            "seen": [datetime.date(2024, 1, 1) + datetime.timedelta(days=k) for k in range(101)] * 60,
+        }
+    )
+    schema = Schema(
+        age=Number(0, 100, whole=True, cells=45),
+        far=Number(0, 100, whole=True, cells=45, zeros=True),
+        own=Number(0, 100, whole=True, edges=[0, 2, 5, 100]),
+        seen=Date("2024-01-01", "2024-04-10", cells=45),
+    )
+    axes = TableSketch(schema).update(rows).release(1e6).plot().axes
+    told = ["records per 2 numbers", "records per 2 numbers, 0 by itself", "", "records per 2 days"]
+    assert [one.get_xlabel() for one in axes[:4]] == told
+    heights = [[round(bar.get_height()) for bar in one.patches] for one in axes[:4]]
+    assert {*heights[0]} == {*heights[1][1:]} == {*heights[3]} == {120}
+    assert heights[1][0] == 60 and heights[2] == [120, 180, 5760]
+
+
+def test_a_condition_that_leaves_few_cells_has_a_group_for_each() -> None:
+    """Cells are joined if there are too many of those that are asked for, not of the whole column."""
+    schema = Schema(pay=Number(0, 999, whole=True, cells=1000), town=Category(["Ulm"]))
+    release = TableSketch(schema).update({"pay": [*range(1000)] * 5, "town": ["Ulm"] * 5000}).release(1e4)
+    found = release.count("pay < 5 and town == 'Ulm'", by="pay")
+    assert found["pay"].tolist() == ["0", "1", "2", "3", "4"] and "remarks" not in found.attrs
+    found = release.count("pay between 990 and 999", by=["pay", "town"])
+    assert found["pay"].unique().tolist() == [str(pay) for pay in range(990, 1000)]
+    found = release.count("pay >= 100", by="pay")
+    assert found["pay"].tolist()[:2] == ["100 to 102", "103 to 105"] and found["value"].round().tolist()[0] == 15
+    told = "'pay' has 900 cells that are asked for, too many for a group each: 3 stand together in one."
+    assert found.attrs["remarks"] == [told]

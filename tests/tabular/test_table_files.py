@@ -191,6 +191,16 @@ def test_every_bar_of_words_has_its_name() -> None:
     assert all(below[3] <= above[1] for above, below in itertools.pairwise(places)), "each has a line of its own"
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 50), (3, 5000), (20, 99_999), (3, 12_345_678), (1000, 1e9)])
+def test_labels_of_logarithms_stand_apart(low: float, high: float) -> None:
+    one = scumble.Number(low, high, scale="log")
+    figure = drawn(scumble.Schema(a=one, b=one, c=one), {name: [20.0] for name in "abc"})
+    labels = [label for label in figure.axes[0].get_xticklabels() if label.get_text()]
+    places = [label.get_window_extent() for label in labels]
+    assert len(labels) > 3
+    assert all(left.x1 + 2 < right.x0 for left, right in itertools.pairwise(places)), [str(one) for one in labels]
+
+
 def test_long_words_have_room_beside_their_bars() -> None:
     """Whole, within the picture, and over no neighbour."""
     words = ["Bachelor of Science (Honours)", "Some college, no degree", "Associate degree, vocational"]

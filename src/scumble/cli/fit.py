@@ -43,7 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--classes",
         type=names,
         metavar="X,Y",
-        help="all classes, public (left out: the schema's words for the target; of a boolean, false and true)",
+        help="all classes, public (left out: the schema's words for the target; of a boolean, false and true, which "
+        "no,yes calls so)",
     )
     parser.add_argument(
         "--unknown",

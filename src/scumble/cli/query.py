@@ -130,7 +130,7 @@ def _numbers(table: Any, release: Any) -> Any:
 
 def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float | str]]:
     """The point of --at, as a table of one row; it needs NumPy alone."""
-    from scumble.errors import ParameterError, did_you_mean
+    from scumble.errors import DataError, ParameterError, did_you_mean
     from scumble.tables.roles import roles_of
 
     if release.kinds:
@@ -148,7 +148,16 @@ def _one_point(at: dict[str, float | str], release: Any) -> dict[str, list[float
         if name not in at:
             raise ParameterError(f"--at lacks the column {name!r}. Hint: {','.join(f'{one}=…' for one in columns)}.")
     roles = {**roles_of(release.kernel, columns), **dict.fromkeys(_dated(release), "any")}
-    return {name: [_cell(at[name], roles[name])] for name in columns}
+    found = {name: _cell(at[name], roles[name]) for name in columns}
+    for name, cell in found.items():
+        if isinstance(at[name], str) and cell != cell:  # NaN: no number
+            from scumble.schema.spelling import numbers
+
+            raise DataError(
+                f"--at asks for {name}={str(at[name])[:40]}, and {name!r} holds numbers. Hint: numbers are read as "
+                f"{numbers('.', 'or')}."
+            )
+    return {name: [cell] for name, cell in found.items()}
 
 
 def _cell(value: float | str, role: str) -> float | str:

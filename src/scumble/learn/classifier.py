@@ -240,7 +240,7 @@ class PrivateKDEClassifier(Classifies, ReleasesClasses, PrivateEstimator):
             raise parameter("selection_share", "small enough to leave budget for the sketches", self.selection_share)
         if self.neighbors != "add-remove":
             raise PrivacyError(
-                "PrivateKDEClassifier works with neighbors='add-remove' only: a replaced record may change its "
+                "Classes are learnt with neighbors='add-remove' only: a replaced record may change its "
                 "class, and the classes' exact counts would be published. Hint: ε under add-remove is 2ε under replace."
             )
 

@@ -120,6 +120,12 @@ def labelled(model: Any, X: np.ndarray, y: Column) -> tuple[np.ndarray, np.ndarr
     known = place >= 0
     if not known.all() and model.unknown == "error":
         unknown = int((~known).sum())
+        if unknown == len(known) > 1:
+            raise DataError(
+                f"Not one of {unknown:,} records has a label that is in `classes` {UNPUBLISHED}. Hint: "
+                f"{_in_other_capitals(model.classes_, y)}name the classes as the table writes them, by --classes "
+                "(classes=) or in the schema; with --unknown drop (unknown='drop') nothing would be left to learn from."
+            )
         records = "1 record has a label that is" if unknown == 1 else f"{unknown:,} records have labels that are"
         raise DataError(
             f"{records} missing or not in `classes` {UNPUBLISHED}. "

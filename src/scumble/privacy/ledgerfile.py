@@ -62,7 +62,8 @@ def _open(path: str) -> int:
         return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError:
         raise MissingFileError(
-            f"There is no ledger {shown}. Hint: `scumble ledger FILE --open NAME --epsilon 3`, or Ledger.create."
+            f"There is no ledger {shown}. Hint: `scumble ledger FILE --open NAME --epsilon 3` makes one, and in Python "
+            f"scumble.Ledger.create({shown})."
         ) from None
     except FileError:
         raise

@@ -85,9 +85,18 @@ def make(target: str) -> None:
     except FileExistsError:
         raise FileError(f"Cannot make a ledger at {target!r}: there is a file already. Hint: open it.") from None
     except FileNotFoundError:
-        raise MissingFileError(f"Cannot make a ledger at {target!r}: there is no such folder.") from None
+        folder = os.path.dirname(target)
+        if os.path.isdir(folder):  # as of /proc
+            raise FileError(
+                f"Cannot make a ledger at {target!r}: the folder {folder!r} takes no files. Hint: choose another."
+            ) from None
+        raise MissingFileError(
+            f"Cannot make a ledger at {target!r}: the folder {folder!r} does not exist. Hint: make it first."
+        ) from None
     except (OSError, sqlite3.Error) as error:
-        raise FileError(f"Cannot make a ledger at {target!r}: {_reason(error)}.") from None
+        raise FileError(
+            f"Cannot make a ledger at {target!r}: {_reason(error)}. Hint: choose a folder that can be written to."
+        ) from None
 
 
 def _take_name(draft: str, target: str) -> None:

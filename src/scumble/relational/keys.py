@@ -36,6 +36,8 @@ _CONDITIONS = (
 )
 _MOST_STEP = 1e299
 """Beyond, a statement's numbers are too large."""
+_FEW = 4
+"""Groups that are enough for a hint."""
 COARSER = "group more coarsely, such as by floor(x / 100) * 100 or date_trunc('year', x)"
 MOST_SINGLE = 1000
 """Numbers that a schema is advised to give a cell each."""
@@ -312,13 +314,18 @@ def _bearable(name: str, column: Number | Date) -> str:
         return f"{written} > 0"  # zero has one cell, and all else the other
     edges = column.cuts.values(np.array(inner)).tolist()
     step = _least_step(column, edges)
-    if step is None:
-        return f"{written} < {_plainly(edges[len(edges) // 2])}"
-    return f"floor({written} / {step}) * {step}"
+    if step is not None:
+        return f"floor({written} / {step}) * {step}"
+    if len(edges) == 1:
+        return f"{written} < {_plainly(edges[0])}"
+    ends = edges if len(edges) < _FEW else [edges[len(edges) * k // _FEW] for k in range(1, _FEW)]
+    cases = " ".join(f"WHEN {written} < {_plainly(end)} THEN 'below {end:.4g}'" for end in ends)
+    return f"CASE {cases} WHEN {written} >= {_plainly(ends[-1])} THEN '{ends[-1]:.4g} and above' END"
 
 
 def _least_step(column: Number, edges: list[float]) -> str | None:
-    """The least width of which all multiples within the bounds are edges of cells; None if there is none."""
+    """The least width of which all multiples within the bounds are edges of cells; None if there is none, or so wide a
+    one that few groups would hold all cells."""
     low, high = column.low, column.high
     assert low is not None and high is not None
     known, end = set(edges), high + 1 if column.whole else high
@@ -327,7 +334,9 @@ def _least_step(column: Number, edges: list[float]) -> str | None:
         if not math.isfinite(max(abs(low), abs(end)) / width):  # more steps than there are numbers
             continue
         first, last = math.floor(low / width) + 1, math.ceil(end / width)
-        if 0 < last - first <= len(known) and known.issuperset(step * width for step in range(first, last)):
+        if min(_FEW, column.cuts.size) - 1 <= last - first <= len(known) and known.issuperset(
+            step * width for step in range(first, last)
+        ):
             return _plainly(width)
     return None
 

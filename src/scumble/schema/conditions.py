@@ -14,7 +14,8 @@ from 65 on. ``age is missing`` asks for the missing ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from types import MappingProxyType
@@ -144,21 +145,41 @@ def condition(schema: Schema, where: str | Mapping[str, Any] | Tree | Condition 
 
 def _require_in_order(schema: Schema, tree: Tree) -> None:
     """Refuse a range that a person has written with the upper end first; in SQL it is empty."""
-    for atom in beyond.atoms(tree):
-        column = schema[atom.column]
-        if atom.operator != "between" or not column.ordered or any(end is None for end in atom.literals):
+    for asked, ends in _ranges(tree):
+        column = schema[asked]
+        if not column.ordered or any(end is None for end in ends):
             continue
         try:
-            low, high = map(column.span, atom.literals)
+            low, high = map(column.span, ends)
         except ParameterError:
             continue  # which says more when the column reads it
         if low[0] >= high[1] and low > high:
-            name = written(atom.column)
-            lower, upper = (str(end) if isinstance(end, Real) else repr(str(end)) for end in atom.literals)
+            name = written(asked)
+            lower, upper = (str(end) if isinstance(end, Real) else repr(str(end)) for end in ends)
             raise ParameterError(
-                f"The condition asks about {atom.column!r}: the lower end, {lower}, lies above the upper, {upper}. "
+                f"The condition asks about {asked!r}: the lower end, {lower}, lies above the upper, {upper}. "
                 f"Hint: write the lower one first, or, for what lies outside, {name} >= {lower} or {name} <= {upper}."
             )
+
+
+def _ranges(tree: Tree) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Columns that must lie between two ends, and these: of ``x between 3 and 10`` and ``3 < x < 10``.
+
+    >>> [*_ranges(grammar.parse("not 10 < x <= 3", ["x"]))]
+    [('x', (10, 3))]
+    """
+    if isinstance(tree, Atom):
+        if tree.operator == "between":
+            yield tree.column, (tree.literals[0], tree.literals[1])
+        return
+    parts = tree.parts if isinstance(tree, Junction) else (tree.part,)
+    for part in parts:
+        yield from _ranges(part)
+    if isinstance(tree, Junction) and tree.chain:
+        atoms = [part for part in parts if isinstance(part, Atom)]
+        for low, high in itertools.product(atoms, atoms):
+            if low.column == high.column and low.operator in (">", ">=") and high.operator in ("<", "<="):
+                yield low.column, (low.literals[0], high.literals[0])
 
 
 def bounds(asked: Condition) -> tuple[Condition, Condition]:

@@ -39,8 +39,11 @@ class Declarations:
             if isinstance(given, str) or not all(isinstance(name, str) for name in given or ()):
                 raise parameter(option, f"a list of names, such as ['{EXAMPLES[option]}']", given)
             for name in given or ():
-                if self.kinds.setdefault(name, kind) != kind:
-                    raise ParameterError(f"{name!r} is declared as {self.kinds[name]} and as {kind}. Hint: once.")
+                if (other := self.kinds.setdefault(name, kind)) != kind:
+                    raise ParameterError(
+                        f"{name!r} is declared as {other} and as {kind}, and a column is of one kind. Hint: leave it "
+                        f"out of --{option} ({option}=), or of the other."
+                    )
 
     @staticmethod
     def taken(options: dict[str, Any]) -> Declarations:

@@ -17,7 +17,7 @@ import ast
 import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,6 +47,8 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
+_PLAINLY = {"zero": 0, "empty": None, "blank": None, "nothing": None, "unknown": None}
+"""What people mean by some words after `is`."""
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -79,6 +81,8 @@ class Junction:
 
     all: bool
     parts: tuple[Tree, ...]
+    chain: bool = field(default=False, compare=False)
+    """Whether it was written as one comparison: a range, ``3 < x < 10``."""
 
 
 Tree: TypeAlias = Atom | Not | Untrue | Junction
@@ -229,7 +233,7 @@ class _Reader:
             if type(operator) not in _OPERATORS:
                 raise unclear(self._text, ": `in` and `is` cannot be chained")
             pairs.append(self._pair(self._operand(left), _OPERATORS[type(operator)], self._operand(right)))
-        return pairs[0] if len(pairs) == 1 else Junction(True, tuple(pairs))
+        return pairs[0] if len(pairs) == 1 else Junction(True, tuple(pairs), chain=True)
 
     def _pair(self, left: _Word, operator: str, right: _Word) -> Tree:
         names = [self._is_name(left, right), self._is_name(right, left)]
@@ -269,8 +273,9 @@ class _Reader:
     def _is(self, column: str, node: ast.expr) -> Atom:
         word = self._operand(node)
         if word.kind != "value" or not (word.value is None or isinstance(word.value, bool)):
-            equal = f"; write {written(column)} == {str(word.value)!r}" if word.kind != "value" else ""
-            raise unclear(self._text, f": `is` goes with missing, true or false{equal}")
+            plain = word.value if word.kind == "value" else _PLAINLY.get(str(word.value).lower(), str(word.value))
+            meant = "is missing" if plain is None else f"== {plain!r}"
+            raise unclear(self._text, f": `is` goes with missing, true or false; write {written(column)} {meant}")
         return Atom(column, "missing") if word.value is None else Atom(column, "==", (word.value,))
 
     # ---- words ----

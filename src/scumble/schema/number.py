@@ -251,7 +251,7 @@ class Number(Column):
         return codes, outside
 
     def refused(self, decimal: str = ".") -> str:
-        return f"not a number ({numbers(decimal, 'and')} are read, 12 kg is not)"
+        return f"not a number ({numbers(decimal, 'and')} are read; 12 kg is not, nor is - for a missing one)"
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -340,9 +340,13 @@ class Number(Column):
         first = end - 1 if self.cuts.real else first
         bound = self.outside == "clip" and first in (self.line[0], self.line[1] - 1)  # what lay beyond is there
         if self.cuts.real and not bound and not (first in self.cuts.edges and end in self.cuts.edges):
+            cell = int(self.cuts.find(np.array([first]))[0])
+            low, high = self.cuts.values(np.array(self.cuts.edges[cell : cell + 2]))
+            above = f"{low:.12g} <=" if abs(low) >= LEAST or low == 0 else "0 <"
             raise ParameterError(
                 "it holds numbers of any fraction, and its cells cannot tell a single one: ask for a range, such as "
-                "39.5 <= x < 40.5, or declare it with whole = true in the schema (whole=True)"
+                f"that of its cell, {above} x < {high:.12g} (only a schema that says whole = true, whole=True, "
+                "when the table is built, tells whole numbers apart)"
             )
         return first, end
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 _NUMBERS = {".": ("1234.5", "$1,234.50", "12 %"), ",": ("1234,5", "€1.234,50", "12,5 %")}
 """By what stands before the decimals in a CSV file."""
-DATES = {"%m/%d/%Y": "01/31/2009", "%d.%m.%Y": "31.01.2009", "%B %d, %Y": "January 31, 2009"}
+DATES = {
+    "%m/%d/%Y": "01/31/2009",
+    "%d.%m.%Y": "31.01.2009",
+    "%B %d, %Y": "January 31, 2009",
+    "%b %d, %Y": "Jan 31, 2009",
+    "%d-%b-%y": "31-Jan-09",
+}
 """Dates of other spellings, by the formats that read them."""
 OTHER_DATES = "pandas.to_datetime(x, format=…) reads others: " + ", ".join(
     f"{spelling!r} {date}" for spelling, date in DATES.items()

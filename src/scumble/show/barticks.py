@@ -33,7 +33,7 @@ def along(bars: Sequence[Range], *, log: bool) -> tuple[list[float], list[str]]:
     low, high = bars[0][0], bars[-1][1]
     above = [bar for bar in bars if bar[0] > _LEAST]  # zero has no logarithm, nor has what comes after it
     if log and low <= 0.0 and above:
-        room = len(bars) / (2 * MOST)
+        room = 0.65 * len(bars) / MOST
         values = [low, *(one for one in decades(above[0][0], high) if _place(one, bars, log=True) + 0.5 > room)]
     else:
         values = decades(low, high) if log and low > 0.0 else steps(low, high)
@@ -54,17 +54,20 @@ def steps(low: float, high: float) -> list[float]:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Powers of ten, with twos and fives between them where they are few.
+    """Powers of ten, with twos and fives between them where they are few, or threes where that is too much.
 
     >>> decades(1000.0, 1e7), decades(30.0, 800.0), decades(2.1, 2.4)
     ([1000.0, 10000.0, 100000.0, 1000000.0, 10000000.0], [50.0, 100.0, 200.0, 500.0], [2.1, 2.15, 2.2, 2.25, 2.3, 2.35, 2.4])
+    >>> decades(20.0, 50_000.0)
+    [30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0, 30000.0]
     """  # noqa: E501  the answer on one line
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     apart = max(1, math.ceil((last - first) / MOST))
-    for powers, parts in ((range(first, last + 1, apart), (1,)), (range(first, last + 1), (1, 2, 5))):
+    every = range(first, last + 1)
+    for powers, parts in ((every[::apart], (1,)), (every, (1,)), (every, (1, 2, 5)), (every, (1, 3))):
         found = [float(f"{part}e{power}") for power in powers for part in parts]
         found = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
-        if len(found) > 3:
+        if 3 < len(found) <= MOST + 1:
             return found
     return steps(low, high)
 

@@ -105,6 +105,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         out.append(("Classes", f"Counted for each level of {release.target!r}; each record is in one only."))
     noise, error = data["noise"], data["count_standard_error"]
     law = LAWS[data["mechanism"]].title
+    deviation = " to ".join(dict.fromkeys(f"{noise[end]:,.3g}" for end in ("least", "most")))  # one, if they are alike
     sure = f" ± {1.96 * error:,.0f} (95 %)" if release.count_variance or release.noisy_count is None else " (public)"
     return [
         *out,
@@ -113,8 +114,7 @@ def lines(release: ShownTable) -> list[tuple[str, str]]:
         ("Meaning", data["meaning"]),
         (
             "Mechanism",
-            f"{law}, standard deviation {noise['least']:,.3g} to {noise['most']:,.3g} on a counter; exact, from the "
-            "system's entropy",
+            f"{law}, standard deviation {deviation} on a counter; exact, from the system's entropy",
         ),
         ("Size", f"{many(data['views'], 'view')}, {data['counters']:,} counters"),
         ("Records", f"about {data['count']:,.0f}{sure}"),

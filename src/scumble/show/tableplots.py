@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from scumble.errors import many
 from scumble.schema.column import MISSING
 from scumble.show import barticks
 from scumble.show.plots import INK, SECOND, literal, new_figure, plain, promise, shortened, thousands
@@ -23,6 +25,8 @@ LEVEL = 36
 """Letters of all labels together that have room side by side; longer ones stand beside bars that lie."""
 LONGEST = 34
 """Letters of a label."""
+ALIKE = 0.05
+"""By which share cells may differ in width and still pass for equal ones."""
 
 
 def marginals(release: ShownTable, columns: Iterable[str] | None = None) -> Any:
@@ -58,14 +62,19 @@ class _Bars:
         self._labels = _labels(self._found)
         few = len(self._labels) <= 8 and sum(map(len, self._labels)) <= LEVEL
         self.lying = not self._column.ordered and not few
+        self._uneven = _uneven(self._column, self._found, self._labels)
         self.height = max(2.7, 0.9 + 0.11 * len(self._labels)) if self.lying else 2.7
 
     def draw(self, axes: Any) -> None:
-        middle, share = range(len(self._found)), np.ones(len(self._found))
-        if self._column.ordered:
+        middle, share, width = range(len(self._found)), np.ones(len(self._found)), np.array(0.9)
+        if self._uneven is not None:
+            share, told = self._uneven
+            self._below = [told, *self._below]
+        elif self._column.ordered:
             joined = len(self._found) < self._column.size - self._column.missing
             lone = joined and getattr(self._column, "zero_apart", False)
             share[-1] = _last(self._column.size - self._column.missing - lone, len(self._found))
+            width = 0.9 * share
         value, low, high = (self._found[side] / share for side in ("value", "low", "high"))
         ends = [value - low, high - value]
         error = {"ecolor": SECOND, "error_kw": {"lw": 1.0}}
@@ -77,7 +86,7 @@ class _Bars:
             axes.locator_params(axis="x", nbins=4)
             self._below = ["records", *self._below]
         else:
-            axes.bar(middle, value, width=0.9 * share, color=INK, yerr=ends, **error)
+            axes.bar(middle, value, width=width, color=INK, yerr=ends, **error)
             at, written = self._along() if self._column.ordered else ([*middle], self._labels)
             slanted = {"rotation": 30, "ha": "right"} if sum(map(len, written)) > LEVEL else {}
             axes.set_xticks(at, [literal(word) for word in written], fontsize=7, **slanted)
@@ -96,7 +105,8 @@ class _Bars:
             return barticks.along(ends, log=getattr(self._column, "scale", "linear") == "log")
         bars = barticks.days(labels) if self._column.kind == "date" else None
         if bars is not None:
-            self._below = [*filter(None, [barticks.held(bars)]), *self._below]
+            held = barticks.held(bars) if self._uneven is None else ""
+            self._below = [*filter(None, [held]), *self._below]
             at, written = barticks.years(bars)
             if at:
                 return at, written
@@ -138,6 +148,31 @@ def _last(cells: int, bars: int) -> float:
     """
     each = -(-cells // bars)
     return (cells - each * (bars - 1)) / each
+
+
+def _uneven(column: Any, found: Any, labels: Sequence[str]) -> tuple[np.ndarray, str] | None:
+    """How many times the usual number of units each bar holds, and what is then counted; None if all hold as many.
+
+    A hundred whole numbers in 45 cells are cells of two and of three: their counts would be a comb. Edges that somebody
+    chose, months and ratios are bars for their own sake; and so is zero.
+
+    """
+    ends = None
+    if not column.ordered or column.edges is not None:
+        return None
+    if column.kind == "date" and not isinstance(column.cells, str):
+        ends = barticks.days(labels)
+    elif column.kind == "number" and column.whole and column.scale == "linear" and "from" in found:
+        ends = [*zip(found["from"], found["to"], strict=True)]
+    if ends is None:
+        return None
+    units = np.diff(ends).ravel()
+    own = int(getattr(column, "zero_apart", False))
+    usual = statistics.mode(units[own:].tolist())
+    units[:own] = usual
+    unit = many(usual, "day" if column.kind == "date" else "number", "g")
+    alike = np.allclose(units, usual, rtol=ALIKE)
+    return None if alike else (units / usual, f"records per {unit}{', 0 by itself' * own}")
 
 
 def _most(found: Any, ordered: bool) -> tuple[Any, int]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from scumble import errors
 from scumble.errors import DataError, ParameterError, PrivacyError
 from scumble.machine.later import pa
-from scumble.tables.names import like_a_record
+from scumble.tables.names import doubt
 from scumble.tables.roles import Roles
 
 BATCH_ROWS = 65_536
@@ -23,11 +23,11 @@ BELOW_A_TITLE = (
 """What is said of text whose header may be none."""
 
 NO_HEADER = (
-    "What stands first there looks like a record and not like names, so it is not shown. Hint: a file must begin with "
-    "a line of column names, such as name,age,town: write it above the first record. If those are the names, ask for "
-    "them as they stand there, by --columns (columns=) or in the schema."
+    "so it is not shown. Hint: if it is the names, of which each column needs its own, ask for them as they stand "
+    "there, by --columns (columns=) or in the schema. If it is a record, write the names above it: a file must begin "
+    "with a line of column names, such as name,age,town."
 )
-"""What is said of text that may have no header."""
+"""What is said of text that may have no header, after the reason."""
 
 Position = tuple[int, int]
 """Where to go on: which file, and how many of its rows are done."""
@@ -100,8 +100,8 @@ class Source(ABC):
                 "the records. Hint: name the columns, --columns age,income (columns=['age', 'income'])."
             )
         found = [name for name in self.names if name not in besides]
-        if self.first_line and not self.titled and like_a_record(self.names):
-            raise DataError(f"{self} seems to have no line of column names. {NO_HEADER}")
+        if self.first_line and not self.titled and (reason := doubt(self.names)):
+            raise DataError(f"{self} may have no line of column names. What stands first there {reason}, {NO_HEADER}")
         if (numbers := [name for name in found if numbers_rows(name)]) and not self.titled:
             named = ",".join(name for name in found if name not in numbers)
             column = f"a column {numbers[0]!r}" if numbers[0].strip() else "a column without a name"
@@ -194,8 +194,10 @@ def did_you_mean(name: str, known: Sequence[str], wanted: Sequence[str] = (), *,
             f" It has one column, with {delimiter!r} in its name. Hint: --delimiter {delimiter!r} "
             f"(delimiter={delimiter!r})."
         )
-    if first_line and (like_a_record(known) or _all_others(known, wanted)):
-        return f" {NO_HEADER}"
+    if first_line and (reason := doubt(known)):
+        return f" What stands first there {reason}, {NO_HEADER}"
+    if first_line and _all_others(known, wanted):
+        return f" What stands first there has none of the names that are asked for, and may be a record, {NO_HEADER}"
     guess = errors.did_you_mean(name, [one for one in known if one not in wanted])
     listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return f"{guess} It has: {listed or 'no columns at all'}."

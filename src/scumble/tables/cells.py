@@ -38,9 +38,14 @@ _KINDS = {
 }
 NUMBER_TEXT = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 """How text says a number: as in CSV files, without words for what is not finite."""
-DRESSED_NUMBER = r"^([+-]?[$€£¥]? ?|[$€£¥] ?[+-])([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]*)? ?[$€£¥%]?$"
+BLANK = "[ \u00a0\u2009\u202f]"
+"""Also those that do not break, or are thin: spreadsheets put them between thousands and before signs."""
+DRESSED_NUMBER = (
+    rf"^([+-]?[$€£¥]?{BLANK}?|[$€£¥]{BLANK}?[+-])"
+    rf"([0-9]{{1,3}}(,[0-9]{{3}})+|[0-9]{{1,3}}({BLANK}[0-9]{{3}})+|[0-9]+)(\.[0-9]*)?{BLANK}?[$€£¥%]?$"
+)
 """A number as people write it: money, percent (12 % is 12), thousands apart. A comma is never a decimal point."""
-DRESS = r"[$€£¥%, ]"
+DRESS = rf"[$€£¥%,]|{BLANK}"
 _DRESSED = re.compile(DRESSED_NUMBER[:-1] + r"\Z")
 NO_VALUE = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
 """What text files write where there is no value."""

@@ -33,21 +33,37 @@ _ANSWERS = {"yes", "true", "false"}
 
 
 def like_a_record(names: Sequence[str]) -> bool:
-    """Whether some of the names can hardly be one, and are what a record holds: a number, a date, an answer.
-
-    Nor do names stand twice, or lack; but the first, where pandas and R write the numbers of their rows. Columns that
-    pandas has numbered for want of names show nothing.
+    """Whether the names may be none, and what a record holds.
 
     >>> like_a_record(["No", "n", "x", "y"]), like_a_record(["", "age"]), like_a_record(["0", "1", "2"])
     (False, False, False)
     >>> like_a_record(["Anna Schmidt", "54321", "Ulm"])
     True
     """
+    return doubt(names) is not None
+
+
+def doubt(names: Sequence[str]) -> str | None:
+    """Why names may be none, if there is a reason.
+
+    Some can hardly be one: a number, a date, an answer. Nor do names stand twice, or lack; but the first, where pandas
+    and R write the numbers of their rows. Columns that pandas has numbered for want of names show nothing.
+
+    >>> doubt(["a", "a", "b"]), doubt(["a", "b", ""])
+    ('has one word twice, in cells 1 and 2', 'has nothing in cell 3')
+    """
     if len(names) > 2 and list(names) == [str(number) for number in range(len(names))]:
-        return False
+        return None
     words = [name.strip() for name in names]
-    there = [word for word in words if word]
-    return "" in words[1:] or len({*there}) < len(there) or any(map(_is_cell, there))
+    if any(map(_is_cell, filter(None, words))):
+        return "looks like a record and not like names"
+    seen: dict[str, int] = {}
+    for place, word in enumerate(words, 1):
+        if place > 1 and not word:
+            return f"has nothing in cell {place}"
+        if (first := seen.setdefault(word, place)) < place:
+            return f"has one word twice, in cells {first} and {place}"
+    return None
 
 
 def _is_cell(word: str) -> bool:

@@ -109,9 +109,14 @@ class Framing:
         `all_levels`, or where it leaves out all."""
         places = [place_of(self.schema, name) for name in names]
         self._tell_heaps(places)
-        levels = [parts(self.schema[name], name, bins) for name in names]
+        columns = [(self.schema[name], name) for name in names]
+        meant = [
+            None if all_levels else asked.meant(place, column.size)
+            for place, (column, _) in zip(places, columns, strict=True)
+        ]
+        levels = [parts(*one, bins, meant=those) for one, those in zip(columns, meant, strict=True)]
         if bins is None and len(names) > 1 and math.prod(map(len, levels)) > MOST_GROUPS:
-            levels = [parts(self.schema[name], name, most=BINS) for name in names]
+            levels = [parts(*one, most=BINS, meant=those) for one, those in zip(columns, meant, strict=True)]
         joined = _joined(self.schema, dict(zip(names, levels, strict=True))) if bins is None else ()
         if asked.possible and not all_levels:
             levels = [
@@ -139,12 +144,14 @@ def _joined(schema: Schema, levels: Mapping[str, Sequence[Part]]) -> Iterator[st
     """A remark on each column whose cells are so many that several stand together in a group, unasked."""
     for name, each in levels.items():
         column = schema[name]
-        cells = column.size - column.missing
-        if column.ordered and len(each) - column.missing < cells:
-            most = max(int(np.count_nonzero(part.weights)) for part in each)
+        held = [int(np.count_nonzero(part.weights)) for part in each]
+        cells, most = sum(held) - column.missing, max(held)
+        if column.ordered and most > 1:
             unit = column.cells if isinstance(column, Date) and isinstance(column.cells, str) else None
             apart = f" In SQL, GROUP BY date_trunc('{unit}', {name}) tells each apart." if unit else ""
-            yield f"{name!r} has {cells:,} cells, too many for a group each: {most} stand together in one.{apart}"
+            asked = " that are asked for" if cells < column.size - column.missing else ""
+            told = f"{name!r} has {cells:,} cells{asked}, too many for a group each: {most} stand together in one."
+            yield told + apart
 
 
 def require_few(sizes: Iterable[int], hint: str) -> None:

@@ -75,12 +75,17 @@ class Question:
         >>> Question(whoever, whoever, whoever).ends(0, np.array([0.0, 10.0, 20.0]), np.array([10.0, 20.0, 30.0]))
         (10.0, 30.0)
         """
-        meant = np.zeros(len(lowest), bool)
-        for _, product in self.maybe:
-            meant |= np.asarray(product.get(column, np.ones(len(lowest)))) > 0
+        meant = self.meant(column, len(lowest))
         if not (meant & np.isfinite(lowest)).any():
             meant[:] = True
         return float(np.nanmin(lowest[meant])), float(np.nanmax(highest[meant]))
+
+    def meant(self, column: int, size: int) -> npt.NDArray[np.bool_]:
+        """Which of so many levels of a column may be meant."""
+        found = np.zeros(size, bool)
+        for _, product in self.maybe:
+            found |= np.asarray(product.get(column, np.ones(size))) > 0
+        return found
 
     @property
     def possible(self) -> bool:
@@ -207,19 +212,29 @@ def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
     return names
 
 
-def parts(column: Column, name: str, bins: int | Iterable[Any] | None = None, most: int = LEVELS) -> list[Part]:
+def parts(
+    column: Column,
+    name: str,
+    bins: int | Iterable[Any] | None = None,
+    most: int = LEVELS,
+    meant: npt.NDArray[np.bool_] | None = None,
+) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
-    between given edges. Where nobody asks for bins, there are at `most` so many, all alike. Zero, where it has a cell
-    of its own, is part of the first run."""
+    between given edges. Where nobody asks for bins, there are at `most` so many, all alike, from the first cell that is
+    `meant` to the last. Zero, where it has a cell of its own, is part of the first run."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
     lone = int(isinstance(column, Number) and column.zero_apart)  # zero, which stands with the cell beside it
-    if not column.ordered or (bins is None and line <= most):
-        cuts = [*range(line + 1)]
+    first, end = 0, line
+    if meant is not None and column.ordered and bins is None and meant[:line].any():
+        first, end = int(meant[:line].argmax()), line - int(meant[:line][::-1].argmax())
+    if not column.ordered or (bins is None and end - first <= most):
+        cuts = [*range(first, end + 1)]
     elif bins is None:
-        cuts = [0, *range(lone, line, _together(line - lone, most))[1:], line]
+        begin = max(first, lone)
+        cuts = [first, *range(begin, end, _together(end - begin, most))[1:], end]
     else:
         cuts = [0, *(lone + cut for cut in _shared_out(line - lone, min(checks.whole("bins", bins), line - lone))[1:])]
     found = []

@@ -168,10 +168,22 @@ export class Column {
     return String(Math.abs(value) < TINY ? 0 : Number(value.toPrecision(7)));
   }
 
+  #valueOf(typed) {
+    if (typed === "") return NaN;
+    return this.kind === "date" ? Date.parse(`${typed}Z`) / 1000 / this.step : Number(typed);
+  }
+
+  // What is said of a number or a date that the column cannot hold; nothing of one that it can.
+  beyond(typed) {
+    const [value, low, high] = [this.#valueOf(typed), this.edges[0], this.edges[this.line] - (this.whole ? 1 : 0)];
+    if (!(value < low || value > high)) return "";
+    return `${this.written(value)} is beyond ${this.start(0)} to ${this.stop(this.line)}, and was cut`;
+  }
+
   // The cell, or the edge, that is nearest to what was typed; null if that is no value.
   cellOf(typed, upper) {
-    const value = this.kind === "date" ? Date.parse(`${typed}Z`) / 1000 / this.step : Number(typed);
-    if (typed === "" || !Number.isFinite(value)) return null;
+    const value = this.#valueOf(typed);
+    if (!Number.isFinite(value)) return null;
     const last = this.line;
     if (this.whole) {
       let cell = 0;

@@ -8,7 +8,8 @@ export const interval = ({ low, high }, text = records) => `${text(low)} to ${te
 
 // A share, with the digits that its interval deserves.
 export function share({ value, low, high }) {
-  const digits = value === 1 ? 0 : high - low < 0.002 ? 2 : high - low < 0.2 ? 1 : 0;
+  const width = high - low || 0.001;
+  const digits = value === 1 || width >= 0.2 ? 0 : Math.min(Math.max(1, -1 - Math.floor(Math.log10(width))), 6);
   const text = (x) => (100 * x).toFixed(digits);
   return { value: `${text(value)} %`, interval: `${text(low)} to ${text(high)} %` };
 }

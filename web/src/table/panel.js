@@ -49,6 +49,7 @@ export class Panel {
   }
 
   #set(filter) {
+    this.beyond = "";
     this.state.set({ filters: withFilter(this.state.filters, this.j, filter) });
   }
 
@@ -61,9 +62,9 @@ export class Panel {
     this.#tell();
   }
 
-  // What is pointed at; else the mean.
+  // What is pointed at; else that what was typed last lies beyond the column; else the mean.
   #tell() {
-    this.note.textContent = this.reading || this.#mean();
+    this.note.textContent = this.reading || this.beyond || this.#mean();
   }
 
   #mean() {
@@ -107,11 +108,14 @@ export class Panel {
   }
 
   #typed(input, upper) {
-    const cell = this.column.cellOf(input.value, upper);
+    const { column } = this;
+    const [cell, beyond] = [column.cellOf(input.value, upper), column.beyond(input.value)];
     const { first, end } = this.span;
     if (cell === null) this.#fill();
     else if (upper) this.#range(Math.min(first, cell - 1), cell);
     else this.#range(cell, Math.max(end, cell + 1));
+    this.beyond = beyond;
+    this.#tell();
   }
 
   #nudged(event, upper) {
