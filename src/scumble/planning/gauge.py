@@ -72,11 +72,11 @@ def _error(spec: Spec, stretch: float, place: float) -> np.ndarray:
     records, queries = _made_up(spec, stretch, place)
     truth = spec.kernel(queries, records).sum(axis=1)
     hasher, chance = spec.layout.hasher, 1.0 / spec.buckets
-    place, asked = (
+    met, asked = (
         reference.buckets(hasher, spec.layout.read(table, invalid="error")[0]) + np.arange(spec.rows) * spec.buckets
         for table in (records, queries)
     )
-    counts = np.bincount(place.reshape(-1), minlength=spec.rows * spec.buckets)
+    counts = np.bincount(met.reshape(-1), minlength=spec.rows * spec.buckets)
     answers = (counts[asked.T] - RECORDS * chance) / (1.0 - chance)
     means = np.cumsum(answers, axis=0) / np.arange(1, spec.rows + 1)[:, None]
     return np.asarray(np.mean(np.abs(means / truth - 1.0), axis=1))
