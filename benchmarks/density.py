@@ -59,7 +59,7 @@ def relative(estimate: np.ndarray, truth: np.ndarray) -> float:
 
 def ours(kernel: scumble.Kernel, X: np.ndarray, Q: np.ndarray, plan: scumble.Plan, seed: int) -> np.ndarray:
     sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **plan.parameters()).update(X)
-    return sketch.release(plan.epsilon, plan.delta).density(Q)
+    return sketch.release(plan.epsilon, plan.delta, count_share=plan.count_share).density(Q)
 
 
 def main() -> None:

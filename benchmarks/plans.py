@@ -1,12 +1,13 @@
 """Is the plan good? Its choice against the best in hindsight, and its foretold error against the error seen.
 
-    python -m benchmarks.plans --data FOLDER
+    python -m benchmarks.plans --data FOLDER [--unbounded]
 
 FOLDER holds tables, ``.csv``, ``.parquet`` or ``.arrow``; of each, the columns of numbers are read, standardised, and
 rows that lack some left out; of long tables, 20,000 records. 200 more are held out as queries; the error is the mean of
 |estimate − truth|/truth over them. Bandwidths are such that the median density at a query is 0.1 (wide), 0.03 and 0.003
 (narrow). Up to three columns get bounds, those of the data, or with ``--wider TIMES`` so many times as wide: public
-bounds mostly are wider than the data.
+bounds mostly are wider than the data. With ``--unbounded`` none get any, as in ``Sketch(kernel, d)``: then there are no
+grids, in hindsight neither.
 
 *Planned* is what ``Sketch(kernel, d)`` counts and its release chooses from noisy facts, with the budget that they
 leave. *Hindsight* is the least error of any number of rows from 8 to 8,192, and of any grid that the counted one can be
@@ -185,18 +186,18 @@ def noisy(menu: Menu, n: int, norm: int, clumping: int | None, rng: np.random.Ge
     return Facts(round(n + draw[0]), of_count, round(norm + draw[1]), of_norm, told)
 
 
-def judge(name: str, numbers: np.ndarray, wider: float = 1.0) -> Iterator[dict[str, Any]]:
-    """One line for each kernel and budget."""
+def judge(name: str, numbers: np.ndarray, wider: float | None = 1.0) -> Iterator[dict[str, Any]]:
+    """One line for each kernel and budget; without bounds if `wider` is None."""
     Q, X = numbers[:QUERIES], numbers[QUERIES:]
     n, d = X.shape
     rng = np.random.default_rng(5)
     for width, density in DENSITIES.items():
         kernel = scumble.EuclideanKernel(bandwidth(X, Q, density), 2)
         truth = sum(kernel(Q, X[k : k + 20_000]).sum(axis=1) for k in range(0, n, 20_000))
-        bounds = tuple(side.tolist() for side in bounds_of(X, wider)) if d <= 3 else None
+        bounds = tuple(side.tolist() for side in bounds_of(X, wider)) if wider is not None and d <= 3 else None
         gridded = scumble.Sketch(kernel, d, bounds=bounds).spec.shape is not None
         worlds = [[Rows(kernel, X, Q, seed) for seed in range(SEEDS)]]
-        if bounds is not None:
+        if wider is not None and bounds is not None:
             worlds.append([Grids(kernel, X, Q, 0, wider)])  # type: ignore[list-item]
         mine = worlds[-1] if gridded else worlds[0]
         for epsilon, delta in BUDGETS:
@@ -229,7 +230,9 @@ def main() -> None:
     """Print a line for each case, and what they have in common."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--wider", type=float, default=1.0, metavar="TIMES", help="of the data's bounds (default: 1)")
+    asked = parser.add_mutually_exclusive_group()
+    asked.add_argument("--wider", type=float, default=1.0, metavar="TIMES", help="of the data's bounds (default: 1)")
+    asked.add_argument("--unbounded", dest="wider", action="store_const", const=None, help="no bounds, and no grids")
     args = parser.parse_args()
     found = []
     print("table                     n   d kernel       ε δ     planned           hindsight          ratio foretold")

@@ -19,6 +19,7 @@ from scumble.learn import PrivateKDE
 class Summary(NamedTuple):
     sketch: scumble.Sketch
     bounds: Bounds
+    count_share: float
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,17 @@ class Scumble(Method):
     def summarize(
         self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, setting: Setting, seed: int
     ) -> Any:
-        parameters = self._parameters(X, kernel, bounds, dict(setting)["epsilon"])
-        return Summary(_counted(X, kernel, seed, parameters), bounds)
+        plan = self._plan(X, kernel, bounds, dict(setting)["epsilon"])
+        return Summary(_counted(X, kernel, seed, tuple(plan.parameters().items())), bounds, plan.count_share)
 
-    def _parameters(self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, epsilon: float) -> Any:
-        plan = scumble.plan(*X.shape, epsilon, self.delta, kernel, bounds=bounds, refined=True)
-        return tuple(plan.parameters().items())
+    def _plan(self, X: np.ndarray, kernel: scumble.EuclideanKernel, bounds: Bounds, epsilon: Any) -> scumble.Plan:
+        return scumble.plan(*X.shape, epsilon, self.delta, kernel, bounds=bounds, refined=True)
 
     def publish(self, summary: Summary, epsilon: float, delta: float, rng: np.random.Generator) -> Answer:
         """The noise comes from the operating system and cannot be seeded: `rng` plays no part."""
         sketch = scumble.Sketch.from_spec(summary.sketch.spec)
         sketch.secret.counts += summary.sketch.secret.counts  # as if counted anew: there are many draws here
-        return self._answer(sketch, epsilon, summary.bounds)
+        return self._answer(sketch, epsilon, summary.bounds, summary.count_share)
 
     def release(
         self,
@@ -57,13 +57,14 @@ class Scumble(Method):
         setting: Setting | None = None,
     ) -> Answer:
         """As a user would: nothing kept for another draw."""
-        parameters = dict(self._parameters(X, kernel, bounds, epsilon))
-        sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **parameters).update(X)
-        return self._answer(sketch, epsilon, bounds)
+        plan = self._plan(X, kernel, bounds, epsilon)
+        sketch = scumble.Sketch(kernel, X.shape[1], seed=seed, **plan.parameters()).update(X)
+        return self._answer(sketch, epsilon, bounds, plan.count_share)
 
-    def _answer(self, sketch: scumble.Sketch, epsilon: float, bounds: Bounds) -> Answer:
+    def _answer(self, sketch: scumble.Sketch, epsilon: float, bounds: Bounds, count_share: float) -> Answer:
         """Answers from the release; the analyst's companion is made when the first query comes."""
-        return PrivateKDE.from_release(sketch.release(epsilon, self.delta), bounds=bounds).density
+        release = sketch.release(epsilon, self.delta, count_share=count_share)
+        return PrivateKDE.from_release(release, bounds=bounds).density
 
 
 @remember(4)

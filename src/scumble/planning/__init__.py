@@ -7,6 +7,7 @@ The files::
     start.py        what a sketch counts where its user left that open
     later.py        what its release publishes of that
     plausible.py    what noisy facts say of a table
+    gauge.py        how good the first rows over one column happen to be
     rehashing.py    the records of a grid's cells in rows
     foretelling.py  the plan that people ask for: what all of these will decide
 """

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import prod, sqrt
+from math import pi, prod, sqrt
 from typing import Any
 
 from scumble import checks
 from scumble.errors import ParameterError
 from scumble.kernels import Kernel
 from scumble.planning.later import Menu
-from scumble.planning.plans import Bounds, Plan, counting_seconds, file_bytes, plan_within, rows_error
+from scumble.planning.plans import Bounds, Plan, best_count_share, counting_seconds, file_bytes, plan_within, rows_error
 from scumble.planning.start import choose
 from scumble.planning.wanted import least
 from scumble.privacy.budget import Budget
@@ -88,6 +88,23 @@ def plan(
 
 def foretold(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapping[str, str], **options: Any) -> Plan:
     """What a build with these options would publish of `n` records of this density."""
+    chosen = _chosen(budget, n, dimensions, kernel, kinds, **options)
+    noise = _noise_of_sums(chosen, kernel, options["columns"], budget.calibrate(chosen.rows).counter_variance)
+    return replace(chosen, count_share=best_count_share(budget, chosen.rows, noise, n))
+
+
+def _noise_of_sums(chosen: Plan, kernel: Kernel, columns: Sequence[str] | None, variance: float) -> float:
+    """The relative standard error of a typical sum by noise of this variance on counters alone."""
+    size: dict[str, Any] = {"rows": chosen.rows, "buckets": chosen.buckets, "design": chosen.design}
+    cells = {"shape": chosen.shape, "bounds": chosen.bounds} if chosen.shape is not None else {}
+    names = None if columns is None else tuple(columns)
+    layout = Spec(kernel, chosen.dimensions, names, seed=0, **size, **cells).layout  # type: ignore[arg-type]
+    both, without = (layout.relative_error(noise, chosen.n, chosen.density) for noise in (variance, 0.0))
+    return sqrt(max(both**2 - without**2, 0.0) * pi / 2.0)
+
+
+def _chosen(budget: Budget, n: int, dimensions: int, kernel: Kernel, kinds: Mapping[str, str], **options: Any) -> Plan:
+    """The same, but for the share of the count."""
     first = plan_within(budget, n, dimensions, kernel, **options)
     about: dict[str, Any] = {"dimensions": dimensions, "columns": options["columns"]}
     size = {name: options[name] for name in ("rows", "buckets", "design", "bounds")}

@@ -28,13 +28,15 @@ from scumble.grid.cells import checked_bounds
 from scumble.grid.coarser import coarser, groups
 from scumble.grid.profile import Profile
 from scumble.grid.shape import Errors, covered, shape_errors, typical_density
-from scumble.planning.plans import DEFAULT_RECORDS, hashing_error, rows_error
+from scumble.planning.gauge import against_usual, measurable
+from scumble.planning.plans import DEFAULT_RECORDS, hashing_error
 from scumble.planning.plausible import AXES, CLUMPINGS, DENSITIES, Around, plausible
 from scumble.planning.rehashing import Rehashed
 from scumble.planning.start import DESIGN, SIZE, finest, open_rows
 from scumble.privacy.budget import Budget
 from scumble.privacy.claim import PrivacyClaim
 from scumble.privacy.facts import Facts, calibrated, divided, price
+from scumble.reading.spread import noise_error
 from scumble.spec import Spec
 
 LEAST_ROWS = 8
@@ -54,9 +56,6 @@ HOPELESS = 1e12
 """A relative error above which nothing is worse: cells far larger than the kernel have an infinite one."""
 FOLDED_ROWS, FOLDED_BUCKETS = 32, 1024
 """The rows that are made of a grid's cells for the typical norm."""
-EVEN = 512, 0.15
-"""Over one column the error of hashing falls as R^−0.65 or faster, not as R^−0.5, from so many rows on: there are few
-directions, and Sobol points fill them evenly. Measured on nine tables, from 512 to 2,048 rows."""
 UNTOLD = 2.0
 """Rows that are made of cells do not know of their places: what those cost counts so many times."""
 
@@ -190,22 +189,19 @@ class Menu:
         found = []
         refined = spec.dimensions if self.refined else None
         inverse = None if spec.bounds is None else self._shapes[1].inverse(DENSITIES)
+        single = measurable(spec)
         for rows in ladder:
             noise = sqrt(self.noise_variance(rows) / rows)
             about = (spec.kernel, spec.design, rows, spec.buckets)
+            hashing = np.array([hashing_error(*about, float(one), refined) for one in DENSITIES])
+            if single:
+                hashing *= against_usual(spec, rows, DENSITIES)
             if inverse is None:
-                errors = np.array([rows_error(*about, float(one), n, noise, refined) for one in DENSITIES])
+                noisy = np.array([noise_error(noise, float(one), n) for one in DENSITIES])
             else:
-                hashing = np.array([hashing_error(*about, float(one), refined) for one in DENSITIES])
-                errors = np.hypot(hashing * self._evenness(rows), sqrt(2.0 / pi) * noise / n * inverse)
-            found.append(Option(replace(spec, rows=rows), errors[:, None]))
+                noisy = sqrt(2.0 / pi) * noise / n * inverse
+            found.append(Option(replace(spec, rows=rows), np.hypot(hashing, noisy)[:, None]))
         return found
-
-    def _evenness(self, rows: int) -> float:
-        """What is left of the hashing error of so many rows, where they are over one column."""
-        least, power = EVEN
-        single = self.spec.shape is not None and len(self.spec.shape) == 1
-        return (least / max(rows, least)) ** power if single else 1.0
 
     @cached_property
     def _around(self) -> Around | None:

@@ -23,6 +23,8 @@ from scumble.errors import parameter
 from scumble.kernels import Kernel
 from scumble.privacy.budget import Budget
 from scumble.privacy.calibration import DEFAULT_COUNT_SHARE
+from scumble.privacy.exact import as_fraction
+from scumble.privacy.laws import GAUSSIAN
 from scumble.privacy.odds import in_words
 from scumble.reading.spread import hashes, noise_error, row_error, row_spread, typical_density
 from scumble.spec import MOST_DIMENSIONS, MOST_HASHES
@@ -47,6 +49,8 @@ MOST_REFINED_ROWS = 4096
 """Beyond this, refining (`scumble.learn.refine`) has too few particles to gain by."""
 LEAST_REFINED_ROWS = 64
 """Below, there is too little to refine from."""
+SHARES = 2, 25
+"""Hundredths of a budget that a count may get by a plan: a density is a guess."""
 _NANOSECONDS = 3.0
 """A hash and an increment on one core of a small server."""
 
@@ -60,7 +64,9 @@ class Plan:
     released file, `seconds` the time to count on one core. What is published is decided
     after counting, by noisy numbers: `denser` are the cells along each axis, or the rows, that records ten times as
     dense would get, and `denser_design` says which; None if nothing is left to decide. With `either`, what comes out
-    may be a grid or rows, whatever is foretold here.
+    may be a grid or rows, whatever is foretold here. `count_share` is the part of the budget for the count with which
+    densities err least, for a release of just these rows or cells:
+    ``sketch.release(plan.epsilon, plan.delta, count_share=plan.count_share)``.
     """
 
     n: int
@@ -82,6 +88,7 @@ class Plan:
     denser: tuple[int, ...] | None = None
     denser_design: str | None = None
     either: bool = False
+    count_share: float = float(DEFAULT_COUNT_SHARE)
 
     def parameters(self) -> dict[str, Any]:
         """The keyword arguments that make this sketch: ``Sketch(kernel, dimensions=3, **plan.parameters())``."""
@@ -233,6 +240,28 @@ def ladder(rows: int | None, design: str, buckets: int) -> list[int]:
 def noise_of(budget: Budget, rows: int) -> float:
     """The standard deviation of the noise on the mean of so many rows."""
     return sqrt(budget.calibrate(rows).counter_variance / rows)
+
+
+def best_count_share(budget: Budget, rows: int, sum_error: float, n: float) -> float:
+    """The part of a budget for the count with which a density f/N errs least, in hundredths.
+
+    `sum_error` is the relative error of f by noise where the count has its usual part. The noise of both goes into the
+    density. With a part s for the count, the variance of f's is as (1 − s)^−k and that of N's as s^−k, where k is 2 for
+    Laplace noise and 1 for Gaussian: their sum is least where s/(1 − s) is the (k + 1)-th root of what N's would be
+    over what f's would be with all of the budget.
+
+    >>> best_count_share(Budget(1.0, 1e-6), 1024, sum_error=0.001, n=100_000) > 0.15     # records lie very densely
+    True
+    """
+    usual = float(as_fraction("count_share", budget.count_share))
+    found = budget.calibrate(rows)
+    if not found.count_variance or not 0.0 < usual < 1.0:
+        return usual
+    power = 1 if found.law is GAUSSIAN else 2
+    of_count = found.count_variance / n**2 * usual**power
+    of_sum = sum_error**2 * (1.0 - usual) ** power
+    share = 1.0 / (1.0 + (of_sum / of_count) ** (1.0 / (power + 1)))
+    return float(np.clip(round(100.0 * share), *SHARES)) / 100.0
 
 
 def rows_error(
