@@ -19,14 +19,14 @@ import numpy.typing as npt
 
 from scumble.tabular.estimate import Estimate as Interval
 from scumble.tabular.estimate import interval, reaching
-from scumble.tabular.questions import narrowed, squared
+from scumble.tabular.questions import narrowed
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
 from scumble.views.columnsums import ColumnSums
 from scumble.views.estimates import NOTHING, Estimate, nearest
 from scumble.views.evidence import Evidence
 from scumble.views.intervals import Reading
-from scumble.views.mixture import Condition, Mixture, labelled
+from scumble.views.mixture import Condition, Mixture, labelled, squared
 
 Floats = npt.NDArray[np.float64]
 SOME = 64

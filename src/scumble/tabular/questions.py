@@ -131,11 +131,6 @@ def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.
     ]
 
 
-def squared(asked: mixture.Condition) -> mixture.Condition:
-    """The same with all weights squared."""
-    return [(c**2, {j: np.asarray(weights, float) ** 2 for j, weights in product.items()}) for c, product in asked]
-
-
 def sums_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:
     """The least and the largest sum of values, of at least `few` and at most `many` records at each level.
 
