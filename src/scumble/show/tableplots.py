@@ -63,9 +63,11 @@ class _Bars:
     def draw(self, axes: Any) -> None:
         middle, share = range(len(self._found)), np.ones(len(self._found))
         if self._column.ordered:
-            joined = len(self._found) < self._column.size - self._column.missing
-            lone = joined and getattr(self._column, "zero_apart", False)
-            share[-1] = _last(self._column.size - self._column.missing - lone, len(self._found))
+            line = self._column.size - self._column.missing
+            joined = len(self._found) < line
+            share[-1] = _last(
+                len(getattr(self._column, "alike", range(line + 1))) - 1 if joined else line, len(self._found)
+            )
         value, low, high = (self._found[side] / share for side in ("value", "low", "high"))
         ends = [value - low, high - value]
         error = {"ecolor": SECOND, "error_kw": {"lw": 1.0}}

@@ -191,18 +191,19 @@ def names_of(by: str | Iterable[str], argument: str = "by") -> list[str]:
 def parts(column: Column, name: str, bins: int | Iterable[Any] | None = None, most: int = LEVELS) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
     between given edges. Where nobody asks for bins, there are at `most` so many, all alike. Zero, where it has a cell
-    of its own, is part of the first run."""
+    of its own, is part of the run that it lies in."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
-    lone = int(isinstance(column, Number) and column.zero_apart)  # zero, which stands with the cell beside it
+    alike = column.alike if isinstance(column, Number) else range(line + 1)
     if not column.ordered or (bins is None and line <= most):
         cuts = [*range(line + 1)]
     elif bins is None:
-        cuts = [0, *range(lone, line, _together(line - lone, most))[1:], line]
+        cuts = [*alike[: -1 : _together(len(alike) - 1, most)], line]
     else:
-        cuts = [0, *(lone + cut for cut in _shared_out(line - lone, min(checks.whole("bins", bins), line - lone))[1:])]
+        cells = len(alike) - 1
+        cuts = [alike[cut] for cut in _shared_out(cells, min(checks.whole("bins", bins), cells))]
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)

@@ -25,8 +25,9 @@ quantiles ask. A fit that noise lets do without a tie counts cells about as well
 it says nought, and so do the worlds of its rehearsals. So there the model's variance is at least what its distance from
 the cells shows (`apart`), and what missing cells usually have to do with other columns (`unseen`). Then the cells
 count, whose law is exact: no variance becomes larger than theirs. And a sum over the records that meet two conditions
-or more is no surer than its part in the sum of each measured pair (`_of_pairs`). Of 630 quantiles within conditions of
-three made tables at ε = 0.3, 1 and 3 HELD; WIDTH.
+or more is no surer than its part in the sum of each measured pair (`_of_pairs`). Of 4,140
+quantiles within conditions (six made tables, ten releases of each at ε = 0.3, 1 and 3) 4,116 held, where 3,833 had by
+the model's shares alone; between their ends lay 0.44, 0.25 and 0.22 of the records, where it had been 0.35, 0.23, 0.21.
 
 **No count is surer than the columns it is made of** (`_scaled`). A fit may take a word for empty that has some fifty
 records or none, and then it takes all of them for empty that are of one sort. But if it had fifty, the usual part of

@@ -18,7 +18,7 @@ export class Answers {
     this.numbers = new Map(counted.map((j, k) => [j, k]));
     const kinds = counted
       .map((j) => described[j])
-      .map(({ missing, kind, apart }) => ({ missing, dated: kind === "date", lone: apart ? 0 : null }));
+      .map(({ missing, kind, zero }) => ({ missing, dated: kind === "date", lone: zero ?? null }));
     this.lines = new Set(counted.filter((j) => described[j].edges !== undefined));
     const levels = groups.map((name) => arrays[name]);
     this.parts = parts.map((part) => {
