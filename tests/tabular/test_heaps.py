@@ -70,7 +70,9 @@ def test_zeros_in_the_first_cell_are_no_heap_at_the_bound() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             above, below = found.count("year > 0"), found.count("year < -99")
-        assert above.value > 2_500 and below.value < 500  # of 3,000 and none: 25 standard errors or more, Laplace's tail is below 1e-14
+        assert (
+            above.value > 2_500 and below.value < 500
+        )  # of 3,000 and none: 25 standard errors or more, Laplace's tail is below 1e-14
     assert above.standard_error < 100 and abs(above.value - 3_000) < 500
 
 
