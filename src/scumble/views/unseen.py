@@ -69,6 +69,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -76,7 +77,7 @@ import numpy.typing as npt
 
 from scumble.views.columnsums import ColumnSums
 from scumble.views.evidence import Evidence, View
-from scumble.views.mixture import EVERYTHING, Condition, Mixture, Product
+from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
 
@@ -215,7 +216,7 @@ class Unseen:
             if self.seen.pair(pair) is None:
                 continue
             others = {j: weights for j, weights in product.items() if j not in pair}
-            cells = coefficient * self.seen.count * self._by_group(pair, [(1.0, others)])
+            cells = coefficient * self.seen.count * self._by_group(pair, others)
             told = [self._told(j, np.asarray(product[j], float)) for j in pair]
             for axis in (0, 1):
                 (_, varied), (mean, other) = told[axis], told[1 - axis]
@@ -230,10 +231,16 @@ class Unseen:
         mean = np.bincount(group, share * weights) / masses
         return mean, np.maximum(np.bincount(group, share * weights**2) / masses - mean**2, 0.0)
 
-    def _by_group(self, pair: tuple[int, int], condition: Condition = EVERYTHING) -> Floats:
-        """The shares of records in each cell of a pair's view, by the model."""
-        one, two = (np.eye(self.seen.sizes[j])[self.seen.groups[j]] for j in pair)
-        return np.asarray(one.T @ self.model.table(pair, condition) @ two)
+    def _by_group(self, pair: tuple[int, int], others: Product = MappingProxyType({})) -> Floats:
+        """The shares of records in each cell of a pair's view, by the model; of those that meet other conditions."""
+        one, two = (self._grouped[j] for j in pair)
+        return np.asarray(one.T @ (self.model.masses(others)[:, None] * two))
+
+    @cached_property
+    def _grouped(self) -> list[Floats]:
+        """The model's columns in the groups that pairs tell apart."""
+        columns = zip(self.model.columns, self.seen.groups, strict=True)
+        return [table @ np.eye(int(group.max()) + 1)[group] for table, group in columns]
 
     @cached_property
     def _clumping(self) -> dict[tuple[int, int], tuple[Floats, Floats]]:
