@@ -170,7 +170,7 @@ def test_the_page_computes_what_its_twin_computes(visit: Callable[..., Any], sho
 def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     visit: Callable[..., Any], tmp_path: Path, pairs: tuple[tuple[int, int], ...]
 ) -> None:
-    """Dates, missing cells, pooled words, and a column that is there twice."""
+    """Dates, missing cells, pooled words, a column that is there twice, and columns that are mostly zero."""
     rng = np.random.default_rng(5)
     word, day = rng.choice(40, 4_000, p=np.arange(40, 0, -1) / 820), rng.integers(0, 24, (4_000, 2))
     number = np.where(rng.random((4_000, 2)) < 0.2, np.nan, rng.integers(0, 9, (4_000, 2)))
@@ -179,9 +179,14 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
         **{f"day{k}": scumble.Date("2024-01-01", "2024-01-24", cells=24) for k in (0, 1)},
         **{f"number{k}": scumble.Number(0, 8, whole=True, missing=True) for k in (0, 1)},
         **{f"word{k}": scumble.Category([str(w) for w in range(40)], other=False, missing=False) for k in (0, 1)},
+        "gain": scumble.Number(-20, 80, cells=9, zeros=True),
+        "loss": scumble.Number(0, 80, cells=9, zeros=True, missing=True),
     }
+    gain = np.where(rng.random((4_000, 2)) < 0.8, 0.0, rng.integers(-20, 80, (4_000, 2)))
     rows = {f"day{k}": dates[:, k] for k in (0, 1)} | {f"number{k}": number[:, k] for k in (0, 1)}
-    frame = pd.DataFrame({**rows, "word0": word.astype(str), "word1": word.astype(str)})
+    frame = pd.DataFrame(
+        {**rows, "word0": word.astype(str), "word1": word.astype(str), "gain": gain[:, 0], "loss": gain[:, 1]}
+    )
     spec = TableSpec.of(scumble.Schema(columns), pairs=pairs)
     release = scumble.TableSketch.from_spec(spec).update(frame).release(epsilon=1.0)
     exhibit = TableExhibit(release, "odd.scumble", units={})
@@ -190,10 +195,12 @@ def test_it_allows_for_what_was_not_measured_as_its_twin_does(
     export(exhibit, tmp_path / "odd.html")
     page, answers = visit().open((tmp_path / "odd.html").as_uri()), twin(release, content[0])
     asked = []
-    for one, two in itertools.combinations(range(6), 2):
+    for one, two in itertools.combinations(range(8), 2):
         for size in (0.5, 0.1, 0.0):
             chosen = {j: (rng.random(n) < size) * 1.0 for j, n in enumerate(release.schema.sizes) if j in (one, two)}
             asked.append({j: weights if weights.any() else np.eye(len(weights))[-1] for j, weights in chosen.items()})
+    above = {6: np.append(np.zeros(3), np.ones(release.schema.sizes[6] - 3)), 7: np.append(0.0, np.ones(10))}
+    asked.append(above)
     counts = """(asked) => asked.map((one) =>
         scumble.table.answers.count(new Map(one.map(([j, weights]) => [j, Float64Array.from(weights)]))))"""
     for product, count in zip(asked, page.evaluate(counts, as_json(asked)), strict=True):

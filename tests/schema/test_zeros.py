@@ -1,4 +1,4 @@
-"""Zero in a cell of its own, where it is the lower bound: most gains, fines and rain are exactly 0."""
+"""Zero in a cell of its own, where it is the lower bound or one asks for it: most gains and rain are exactly 0."""
 
 from __future__ import annotations
 
@@ -108,6 +108,34 @@ def test_in_pairs_zero_stands_alone_too() -> None:
     assert axis(Number(0, 64), 33).tolist() == [0, *np.repeat(np.arange(1, 33), 2)]
     assert axis(Number(0, 4, cells=4, zeros=True, missing=True), 3).tolist() == [0, 1, 1, 1, 1, 2]
     assert axis(Number(0, 4, cells=4, zeros=True), 1).tolist() == [0] * 5
+
+
+def test_within_the_bounds_zero_has_a_cell_if_one_asks_for_it(tmp_path: Path) -> None:
+    """It divides the cell that it lies in, or stands before the one that begins there."""
+    profit = Number(-50, 100, cells=2, zeros=True, missing=True)
+    assert profit.levels == ("[-50, 0)", "0", "(0, 25)", "[25, 100]", "(missing)")
+    assert profit.encode([-60, -5e-324, -0.0, "0", 1e-9, 25, None]).codes.tolist() == [0, 0, 1, 1, 2, 3, 4]
+    assert profit.zero_level == 1 and profit.alike == (0, 3, 4)
+    assert [part.name for part in parts(profit, "x", 2)][:2] == ["[-50, 25)", "[25, 100]"]
+    even = Number(-50, 50, cells=4, zeros=True)
+    assert even.levels[2] == "0" and even.alike == (0, 1, 2, 4, 5)
+    assert [part.name for part in parts(even, "x", 2)] == ["[-50, 0)", "[0, 50]"]
+    debt = Number(-100, 0, whole=True, cells=4, zeros=True)
+    assert debt.levels[-2:] == ("-25 to -1", "0") and debt.alike == (0, 1, 2, 3, 5)
+    for column in (profit, even, debt):
+        schema = Schema(x=column)
+        assert column.to_dict()["zeros"] and Schema.from_dict(schema.to_dict()) == schema
+        schema.save(tmp_path / "s.toml")
+        assert Schema.load(tmp_path / "s.toml") == schema
+        assert TableSpec.from_dict(TableSpec.of(schema).to_dict()) == TableSpec.of(schema)
+        drawn = column.decode(np.full(20, column.zero_level), np.random.default_rng(0)).to_pylist()
+        assert drawn == [0] * 20
+    for where, weights in (("x > 0", [0, 0, 1, 1]), ("x == 0", [0, 1, 0, 0]), ("x < 0", [1, 0, 0, 0])):
+        found = condition(Schema(x=Number(-50, 100, cells=2, zeros=True)), where)
+        assert found.exact and found.terms[0]["x"] == pytest.approx(weights)
+    assert axis(Number(-3, 6, cells=9, zeros=True), 4).tolist() == [0, 0, 0, 1, 2, 2, 2, 3, 3, 3]
+    assert axis(Number(-3, 6, cells=9, zeros=True), 2).tolist() == [0] * 5 + [1] * 5
+    assert axis(Number(-6, 0, cells=6, zeros=True, missing=True), 4).tolist() == [0, 0, 0, 1, 1, 1, 2, 3]
 
 
 def test_of_a_column_of_mostly_zeros_means_and_counts_and_rows_are_right() -> None:

@@ -62,6 +62,20 @@ def test_nobody_is_told_where_nothing_heaps(years: np.ndarray) -> None:
         release(years, scumble.Number(1950, 1990, whole=True)).count("sex == True")
 
 
+def test_zeros_in_the_first_cell_are_no_heap_at_the_bound() -> None:
+    """Half of the numbers are 0, and the first of 64 cells begins a little below: none of them lay beyond it."""
+    profit = np.where(np.arange(6_000) % 2 == 0, 0.0, np.random.default_rng(7).exponential(40_000, 6_000))
+    for column in (scumble.Number(-100, 500_000), scumble.Number(-100, 500_000, zeros=True)):
+        found = release(profit, column)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            above, below = found.count("year > 0"), found.count("year < -99")
+        assert (
+            above.value > 2_500 and below.value < 500
+        )  # of 3,000 and none: 25 standard errors or more, Laplace's tail is below 1e-14
+    assert above.standard_error < 100 and abs(above.value - 3_000) < 500
+
+
 def falling(low: int) -> np.ndarray:
     """Counts from `low` on, each a fifth as frequent as the one before it."""
     return np.minimum(low + np.random.default_rng(3).geometric(0.8, 6_000) - 1, low + 9)

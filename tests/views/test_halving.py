@@ -142,7 +142,7 @@ def test_means_of_groups_agree_with_the_mean_of_all(seed: int) -> None:
 def test_a_cell_of_a_single_value_is_no_part_of_the_line(counted: float) -> None:
     """It has what was counted there, or nothing if that may be noise; and the rest is shared out without it."""
     noisy_counts = np.array([counted, 300.0, 310.0, 305.0, 295.0])
-    columns = (Column(5, ordered=5, apart=1),)
+    columns = (Column(5, ordered=5, lone=0),)
     evidence = Evidence(columns, (np.arange(5),), (View((0,), noisy_counts, 100.0),))
     shares = line_of(evidence, 0).shares
     held = counted if counted > 15.0 else 0.0

@@ -24,7 +24,7 @@ from scumble.views.intervals import Reading, apart, conditions, law_inputs
 from scumble.views.mixture import Condition, Mixture
 from scumble.views.rehearsal import rehearse
 from scumble.views.smoothing import gamma_regression, mean_square
-from scumble.views.unseen import LEAST, LEFT_OUT, POWER, UNKNOWN, Unseen, left_out
+from scumble.views.unseen import LEAST, LEFT_OUT, MISSING, POWER, UNKNOWN, Unseen, left_out
 
 COLUMNS = (Column(6, 6), Column(3), Column(4))
 GROUPS = (np.array([0, 0, 1, 1, 2, 2]), np.arange(3), np.array([0, 1, 2, 2]))
@@ -400,6 +400,35 @@ def test_a_model_that_is_far_from_a_views_cells_has_a_wide_interval(reading: Rea
     assert apart(own, Estimate(own.value + 3, 1.0)) == 0
 
 
+def test_a_sum_of_both_signs_is_the_cells_where_the_model_has_lost_the_tie(reading: Reading) -> None:
+    """How far a condition moves a column. With a third condition, the model must be as far off in its part of that."""
+    sign = np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0])
+    asked, part = [(1.0, {0: sign, 1: [1, 0, 0]})], [(1.0, {0: sign, 1: [1, 0, 0], 2: [0.5] * 4})]
+    seen, usual = reading.evidence, math.sqrt(reading.count(part, 0.1).variance)
+    tie = np.array([[900.0, -900.0, 0.0], [-900.0, 900.0, 0.0], [0.0, 0.0, 0.0]])
+    moved = tuple(replace(v, counts=v.counts + tie) if v.columns == (0, 1) else v for v in seen.views)
+    reading.evidence = replace(seen, views=moved)
+    found, own, third = reading.count(asked, 0.2), _own(reading, asked), reading.count(part, 0.1)
+    reading.evidence = seen
+    assert found.value == pytest.approx(own.value, rel=1e-6) and abs(own.value - reading.modelled(asked)) > 1500
+    assert own.variance <= found.variance < 1.5 * own.variance + reading.unseen.variance(asked, signed=True)
+    assert math.sqrt(third.variance) > abs(own.value - reading.modelled(asked)) / 2 > 5 * usual
+
+
+def test_of_missing_cells_the_cells_tell_how_they_move_a_column() -> None:
+    """A fit may do without, and rehearsals then say that nothing is lost."""
+    line, gone = Column(4, 4), Column(3, 2, missing=True)
+    alone = View((0,), np.full(4, 5000.0), 100.0), View((1,), np.array([9900.0, 9700.0, 400.0]), 100.0)
+    both = np.outer([0.25] * 4, [9900.0, 9700.0, 400.0]) + np.outer([15.0, 15.0, -15.0, -15.0], [-1.0, 0.0, 1.0])
+    seen = Evidence((line, gone), (np.arange(4), np.arange(3)), (*alone, View((0, 1), both, 400.0)))
+    reading = Reading(seen, "gaussian", 1)
+    asked = [(1.0, {0: np.array([1.0, 1.0, -1.0, -1.0]), 1: [0, 0, 1]})]
+    own = _own(reading, asked)
+    assert own.value == pytest.approx(60, abs=1) and abs(reading.modelled(asked)) < 40
+    assert abs(reading.count(asked, 0.01).value - own.value) < 6
+    assert math.sqrt(reading.unseen.gaps(asked)) == pytest.approx(MISSING * 20_000 * math.sqrt(0.02 * 0.98), rel=0.05)
+
+
 def _own(reading: Reading, asked: Condition) -> Estimate:
     """What views alone tell of a condition on the first two columns."""
     told, view = by_groups(reading.evidence, reading.unseen.marginals, asked), reading.evidence.pair((0, 1))
@@ -412,7 +441,7 @@ def test_cells_keep_their_exact_law(reading: Reading) -> None:
     asked = [(1.0, {0: [1, 1, 0, 0, 0, 0], 1: [1, 0, 0]})]
     own, told = _own(reading, asked), by_groups(reading.evidence, reading.unseen.marginals, asked)
     assert told is not None
-    found = reading._both(Estimate(reading.modelled(asked), 1e12), asked, told)
+    found = reading._both(Estimate(reading.modelled(asked), 1e12), asked, told, signed=False)
     assert found.value == pytest.approx(own.value) and found.variance >= own.variance
 
 

@@ -78,7 +78,7 @@ def _column(name: str, column: Column, unit: str, arrays: Arrays) -> dict[str, A
     cuts = column.cuts
     out |= {"edges": arrays.add(cuts.values(np.array(cuts.edges))), "log": cuts.log, "whole": not cuts.real}
     if isinstance(column, Number) and column.zero_apart:
-        out["apart"] = True
+        out |= {"zero": column.zero_level, "alike": list(column.alike)}
     return out | ({"step": column.step} if isinstance(column, Date) else {})
 
 

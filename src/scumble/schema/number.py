@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -72,9 +72,9 @@ class Number(Column):
     outside : {"clip", "drop"}
         What becomes of numbers outside the bounds: counted as the nearest bound, or their record left out.
     zeros : bool or None
-        Whether zero, if it is the lower bound, has a cell of its own beside the others. Of gains, fines and rain most
-        are exactly 0, and evenly spread over a cell they would not be. By default it has where nobody says how many
-        `cells` there are; not beside `edges`, and on a logarithmic scale always.
+        Whether zero, if it lies within the bounds, has a cell of its own beside the others. Of gains, fines and rain
+        most are exactly 0, and evenly spread over a cell they would not be. By default it has if it is the lower bound
+        and nobody says how many `cells` there are; not beside `edges`, and on a logarithmic scale always.
     missing : bool
         Whether cells without a number get a level of their own.
 
@@ -87,6 +87,8 @@ class Number(Column):
     ('0', '(0, 0.099999)', '[0.099999, 99.999)', '[99.999, 99999]')
     >>> Number(0, 100, cells=2).levels, Number(0, 100, cells=2, zeros=True).levels
     (('[0, 50)', '[50, 100]'), ('0', '(0, 50)', '[50, 100]'))
+    >>> Number(-50, 100, cells=2, zeros=True).levels
+    ('[-50, 0)', '0', '(0, 25)', '[25, 100]')
     """
 
     kind: ClassVar[str] = "number"
@@ -131,7 +133,7 @@ class Number(Column):
             raise parameter("low", "zero or above on a logarithmic scale", self.low, "give `edges` instead.")
         if self.scale == "log" and self.high < LEAST:
             raise parameter("high", f"at least {LEAST} on a logarithmic scale", self.high)
-        put("zeros", (self.cells is None if self.zeros is None else self.zeros) if self._may_part else None)
+        put("zeros", (self._usual_zeros if self.zeros is None else self.zeros) if self._may_part else None)
         put("cuts", self._cut(self.low, self.high))
         edges = line.place(self.cuts.values(np.array(self.cuts.edges))).tolist()
         put("spread", Cuts(tuple(edges), real=True, log=self.cuts.log))
@@ -175,21 +177,32 @@ class Number(Column):
                 return Cuts((*sorted(edges), last + 1), real=False, log=log)
             cells = self.cells or default_cells(last - first + 1)
             found = whole_edges(first, last, cells, log=log)
-            return Cuts(tuple(sorted({*found, *self._after_zero})), real=False, log=log)
+            return Cuts(tuple(sorted({*found, *self._around_zero})), real=False, log=log)
         edges_ = self.edges or real_edges(low, high, self.cells or default_cells(None), log=log)
         places = [line.place_of(edge) for edge in edges_[:-1]]
         if log and low == 0 and (self.cells is None or self.cells > 1):
             places.append(1)  # on this scale zero always has a cell of its own
-        return Cuts((*sorted({*places, *self._after_zero}), line.place_of(high) + 1), real=True, log=log)
+        return Cuts(tuple(sorted({*places, *self._around_zero, line.place_of(high) + 1})), real=True, log=log)
 
     @property
     def _may_part(self) -> bool:
         """Whether it is for `zeros` to say if zero has a cell of its own."""
-        if self.low != 0 or self.scale == "log" or self.edges is not None:
+        assert self.low is not None and self.high is not None
+        if not self.low <= 0 <= self.high or self.scale == "log" or self.edges is not None:
             return False
-        assert self.high is not None
-        wholes = int(self.high) + 1
-        return not self.whole or (self.cells or default_cells(wholes)) < wholes
+        wholes = self._wholes
+        return wholes is None or (self.cells or default_cells(wholes)) < wholes
+
+    @property
+    def _wholes(self) -> int | None:
+        """How many whole numbers it can hold, if they are whole."""
+        assert self.low is not None and self.high is not None
+        return int(self.high) - int(self.low) + 1 if self.whole else None
+
+    @property
+    def _usual_zeros(self) -> bool:
+        """What `zeros` is where nobody says it: columns that merely cross zero have no more of it than of others."""
+        return self.low == 0 and self.cells is None
 
     @property
     def zero_apart(self) -> bool:
@@ -197,9 +210,26 @@ class Number(Column):
         return bool(self.zeros)
 
     @property
-    def _after_zero(self) -> tuple[int, ...]:
-        """Where the next cell begins, if zero has one of its own: the next number, and the next place on the line."""
-        return (1,) if self.zero_apart else ()
+    def zero_level(self) -> int | None:
+        """Which level is zero's own, if it has one beside cells that are all alike."""
+        return self.cuts.edges.index(0) if self.zero_apart else None
+
+    @property
+    def alike(self) -> tuple[int, ...]:
+        """Where the cells that are all alike begin, and where the last one ends, by level: zero is part of one.
+
+        >>> Number(0, 100, cells=2, zeros=True).alike, Number(-50, 100, cells=2, zeros=True).alike
+        ((0, 2, 3), (0, 3, 4))
+        """
+        if not self.zero_apart:
+            return tuple(range(self.cuts.size + 1))
+        plain = {*replace(self, zeros=False).cuts.edges}
+        return tuple(level for level, edge in enumerate(self.cuts.edges) if edge in plain)
+
+    @property
+    def _around_zero(self) -> tuple[int, ...]:
+        """Where zero's cell begins and ends, if it has one of its own: the next number, the next place on the line."""
+        return (0, 1) if self.zero_apart else ()
 
     # ---- levels ----
 
@@ -331,7 +361,7 @@ class Number(Column):
 
         Twenty-two cells from 49.9 to 51 have an edge at 50.199999999999996, and who asks for less than 50.2 means that.
         """
-        inner = np.array([edge for edge in self.cuts.edges[1:-1] if edge not in self._after_zero], np.int64)
+        inner = np.array([edge for edge in self.cuts.edges[1:-1] if edge not in self._around_zero], np.int64)
         off = np.abs(self.cuts.values(inner) - number)
         return int(inner[off.argmin()]) if len(inner) and off.min() <= self._rounding else at
 
@@ -362,11 +392,12 @@ class Number(Column):
         rest |= {"cells": self.cells} if self.cells is not None else {}
         rest |= {"edges": list(self.edges)} if self.edges is not None else {}
         rest |= {"outside": "drop"} if self.outside == "drop" else {}
-        rest |= {"zeros": self.zeros} if self._may_part and self.zeros != (self.cells is None) else {}
+        rest |= {"zeros": self.zeros} if self._may_part and self.zeros != self._usual_zeros else {}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
 
     def to_dict(self) -> dict[str, Any]:
-        return super().to_dict() | ({"zeros": self.zeros} if self._may_part else {})
+        told = self._may_part and (self.low == 0 or self.zeros)  # below zero, older files say nothing
+        return super().to_dict() | ({"zeros": self.zeros} if told else {})
 
 
 def _number(given: object) -> float | int | None:

@@ -71,9 +71,10 @@ class _Bars:
             share, told = self._uneven
             self._below = [told, *self._below]
         elif self._column.ordered:
-            joined = len(self._found) < self._column.size - self._column.missing
-            lone = joined and getattr(self._column, "zero_apart", False)
-            share[-1] = _last(self._column.size - self._column.missing - lone, len(self._found))
+            line = self._column.size - self._column.missing
+            joined = len(self._found) < line
+            cells = len(getattr(self._column, "alike", range(line + 1))) - 1 if joined else line
+            share[-1] = _last(cells, len(self._found))
             width = 0.9 * share
         value, low, high = (self._found[side] / share for side in ("value", "low", "high"))
         ends = [value - low, high - value]

@@ -111,7 +111,7 @@ def between_wholes(schema: Schema) -> list[str]:
         first, end = column.line
         numbers = int(end - first)
         if column.cells is None and column.cuts.size < numbers <= WHOLES:
-            cells = column.cuts.size - column.zero_apart
+            cells = len(column.alike) - 1
             few, rest = divmod(numbers, cells)
             each = f"{few} or {few + 1}" if rest else f"{few}"
             zeros = " and zeros = true" * column.zero_apart

@@ -113,5 +113,5 @@ class Grouped:
 def _column(spec: TableSpec, place: int) -> Column:
     column = list(spec.schema.values())[place]
     line = column.size - column.missing if column.ordered else 0
-    apart = int(getattr(column, "zero_apart", False))
-    return Column(column.size, ordered=line, missing=column.missing, dated=column.kind == "date", apart=apart)
+    lone = getattr(column, "zero_level", None)
+    return Column(column.size, ordered=line, missing=column.missing, dated=column.kind == "date", lone=lone)

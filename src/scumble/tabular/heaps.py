@@ -3,12 +3,12 @@
 Where values outside the bounds count as the nearest bound, nobody can tell them from those that lie at it. But a cell
 at the end that holds far more than the one beside it is told of, by noisy numbers that are published anyway. Nothing is
 said of a lower bound where nature begins, zero, or one of whole numbers: counts of visits or of children have many of
-these, and few of them anything below.
+these, and few of them anything below. Nor of a cell in which zero lies: what heaps there may be zeros.
 
 Whoever asks for what lies at a bound, or from there on, means such a heap. It is what the cell has more than those
 beside it let expect (`shares_at_bounds`): as many as the next one has, or, if counts rise towards the bound, more by as
-much again. Where that may be noise there is none, and at zero none is reckoned with: values of many columns are most
-crowded there, and coarse cells cannot tell.
+much again. Where that may be noise there is none, and where zero is in the cell none is reckoned with: values of many
+columns are most crowded there, and coarse cells cannot tell.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from scumble.schema.column import Column
+from scumble.schema.number import Number
 from scumble.tabular.answers import Answers
 
 TIMES = 3.0
@@ -39,8 +40,8 @@ def heaps(answers: Answers, place: int, column: Column) -> list[str]:
         return []
     bounds: Any = column
     last = column.size - column.missing - 1
-    begins = bounds.low == 0 or (bounds.low == 1 and getattr(column, "whole", False))
-    ends = [(bounds.low, 0, 1)] * (not begins) + [(bounds.high, last, last - 1)]
+    begins = _holds_zero(column, 0) or (bounds.low == 1 and getattr(column, "whole", False))
+    ends = [(bounds.low, 0, 1)] * (not begins) + [(bounds.high, last, last - 1)] * (not _holds_zero(column, last))
     return [
         end if isinstance(end, str) else f"{end:.12g}"
         for end, at, beside in ends
@@ -56,10 +57,18 @@ def shares_at_bounds(answers: Answers, place: int, column: Column) -> tuple[floa
     line = column.size - column.missing
     if getattr(column, "outside", "drop") != "clip" or getattr(column, "edges", None) is not None or line < 3:
         return 0.0, 0.0
-    bounds: Any = column
     log = getattr(column, "scale", "linear") == "log"
-    low = 0.0 if log or bounds.low == 0 else _at_bound(answers, place, column.size, (0, 1, 2))
-    return low, _at_bound(answers, place, column.size, (line - 1, line - 2, line - 3))
+    low = 0.0 if log or _holds_zero(column, 0) else _at_bound(answers, place, column.size, (0, 1, 2))
+    cells = (line - 1, line - 2, line - 3)
+    return low, 0.0 if _holds_zero(column, line - 1) else _at_bound(answers, place, column.size, cells)
+
+
+def _holds_zero(column: Column, cell: int) -> bool:
+    """Whether zero lies in a cell: what heaps there may be zeros."""
+    if not isinstance(column, Number):
+        return False
+    least, most = (float(side[cell]) for side in column.cuts.extremes)
+    return least <= 0 <= most
 
 
 def _at_bound(answers: Answers, place: int, size: int, cells: tuple[int, int, int]) -> float:

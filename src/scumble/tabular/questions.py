@@ -136,11 +136,6 @@ def narrowed(asked: mixture.Condition, column: int, weights: Floats) -> mixture.
     ]
 
 
-def squared(asked: mixture.Condition) -> mixture.Condition:
-    """The same with all weights squared."""
-    return [(c**2, {j: np.asarray(weights, float) ** 2 for j, weights in product.items()}) for c, product in asked]
-
-
 def sums_between(few: Floats, many: Floats, lowest: Floats, highest: Floats) -> tuple[float, float]:
     """The least and the largest sum of values, of at least `few` and at most `many` records at each level.
 
@@ -182,20 +177,6 @@ def mean_by_median(shares: Floats, lowest: Floats) -> tuple[float, float]:
     return float(median), float(shares @ np.minimum(lowest, median) / upto[-1])
 
 
-def shares_between(few: Floats, many: Floats) -> tuple[Floats, Floats]:
-    """The least and the largest share of the records up to each level, if these are at least `few` and at most `many`.
-
-    >>> shares_between(np.array([1.0, 1.0]), np.array([1.0, 3.0]))
-    (array([0.25, 1.  ]), array([0.5, 1. ]))
-    """
-    return _shares_upto(few, many), _shares_upto(many, few)
-
-
-def _shares_upto(here: Floats, beyond: Floats) -> Floats:
-    upto, rest = np.cumsum(here), beyond.sum() - np.cumsum(beyond)
-    return np.asarray(upto / np.maximum(upto + np.maximum(rest, 0.0), 1e-300))
-
-
 def place_of(schema: Schema, name: Any) -> int:
     """Where a column stands."""
     return schema.names.index(known(name, schema.columns))
@@ -221,22 +202,23 @@ def parts(
 ) -> list[Part]:
     """A column in parts: its words; its cells, or if they are more than `bins`, so many runs of them; or what lies
     between given edges. Where nobody asks for bins, there are at `most` so many, all alike, from the first cell that is
-    `meant` to the last. Zero, where it has a cell of its own, is part of the first run."""
+    `meant` to the last. Zero, where it has a cell of its own, is part of the run that it lies in."""
     if bins is not None and not isinstance(bins, int | np.integer):
         return [*_between(column, name, bins), *_gone(column)]
     line = column.size - column.missing
     levels = column.levels
-    lone = int(isinstance(column, Number) and column.zero_apart)  # zero, which stands with the cell beside it
+    alike = column.alike if isinstance(column, Number) else range(line + 1)
     first, end = 0, line
     if meant is not None and column.ordered and bins is None and meant[:line].any():
         first, end = int(meant[:line].argmax()), line - int(meant[:line][::-1].argmax())
     if not column.ordered or (bins is None and end - first <= most):
         cuts = [*range(first, end + 1)]
     elif bins is None:
-        begin = max(first, lone)
-        cuts = [first, *range(begin, end, _together(end - begin, most))[1:], end]
+        edges = [first, *(cut for cut in alike if first < cut < end), end]
+        cuts = [*edges[: -1 : _together(len(edges) - 1, most)], end]
     else:
-        cuts = [0, *(lone + cut for cut in _shared_out(line - lone, min(checks.whole("bins", bins), line - lone))[1:])]
+        cells = len(alike) - 1
+        cuts = [alike[cut] for cut in _shared_out(cells, min(checks.whole("bins", bins), cells))]
     found = []
     for first, end in pairwise(cuts):
         weights = np.zeros(column.size)
@@ -289,13 +271,13 @@ def extremes_of(column: Column) -> tuple[Floats, Floats]:
     return np.append(least, gap), np.append(most, gap)
 
 
-def cells_of(column: Column, name: str) -> Any:
-    """How the cells of a line are cut."""
+def with_order(column: Column, name: str) -> Any:
+    """A column that has quantiles."""
     if not column.ordered:
         raise ParameterError(
             f"Column {name!r} is a {column.kind}, of which there are no quantiles. Hint: ask for counts."
         )
-    return column.cuts  # type: ignore[attr-defined]
+    return column
 
 
 def _between(column: Column, name: str, given: Any) -> list[Part]:

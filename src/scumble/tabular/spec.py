@@ -265,8 +265,13 @@ def axis(column: Column, most: int) -> Integers:
         return np.arange(size)
     line = size - column.missing
     room = most - column.missing
-    lone = int(room > 1 and isinstance(column, Number) and column.zero_apart)
-    inner = np.arange(line - lone)
-    found = inner * (room - lone) // (line - lone) if column.ordered else np.minimum(inner, room - 1)
-    found = np.append(np.zeros(lone, np.int64), found + lone)
+    zero = column.zero_level if isinstance(column, Number) else None
+    if not column.ordered:
+        found = np.minimum(np.arange(line), room - 1)
+    elif zero is None or room < 2 + (zero > 0):
+        found = np.arange(line) * room // line
+    else:  # runs of what is below zero, zero, and runs of what is above
+        below = min(max(round((room - 1) * zero / (line - 1)), zero > 0), zero, room - 1 - (zero < line - 1))
+        above = np.arange(line - 1 - zero) * (room - 1 - below) // max(line - 1 - zero, 1)
+        found = np.concatenate([np.arange(zero) * below // max(zero, 1), [below], below + 1 + above])
     return np.append(found, room) if column.missing else found

@@ -37,15 +37,15 @@ class Column:
         Whether the last level is that of missing cells.
     dated : bool
         Whether the line is one of dates.
-    apart : int
-        How many of the ordered ones, from the first on, have a single value: what lies beside them tells nothing of it.
+    lone : int, optional
+        Which of the ordered ones has a single value, zero: what lies beside it tells nothing of it.
     """
 
     levels: int
     ordered: int = 0
     missing: bool = False
     dated: bool = False
-    apart: int = 0
+    lone: int | None = None
 
     def __post_init__(self) -> None:
         if self.levels < 1:

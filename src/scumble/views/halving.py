@@ -95,9 +95,11 @@ def line_of(evidence: Evidence, column: int) -> Line:
     """
     seen, group = evidence.columns[column], evidence.groups[column]
     counts, noise, less = _levels(evidence, column)
-    found, line = np.zeros(len(counts)), slice(seen.apart, seen.ordered)
+    found = np.zeros(len(counts))
+    line = np.flatnonzero(np.arange(seen.ordered) != seen.lone)
     found[seen.ordered :] = np.maximum(counts[seen.ordered :], 0.0)
-    found[: seen.apart] = np.where(counts[: seen.apart] < EMPTY * np.sqrt(noise), 0.0, counts[: seen.apart])
+    if seen.lone is not None and counts[seen.lone] >= EMPTY * np.sqrt(noise):
+        found[seen.lone] = counts[seen.lone]
     heaps = _heaps(counts[line], noise)
     left = max(evidence.count - float(found.sum() + heaps.sum()), 0.0)
     found[line] = heaps + _halved(counts[line] - heaps, noise, less[line], left).mean(axis=0)

@@ -20,6 +20,15 @@ groups tell the condition (`interaction`); what they do not tell, the model adds
 rehearsed cell by cell (`misfit`). If cells are farther from the model than their noise usually takes them, the model is
 off by the rest at least (`apart`).
 
+**A sum whose weights have both signs asks for a tie**: how far a condition moves a column, which is what means and
+quantiles ask. A fit that noise lets do without a tie counts cells about as well as one that has it; but of such a sum
+it says nought, and so do the worlds of its rehearsals. So there the model's variance is at least what its distance from
+the cells shows (`apart`), and what missing cells usually have to do with other columns (`unseen`). Then the cells
+count, whose law is exact: no variance becomes larger than theirs. And a sum over the records that meet two conditions
+or more is no surer than its part in the sum of each measured pair (`_of_pairs`). Of 4,140
+quantiles within conditions (six made tables, ten releases of each at ε = 0.3, 1 and 3) 4,116 held, where 3,833 had by
+the model's shares alone; between their ends lay 0.44, 0.25 and 0.22 of the records, where it had been 0.35, 0.23, 0.21.
+
 **No count is surer than the columns it is made of** (`_scaled`). A fit may take a word for empty that has some fifty
 records or none, and then it takes all of them for empty that are of one sort. But if it had fifty, the usual part of
 them would be of that sort. So the variance is at least that of each column's own sum, by the views alone, in which each
@@ -32,8 +41,10 @@ that nobody seems to be in may hold what that hides.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -48,7 +59,7 @@ from scumble.views.evidence import Evidence
 from scumble.views.fitting import one_thread, several
 from scumble.views.interaction import pair_sum
 from scumble.views.misfit import Misfit, misfit_of
-from scumble.views.mixture import Condition, together
+from scumble.views.mixture import Condition, absolute, squared, together
 from scumble.views.rehearsal import WORLDS, Rehearsal, rehearse
 from scumble.views.smoothing import gamma_regression, mean_square
 from scumble.views.unseen import CONDITIONS, Unseen, left_out
@@ -151,19 +162,35 @@ class Reading:
         Weights may be any numbers, of size one at most; then `alike` is the share of an ordinary condition that errs as
         much: the mean square of the weights.
         """
-        modelled = self.modelled(condition)
+        modelled, signed = self.modelled(condition), alike is not None
         share = modelled / self.evidence.count if alike is None else alike
-        unseen = self.unseen.variance(condition, signed=alike is not None)
+        unseen = self.unseen.variance(condition, signed=signed)
         told = by_groups(self.evidence, self.unseen.marginals, condition)
         if told is None:
-            found = Estimate(modelled, self._variance(condition, share) + unseen)
+            variance = max(self._variance(condition, share), self._of_pairs(condition) if signed else 0.0)
+            found = Estimate(modelled, variance + unseen)
         elif inside(self.evidence, condition):
-            found = self._both(Estimate(modelled, self._of_cells(told, share) + unseen), condition, told)
+            model = Estimate(modelled, self._of_cells(told, share) + unseen)
+            found = self._both(model, condition, told, signed=signed)
         else:  # neither cells nor model tell what is within groups
-            found = self._both(Estimate(modelled, self._of_cells(told, share)), condition, told)
+            model = Estimate(modelled, self._of_cells(told, share))
+            found = self._both(model, condition, told, signed=signed)
             found = Estimate(found.value, found.variance + unseen)
         least = max(self._scaled(condition), self.evidence.record_variance) if alike is None else 0.0
         return Estimate(found.value, max(found.variance, self._projected(condition), least))
+
+    def _of_pairs(self, condition: Condition) -> float:
+        """The largest square by which a sum may be off as those of its measured pairs are, of which it is a part."""
+        largest, size = 0.0, self.model.share(absolute(condition))
+        for pair in itertools.combinations(spoken_of(condition), 2):
+            both = [(c, {j: product[j] for j in pair if j in product}) for c, product in condition]
+            share = self.model.share(absolute(both))
+            if self.evidence.pair(pair) is None or not share > 0:
+                continue
+            found = self.count(both, self.model.share(squared(both)))
+            off = (found.value - self.modelled(both)) ** 2 + found.variance
+            largest = max(largest, (size / share) ** 2 * off)
+        return largest
 
     def allowed(self, condition: Condition, chance: float) -> tuple[float, float]:
         """Between what a count lies in any table with these counts, but for a chance."""
@@ -259,16 +286,19 @@ class Reading:
             variance += self.evidence.single(j).variance * float(((grows - grows.mean()) ** 2).sum())
         return variance
 
-    def _both(self, modelled: Estimate, condition: Condition, told: Condition) -> Estimate:
+    def _both(self, modelled: Estimate, condition: Condition, told: Condition, *, signed: bool) -> Estimate:
         """Cells and model together, `told` being the condition as far as the cells tell it; the rest is the model's."""
         (one, two), cells = spoken_of(told), cells_of(self.evidence, told)
         view = self.evidence.pair((one, two))
         assert view is not None
         own = pair_sum(self.evidence, self._sums, view, cells)
         own = Estimate(modelled.value + own.value - self.model.share(told) * self.evidence.count, own.variance)
+        off = apart(own, modelled)
+        if signed:
+            modelled = replace(modelled, variance=max(modelled.variance, off, self.unseen.gaps(condition)))
         value, weight = combined(own, modelled, SHARED_NOISE)
         variance = spread(own, modelled, weight, SHARED_NOISE)
-        least = max((1 - weight) ** 2 * apart(own, modelled), self.unseen.drowned(condition, own.variance))
+        least = max((1 - weight) ** 2 * off, self.unseen.drowned(condition, own.variance))
         return Estimate(value, max(variance, least))
 
 

@@ -133,6 +133,16 @@ def together(parts: Sequence[Mixture], shares: Sequence[float] | None = None) ->
     return Mixture(weights, tuple(np.concatenate(same) for same in columns))
 
 
+def squared(condition: Condition) -> Condition:
+    """The same with all weights squared."""
+    return [(c**2, {j: np.asarray(weights, float) ** 2 for j, weights in product.items()}) for c, product in condition]
+
+
+def absolute(condition: Condition) -> Condition:
+    """The same with no weight below nought."""
+    return [(abs(c), {j: np.abs(np.asarray(weights)) for j, weights in product.items()}) for c, product in condition]
+
+
 def labelled(parts: Sequence[Mixture], counts: npt.ArrayLike, column: int) -> Mixture:
     """The table whose records of class c follow `parts[c]`; its classes are put in as a column at that place."""
     shares = np.maximum(np.asarray(counts, float), 0.0)

@@ -30,6 +30,12 @@ records for none. Cells are often missing because of what a word says (a bird ha
 φ is `MISSING` at least. On two made tables where it was so (ε = 0.3) 134 of 147 intervals of such counts held before,
 and 144 do, at 1.5 times the width.
 
+Numbers that are mostly zero are like that, too, where zero has a cell of its own: rain and snow, gains and losses, what
+was billed and what was paid. That the one is not zero tells as a rule that the other is not, or that it is. So between
+zeros and other numbers of two columns any dependence is allowed for, and so it is between zeros of the one and missing
+cells of the other. On a made table where it was so (ε = 1, 15 columns, the two not counted together) the median of the
+one where the other is above zero was 0 (0 to 0), and held in none of eight releases; it does in all.
+
 **No condition is rarer than its noise.** Of a level that holds less than its noise a fit may say that it is empty, and
 then all of its counts would surely be nought. So T is no less than one standard deviation of the column's own sum, over
 the number of records (`_possible`): as if as many records were there as may hide.
@@ -63,6 +69,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +77,7 @@ import numpy.typing as npt
 
 from scumble.views.columnsums import ColumnSums
 from scumble.views.evidence import Evidence, View
-from scumble.views.mixture import EVERYTHING, Condition, Mixture, Product
+from scumble.views.mixture import Condition, Mixture, Product
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,12 +91,14 @@ CONDITIONS = 24
 
 
 class _Parts(NamedTuple):
-    """A condition's mean, its variance, and the parts of that between groups and between missing cells and others."""
+    """A condition's mean, its variance, and the parts of that between groups, between missing cells and others, and
+    between zeros and other numbers."""
 
     mean: float
     total: float
     between: float
     gaps: float
+    zeros: float
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,19 @@ class Unseen:
             usual += (LEAST * coefficient * self.seen.count) ** 2 * math.prod(each)
         return usual * (noise / (usual + noise)) ** 2 if noise > 0 else 0.0
 
+    def gaps(self, condition: Condition) -> float:
+        """The variance of a count inside the view of a pair, by what missing cells may have to do with other columns.
+
+        A fit that need not know of it does without.
+        """
+        variance = 0.0
+        for coefficient, product in condition:
+            if len(product) == 2:
+                one, two = (self._parts(j, np.asarray(weights, float)) for j, weights in product.items())
+                either = max(one.gaps * two.total, one.total * two.gaps)
+                variance += (MISSING * coefficient * self.seen.count) ** 2 * either
+        return variance
+
     def _correlation(self, pair: tuple[int, int]) -> float:
         """φ of a pair that was not measured: half of its logarithm for either column."""
         columns = [self.seen.columns[j] for j in pair]
@@ -148,7 +170,8 @@ class Unseen:
     def _apart(self, pair: tuple[int, int], one: _Parts, two: _Parts) -> float:
         """φ² times the unseen part of two conditions whose pair was not measured."""
         usual = self._correlation(pair) ** 2
-        variance = usual * one.total * two.total + max(ANY**2 - usual, 0.0) * one.gaps * two.gaps
+        alone = (one.gaps + one.zeros) * (two.gaps + two.zeros)
+        variance = usual * one.total * two.total + max(ANY**2 - usual, 0.0) * alone
         for j, gaps, other in ((pair[1], one.gaps, two), (pair[0], two.gaps, one)):
             if not self.seen.columns[j].ordered:
                 variance += max(MISSING**2 - usual, 0.0) * gaps * max(other.total - other.gaps, 0.0)
@@ -193,7 +216,7 @@ class Unseen:
             if self.seen.pair(pair) is None:
                 continue
             others = {j: weights for j, weights in product.items() if j not in pair}
-            cells = coefficient * self.seen.count * self._by_group(pair, [(1.0, others)])
+            cells = coefficient * self.seen.count * self._by_group(pair, others)
             told = [self._told(j, np.asarray(product[j], float)) for j in pair]
             for axis in (0, 1):
                 (_, varied), (mean, other) = told[axis], told[1 - axis]
@@ -208,10 +231,16 @@ class Unseen:
         mean = np.bincount(group, share * weights) / masses
         return mean, np.maximum(np.bincount(group, share * weights**2) / masses - mean**2, 0.0)
 
-    def _by_group(self, pair: tuple[int, int], condition: Condition = EVERYTHING) -> Floats:
-        """The shares of records in each cell of a pair's view, by the model."""
-        one, two = (np.eye(self.seen.sizes[j])[self.seen.groups[j]] for j in pair)
-        return np.asarray(one.T @ self.model.table(pair, condition) @ two)
+    def _by_group(self, pair: tuple[int, int], others: Product = MappingProxyType({})) -> Floats:
+        """The shares of records in each cell of a pair's view, by the model; of those that meet other conditions."""
+        one, two = (self._grouped[j] for j in pair)
+        return np.asarray(one.T @ (self.model.masses(others)[:, None] * two))
+
+    @cached_property
+    def _grouped(self) -> list[Floats]:
+        """The model's columns in the groups that pairs tell apart."""
+        columns = zip(self.model.columns, self.seen.groups, strict=True)
+        return [table @ np.eye(int(group.max()) + 1)[group] for table, group in columns]
 
     @cached_property
     def _clumping(self) -> dict[tuple[int, int], tuple[Floats, Floats]]:
@@ -249,7 +278,18 @@ class Unseen:
         masses = np.bincount(group, share)
         off = np.bincount(group, share * weights) / np.maximum(masses, 1e-300) - mean
         gaps = self._gaps[column] * float(share[:-1] @ weights[:-1] / max(share[:-1].sum(), 1e-300) - weights[-1]) ** 2
-        return _Parts(mean, float(share @ (weights - mean) ** 2), float(masses @ off**2), gaps)
+        zeros = self._zeros(column, weights)
+        return _Parts(mean, float(share @ (weights - mean) ** 2), float(masses @ off**2), gaps, zeros)
+
+    def _zeros(self, column: int, weights: Floats) -> float:
+        """The part of a condition's variance between zeros, where these have a cell of their own, and other numbers."""
+        seen, share = self.seen.columns[column], self.marginals[column]
+        if seen.lone is None:
+            return 0.0
+        others = share[: seen.ordered] * (np.arange(seen.ordered) != seen.lone)
+        mean = float(others @ weights[: seen.ordered]) / max(float(others.sum()), 1e-300)
+        zero = float(share[seen.lone])
+        return zero * (1 - zero) * float(mean - weights[seen.lone]) ** 2
 
     @cached_property
     def _gaps(self) -> list[float]:

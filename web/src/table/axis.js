@@ -8,9 +8,9 @@ const GAP = 0.15; // between two marks
 const END = 0.24; // before the last, which ends where the axis ends
 
 export class Axis {
-  // `lone` cells, one or none, stand before those that are alike.
-  constructor(edges, line, log, lone = 0) {
-    Object.assign(this, { edges, line, log, lone });
+  // `first` is where the first of the cells ends that are all alike.
+  constructor(edges, line, log, first = 1) {
+    Object.assign(this, { edges, line, log, first });
     this.knee = null; // the distance from the lower end up to which the axis is even
   }
 
@@ -25,7 +25,7 @@ export class Axis {
     let upto = 0;
     const median = shares.findIndex((share) => (upto += Math.max(share, 0)) >= half);
     const crowded = half > 0 && this.edges[median + 1] - low < CROWDED * (high - low);
-    if (!this.log && this.line >= LEAST && crowded) this.knee = this.edges[this.lone + 1] - low;
+    if (!this.log && this.line >= LEAST && crowded) this.knee = this.edges[this.first] - low;
   }
 
   // The place of an edge, or of the middle between two.

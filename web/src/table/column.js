@@ -23,7 +23,7 @@ export class Column {
   // `group` has the group of each level in pairs, or is null.
   constructor(described, arrays, group) {
     this.group = group;
-    const { name, kind, unit, words, size, missing, levels, log, whole, step, apart } = described;
+    const { name, kind, unit, words, size, missing, levels, log, whole, step, alike } = described;
     Object.assign(this, { name, kind, unit, words, size, missing, log, whole, step });
     this.title = unit ? `${name} (${unit})` : name;
     this.edges = described.edges ? arrays[described.edges] : null;
@@ -31,8 +31,8 @@ export class Column {
     this.levels = levels ?? null;
     this.frequent = null; // of a long vocabulary, the levels to show
     this.line = size - (this.edges && missing ? 1 : 0); // levels that stand in order, or have names
-    this.lone = apart ? 1 : 0; // zero, in a cell of its own beside cells that are all alike
-    this.axis = this.edges ? new Axis(this.edges, this.line, log, this.lone) : null;
+    this.alike = alike ?? Array.from({ length: this.line + 1 }, (_, cut) => cut); // where cells begin that are alike: zero's own is part of one
+    this.axis = this.edges ? new Axis(this.edges, this.line, log, this.alike[1]) : null;
   }
 
   // The least and the largest value of each level that has one.
@@ -68,12 +68,12 @@ export class Column {
   // and zero stands with the cell beside it.
   #cuts(first, end, most, grouped) {
     const stretched = this.axis.knee !== null;
-    const alike = (from, to) => to - from - (from === 0 && to > this.lone ? this.lone : 0);
+    const alike = (from, to) => this.alike.filter((cut) => cut > from && cut <= to).length;
     const run = stretched ? (this.spot(end) - this.spot(first)) / most : together(alike(first, end), most);
     const length = (from, to) => (stretched ? this.spot(to) - this.spot(from) : alike(from, to));
     const cuts = [first];
     for (let cut = first + 1; cut < end; cut++) {
-      if (cut === this.lone) continue;
+      if (!this.alike.includes(cut)) continue;
       const allowed = !grouped || !this.group || this.group[cut] !== this.group[cut - 1];
       if (allowed && length(cuts.at(-1), cut) >= run) cuts.push(cut);
     }
@@ -113,7 +113,7 @@ export class Column {
     const value = (edge) => this.edges[edge] - (this.whole && edge === this.line ? 1 : 0);
     const days = dated && (this.edges[this.line] - this.edges[0]) * this.step >= 3 * DAY;
     const mark = (edge, text) => [this.spot(edge), days ? text.slice(0, 10) : dated ? text : this.#short(value(edge))];
-    const [middle, last] = [this.lone + ((this.line - this.lone) >> 1), this.line];
+    const [middle, last] = [this.alike[(this.alike.length - 1) >> 1], this.line];
     const between = this.axis.logarithmic
       ? this.axis.decades().map(([spot, power]) => [spot, this.#short(power)])
       : last > 2 && (!dated || days)

@@ -16,7 +16,9 @@ export class Answers {
     this.place = place; // of the column whose levels are classes, or null
     this.total = { value: total[0], variance: total[1], unseen: 0 };
     this.numbers = new Map(counted.map((j, k) => [j, k]));
-    const kinds = counted.map((j) => ({ missing: described[j].missing, dated: described[j].kind === "date" }));
+    const kinds = counted
+      .map((j) => described[j])
+      .map(({ missing, kind, zero }) => ({ missing, dated: kind === "date", lone: zero ?? null }));
     this.lines = new Set(counted.filter((j) => described[j].edges !== undefined));
     const levels = groups.map((name) => arrays[name]);
     this.parts = parts.map((part) => {

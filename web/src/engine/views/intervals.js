@@ -21,7 +21,8 @@ export class Reading {
 
   // `law` is the page's own, `usual` Python's; `fits` are where in the model each of the fits begins that it is the mean of; `drawn` says whether
   // rehearsals drew records. `unseen` is the correlation of pairs that were not measured, of columns that were with others; `runs` are how many
-  // groups of each column have neighbours; `kinds` say of each column whether it has a level for missing cells, and whether it is one of dates.
+  // groups of each column have neighbours; `kinds` say of each column whether it has a level for missing cells, whether it is one of dates,
+  // and which level is zero's own, if one is.
   constructor(model, views, { count: [count, ofCount], law, usual, fits, drawn, unseen, runs }, kinds) {
     Object.assign(this, { model, views, count, ofCount, law, usual, fits, drawn, correlation: unseen, runs, kinds });
     this.marginals = model.columns.map((column) => column.shares(model.weights));
@@ -43,13 +44,15 @@ export class Reading {
     const share = alike ?? coefficient * whole;
     const least = alike === null ? Math.max(this.#scaled(product, coefficient), this.views.ofRecord) : 0;
     const told = this.views.told(product, this.marginals);
+    const signed = alike !== null;
     if (!told) {
-      const variance = (coefficient * whole) ** 2 * this.ofCount + smoothed(this.law, share, product.size) + unseen;
+      const usual = (coefficient * whole) ** 2 * this.ofCount + smoothed(this.law, share, product.size);
+      const variance = Math.max(usual, signed ? this.#ofPairs(product, coefficient) : 0) + unseen;
       return { value: modelled, variance: Math.max(variance, least), unseen };
     }
     const inside = this.views.inside(product, coefficient) !== null;
     const model = { value: modelled, variance: this.#ofCells(told, coefficient, share) + (inside ? unseen : 0) };
-    const { value, variance, weight } = this.#both(model, product, told, coefficient);
+    const { value, variance, weight } = this.#both(model, product, told, coefficient, signed);
     if (inside) return { value, variance: Math.max(variance, least), unseen: unseen * (1 - weight) ** 2 };
     return { value, variance: Math.max(variance + unseen, least), unseen };
   }
@@ -80,17 +83,38 @@ export class Reading {
   }
 
   // Cells and model together, `told` being the product as far as the cells tell it; the rest is the model's.
-  #both(modelled, product, told, coefficient) {
+  #both(modelled, product, told, coefficient, signed) {
     const cells = this.views.pairSum(told, coefficient);
     const own = {
       value: modelled.value + cells.value - coefficient * this.model.share(told) * this.count,
       variance: cells.variance,
     };
-    const { value, weight } = combined(own, modelled, SHARED_NOISE);
-    const both = spread(own, modelled, weight, SHARED_NOISE);
-    const off = (1 - weight) ** 2 * apart(own, modelled.value);
+    const off = apart(own, modelled.value);
+    const model = signed ? { ...modelled, variance: Math.max(modelled.variance, off, this.#missing(product, coefficient)) } : modelled;
+    const { value, weight } = combined(own, model, SHARED_NOISE);
+    const both = spread(own, model, weight, SHARED_NOISE);
     const drowned = this.#drowned(product, coefficient, own.variance);
-    return { value, variance: Math.max(both, off, drowned), weight };
+    return { value, variance: Math.max(both, (1 - weight) ** 2 * off, drowned), weight };
+  }
+
+  // The largest square by which a sum may be off as those of its measured pairs are, of which it is a part.
+  #ofPairs(product, coefficient) {
+    const weighed = (asked, law) => this.model.share(new Map([...asked].map(([j, weights]) => [j, weights.map(law)])));
+    const size = weighed(product, Math.abs);
+    let largest = 0;
+    for (const one of product) {
+      for (const two of product) {
+        if (one[0] >= two[0] || !this.views.has(one[0], two[0])) continue;
+        const both = new Map([one, two]);
+        const share = weighed(both, Math.abs);
+        if (!(share > 0)) continue;
+        const alike = coefficient ** 2 * weighed(both, (weight) => weight ** 2);
+        const found = this.estimate(both, { coefficient, alike });
+        const off = (found.value - coefficient * this.model.share(both) * this.count) ** 2 + found.variance;
+        largest = Math.max(largest, (size / share) ** 2 * off);
+      }
+    }
+    return largest;
   }
 
   // Σ value over the records that meet a product, by the views of the valued column alone. How many of the records in each
@@ -128,7 +152,8 @@ export class Reading {
     const usual = this.#correlation(i, j) ** 2;
     const missing = (k, gaps, { total, gaps: own }) => (this.runs[k] ? 0 : gaps * Math.max(total - own, 0)); // beside a word
     const beside = missing(j, one.gaps, two) + missing(i, two.gaps, one);
-    const gaps = Math.max(ANY ** 2 - usual, 0) * one.gaps * two.gaps + Math.max(MISSING ** 2 - usual, 0) * beside;
+    const alone = ({ gaps, zeros }) => gaps + zeros;
+    const gaps = Math.max(ANY ** 2 - usual, 0) * alone(one) * alone(two) + Math.max(MISSING ** 2 - usual, 0) * beside;
     return usual * one.total * two.total + gaps;
   }
 
@@ -183,6 +208,12 @@ export class Reading {
     return noise > 0 ? usual * (noise / (usual + noise)) ** 2 : 0;
   }
 
+  // The variance of a count inside the view of a pair, by what missing cells may have to do with other columns.
+  #missing(product, coefficient) {
+    const [one, two] = [...product].map(([j, weights]) => this.#parts(j, weights));
+    return (MISSING * coefficient * this.count) ** 2 * Math.max(one.gaps * two.total, one.total * two.gaps);
+  }
+
   // φ of a pair that was not measured: half of its logarithm for either column.
   #correlation(i, j) {
     if (this.kinds[i].dated && this.kinds[j].dated) return ANY;
@@ -224,15 +255,25 @@ export class Reading {
     return this.model.share(without(product, i, j));
   }
 
-  // A condition's mean, its variance, and the parts of that between groups and between missing cells and others.
+  // A condition's mean, its variance, and the parts of that between groups, between missing cells and others, and between zeros and others.
   #parts(j, weights) {
     if (!this.#variances.has(j)) this.#variances.set(j, new WeakMap());
     const kept = this.#variances.get(j);
     if (!kept.has(weights)) {
       const found = variancesOf(weights, this.marginals[j], this.model.columns[j]);
-      kept.set(weights, { ...found, gaps: this.#gap(j) * found.step ** 2 });
+      kept.set(weights, { ...found, gaps: this.#gap(j) * found.step ** 2, zeros: this.#zeros(j, weights) });
     }
     return kept.get(weights);
+  }
+
+  // The part of a condition's variance between zeros, where these have a cell of their own, and other numbers.
+  #zeros(j, weights) {
+    const { lone, missing } = this.kinds[j];
+    if (lone === null) return 0;
+    const zero = this.marginals[j][lone];
+    const others = this.marginals[j].slice(0, this.marginals[j].length - (missing ? 1 : 0)).map((share, level) => (level === lone ? 0 : share));
+    const mean = sum(others.map((share, level) => share * weights[level])) / Math.max(sum(others), 1e-300);
+    return zero * (1 - zero) * (mean - weights[lone]) ** 2;
   }
 
   // The same, where a fit may have taken for empty what holds less than its noise: the variance is no less than one standard deviation of
