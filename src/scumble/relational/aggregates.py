@@ -14,7 +14,7 @@ from scumble.relational.where import EVERYTHING, both, tree_of
 from scumble.schema import condition
 from scumble.schema.grammar import Atom, Junction, Not, Tree
 from scumble.tabular.estimate import Estimate
-from scumble.tabular.questions import cells_of, values_of
+from scumble.tabular.questions import values_of, with_order
 
 _QUANTILES = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Median)
 _SINGLE = (exp.Min, exp.Max, exp.ArgMin, exp.ArgMax, exp.AnyValue, exp.First, exp.Last)
@@ -196,7 +196,7 @@ def _quantile(node: Any, scope: Scope) -> Aggregate:
     if share is None or not is_value(share):
         raise refused(f"{shown(node)}: one share must stand there, such as 0.5")
     name, q = scope.column(bare(subject)), float(number(share))
-    cells_of(scope[name], name)  # refuses what has no order
+    with_order(scope[name], name)  # refuses what has no order
     if not 0 <= q <= 1:
         raise ParameterError(f"The share of a quantile must lie between 0 and 1, got {q:g}.")
     return Aggregate("quantile", name, q=1 - q if turned else q, dated=scope[name].kind == "date")

@@ -11,6 +11,7 @@ The files::
     asking.py       the questions, in the words of people who ask them
     frames.py       frames of answers: histograms, cross-tables, groups
     questions.py    conditions by position, parts of a column, sums and means
+    quantiles.py    where a line's records reach a share
     evidence.py     a release's counters as the model takes them
     answers.py      the model of each class, and how far its answers may be off
     drawing.py      synthetic rows that meet a condition

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from scumble.tabular.estimate import Estimate as Interval
+from scumble.tabular.estimate import interval, reaching
 from scumble.tabular.questions import narrowed, squared
 from scumble.tabular.spec import TableSpec
 from scumble.views.budgeting import Law
@@ -46,6 +48,12 @@ class Weighed(NamedTuple):
         """The same values, no surer than any of some others."""
         own = replace(self.own, variance=max(one.own.variance for one in (self, *others)))
         return Weighed(self.value, max(one.variance for one in (self, *others)), own)
+
+
+def over(found: Weighed, confidence: float, **ends: float) -> Interval:
+    """The answer, with an interval that reaches over those of both readings."""
+    own = interval(found.own.value, found.own.variance, confidence, **ends)
+    return reaching(interval(found.value, found.variance, confidence, **ends), own)
 
 
 class Answers:

@@ -15,28 +15,27 @@ from scumble import checks
 from scumble.schema import Number, Schema, condition
 from scumble.tables.beside import free
 from scumble.tabular import rows
-from scumble.tabular.answers import Answers, Weighed
+from scumble.tabular.answers import Answers, over
 from scumble.tabular.apart import not_counted_together
 from scumble.tabular.drawing import batches, perhaps_nobody
-from scumble.tabular.estimate import Estimate, at_least, deviations, interval, of_records, part_of, reaching, widened
+from scumble.tabular.estimate import Estimate, at_least, interval, of_records, part_of, reaching, widened
 from scumble.tabular.faithfulness import Faithfulness, faithfulness
 from scumble.tabular.frames import Framing, frame
 from scumble.tabular.heaps import heaps, remark, shares_at_bounds
+from scumble.tabular.quantiles import quantile as reached
 from scumble.tabular.questions import (
     Floats,
     Question,
     Where,
-    cells_of,
     extremes_of,
     mean_by_median,
     means_between,
     names_of,
     place_of,
     question,
-    shares_between,
     sums_between,
     values_of,
-    zero_if_tiny,
+    with_order,
 )
 from scumble.tabular.rows import Format
 from scumble.views.mixture import Condition
@@ -109,9 +108,9 @@ class Asking(Framing):
             cells = {"below": records * (middle - least), "above": records * (most - middle)}
             sign = {"least": 0.0 if lowest.min() >= 0 else -math.inf, "most": 0.0 if highest.max() <= 0 else math.inf}
             sides = [self._answers.sum(side, place, values) for side in (asked.sure, asked.maybe) if asked.cuts]
-            answer = _over(found.least_sure(sides), confidence, **sign, **cells)
+            answer = over(found.least_sure(sides), confidence, **sign, **cells)
             for side in sides:
-                answer = reaching(answer, _over(side, confidence, **sign))
+                answer = reaching(answer, over(side, confidence, **sign))
             answer = of_records(
                 answer, self._counted(asked.even, confidence), float(lowest.min()), float(highest.max())
             )
@@ -145,7 +144,7 @@ class Asking(Framing):
             low, high = means_between(few, many, lowest, highest)
             middle = float(table @ np.nan_to_num(values) / table.sum())
             ends = {"least": least, "most": most, "below": middle - low, "above": high - middle}
-            answer = _over(found, confidence, **ends)
+            answer = over(found, confidence, **ends)
             return at_least(answer, *mean_by_median(table, lowest), least) if numbers else answer
 
         self._tell_heaps([place])
@@ -174,10 +173,13 @@ class Asking(Framing):
             As those of `count`.
         """
         place = place_of(self.schema, column)
+        line = with_order(self.schema[column], column)
         self._tell_heaps([place])
 
         def at(share: float) -> Callable[[Question], Estimate]:
-            return lambda asked: self._quantile(asked, place, column, share, confidence)
+            return lambda asked: reached(
+                self._answers, line, place, asked, self._between(asked, place), share, confidence
+            )
 
         if isinstance(q, str) or not isinstance(q, Iterable):
             return self._each(where, by, at(_share(q)), place)
@@ -272,54 +274,6 @@ class Asking(Framing):
         few, many = (np.maximum(model.table([place], side), 0.0) for side in (asked.sure, asked.maybe))
         return few, np.minimum(many, np.maximum(model.table([place]), 0.0))  # of a large union, some are counted twice
 
-    def _quantile(self, asked: Question, place: int, name: str, q: float, confidence: float) -> Estimate:
-        """Where the model's distribution reaches q; its interval is where it reaches q plus or minus q's own error."""
-        column = self.schema[name]
-        cuts = cells_of(column, name)
-        masses = np.maximum(self._answers.model.table([place], asked.even)[: cuts.size], 0.0)
-        if not masses.sum() > 0:
-            low, high = _at(column, cuts, [0, cuts.size - 1], [0.0, 1.0])
-            return Estimate(math.nan, low, high, math.inf)
-        upto = np.cumsum(masses) / masses.sum()
-
-        def reached(share: float, upto: Floats) -> int:
-            return min(int(np.searchsorted(upto, share, side="left")), len(upto) - 1)
-
-        cell = reached(q, upto)
-        within, before = masses[cell] / masses.sum(), float(upto[cell - 1]) if cell else 0.0
-        part = float(np.clip((q - before) / within, 0.0, 1.0)) if within > 0 else 0.5
-        under = np.full(column.size, np.nan)
-        under[: cuts.size] = np.arange(cuts.size) < cell
-        under[cell] = part
-        error = self._answers.mean(asked.even, place, under)
-        reach = deviations(confidence) * math.sqrt(error.variance or error.own.variance)
-        few, many = self._between(asked, place)
-        least, most = shares_between(few[: cuts.size], many[: cuts.size])
-        first, last = reached(max(q - reach, 0.0), most), reached(min(q + reach, 1.0), least)
-        if place != self._answers.place:
-            fewest, largest = self._own_quantile(asked, place, cuts.size, q, cell, confidence)
-            first, last = min(first, fewest), max(last, largest)
-        value, low, high = _at(column, cuts, [cell, first, last], [part, 0.0, 1.0])
-        width = deviations(confidence) * 2
-        spread = (high - low) / width if column.kind == "number" else math.nan
-        return Estimate(value, low, high, spread)
-
-    def _own_quantile(
-        self, asked: Question, place: int, cells: int, q: float, cell: int, confidence: float
-    ) -> tuple[int, int]:
-        """The nearest cells to either side of one, between which a quantile surely lies by the column's views alone.
-
-        A share of at least q lies up to a cell if Σ (1 up to it, else 0) − q over the records is not negative.
-        """
-        upto = np.zeros((cells, self.schema.sizes[place]))
-        upto[:, :cells] = np.tril(np.ones((cells, cells))) - q
-        sums, variances = self._answers.column_sums(asked.even, place, upto)
-        reach = deviations(confidence) * np.sqrt(variances)
-        enough, few = sums - reach >= 0, sums + reach < 0
-        last = np.flatnonzero(enough[cell:])
-        first = np.flatnonzero(few[:cell])
-        return int(first[-1]) + 1 if len(first) else 0, int(last[0]) + cell if len(last) else cells - 1
-
     def _each(self, where: Where, by: By, answer: Callable[[Question], Estimate], *of: int) -> Any:
         """The answer, or one for each level; `of` is the place of the column whose values are asked for."""
         asked = self._question(where)
@@ -366,15 +320,3 @@ class Asking(Framing):
 
 def _share(q: object) -> float:
     return checks.number("q", q, "between 0 and 1", lambda share: 0 <= share <= 1, "0.5 is the median.")
-
-
-def _over(found: Weighed, confidence: float, **ends: float) -> Estimate:
-    """The answer, with an interval that reaches over those of both readings."""
-    own = interval(found.own.value, found.own.variance, confidence, **ends)
-    return reaching(interval(found.value, found.variance, confidence, **ends), own)
-
-
-def _at(column: Any, cuts: Any, cells: list[int], shares: list[float]) -> list[Any]:
-    """Values of a column, each so far into a cell."""
-    found = cuts.at(np.array(cells), np.array(shares))
-    return [column.moment(int(tick)) for tick in found] if column.kind == "date" else [zero_if_tiny(x) for x in found]

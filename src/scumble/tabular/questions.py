@@ -177,20 +177,6 @@ def mean_by_median(shares: Floats, lowest: Floats) -> tuple[float, float]:
     return float(median), float(shares @ np.minimum(lowest, median) / upto[-1])
 
 
-def shares_between(few: Floats, many: Floats) -> tuple[Floats, Floats]:
-    """The least and the largest share of the records up to each level, if these are at least `few` and at most `many`.
-
-    >>> shares_between(np.array([1.0, 1.0]), np.array([1.0, 3.0]))
-    (array([0.25, 1.  ]), array([0.5, 1. ]))
-    """
-    return _shares_upto(few, many), _shares_upto(many, few)
-
-
-def _shares_upto(here: Floats, beyond: Floats) -> Floats:
-    upto, rest = np.cumsum(here), beyond.sum() - np.cumsum(beyond)
-    return np.asarray(upto / np.maximum(upto + np.maximum(rest, 0.0), 1e-300))
-
-
 def place_of(schema: Schema, name: Any) -> int:
     """Where a column stands."""
     return schema.names.index(known(name, schema.columns))
@@ -274,13 +260,13 @@ def extremes_of(column: Column) -> tuple[Floats, Floats]:
     return np.append(least, gap), np.append(most, gap)
 
 
-def cells_of(column: Column, name: str) -> Any:
-    """How the cells of a line are cut."""
+def with_order(column: Column, name: str) -> Any:
+    """A column that has quantiles."""
     if not column.ordered:
         raise ParameterError(
             f"Column {name!r} is a {column.kind}, of which there are no quantiles. Hint: ask for counts."
         )
-    return column.cuts  # type: ignore[attr-defined]
+    return column
 
 
 def _between(column: Column, name: str, given: Any) -> list[Part]:
