@@ -84,7 +84,7 @@ def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
     d = len(names)
     return Faithfulness(
         pd.DataFrame(alone),
-        pd.DataFrame(pairs, columns=columns),
+        pd.DataFrame(pairs, columns=columns).astype({"measured": bool, "misfit": bool}),  # there may be no pair
         found.chi2(),
         d * (d - 1) * (d - 2) // 6,
         {n: found.chance(n) for n in (1_000, 10_000, 100_000)},

@@ -218,7 +218,7 @@ def parts(column: Column, name: str, bins: int | Iterable[Any] | None = None, mo
 
 def _gone(column: Column) -> list[Part]:
     """The missing cells, if there can be any."""
-    return [Part(column.levels[-1], np.eye(column.size)[-1])] if column.missing else []
+    return [Part(column.levels[-1], mixture.at_level(-1, column.size))] if column.missing else []
 
 
 def _shared_out(line: int, runs: int) -> list[int]:
