@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from scumble.schema import Schema
 from scumble.tabular.answers import Answers
-from scumble.tabular.rows import pandas
+from scumble.tabular.rows import library
 from scumble.views import agreement
 from scumble.views.agreement import Modelled, Rehearsed, misfits
 from scumble.views.evidence import View
@@ -69,7 +69,7 @@ class Faithfulness:
 
 def faithfulness(answers: Answers, schema: Schema) -> Faithfulness:
     """The report of a release."""
-    pd = pandas()
+    pd = library("pandas")
     found = _Tables(answers, len(schema))
     names = list(schema)
     alone = [
@@ -189,7 +189,8 @@ def _words(report: Faithfulness) -> list[str]:
     if len(pairs):
         worst = pairs.sort_values("variation", ascending=False).head(WORST)
         listed = "; ".join(f"{row.first} × {row.second} ({row.variation:.3f})" for row in worst.itertuples())
-        told.append(f"- Pairs of columns: {pairs.variation.mean():.3f} on average; most for {listed}.")
+        most = "; most for" if len(pairs) > WORST else ":"
+        told.append(f"- Pairs of columns: {pairs.variation.mean():.3f} on average{most} {listed}.")
     chance = ", ".join(f"{share:.3f} in {rows:,} rows" for rows, share in report.chance.items())
     told.append(f"- By chance a sample differs from its own law as well: by {chance}.")
     told.append(
