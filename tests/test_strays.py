@@ -364,8 +364,8 @@ def test_a_stream_tells_what_it_left_out_and_what_lay_outside(folder: Path, caps
     append = ["stream", "append", "s.secret", "people.csv"]
     assert main(append) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
-        "finite in 'age'; each row is counted once, at its first such column (do not publish this).",
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell unreadable or not finite "
+        "in 'age'; each row is counted once, at its first such column (do not publish this).",
         "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).",
         "1 record over the limit of their person was left out (do not publish this).",
         "Counted in period 1.",
@@ -387,8 +387,8 @@ def test_python_tells_what_the_command_line_tells(folder: Path) -> None:
     with pytest.warns(CuratorWarning) as found:
         scumble.build("people.csv", kernel, ["age"], person_column="who", **options)
     assert [str(one.message) for one in found] == [
-        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell missing, unreadable or not "
-        "finite in 'age'; each row is counted once, at its first such column (do not publish this).\n"
+        "2 rows were left out: 1 that do not say whose they are in 'who', 1 with a cell unreadable or not finite "
+        "in 'age'; each row is counted once, at its first such column (do not publish this).\n"
         "1 cell of 'age' lay outside its bounds, 0 to 99, and counted at the nearest (do not publish this).\n"
         "1 record over the limit of their person was left out (do not publish this)."
     ]
