@@ -155,11 +155,11 @@ def test_a_schema_says_the_classes_of_a_boolean_and_the_bounds_of_a_number(
     assert main(["predict", "m.scumble", "few.csv"]) == 0
     told, said = capsys.readouterr()
     assert re.fullmatch("4,Ulm,yes,[-.0-9]+\n,Bonn,no,\n4,Rom,no,", "\n".join(told.splitlines()[1:]))  # not 4.0
-    assert said.startswith("2 rows have no answer: 1 with a cell missing")
+    assert said.startswith("2 rows have no answer: 1 with a missing cell")
     assert "; 1 with a word that the schema does not have in 'town'." in said
     Path("few.csv").write_text("age,town,smoker,km\n,Ulm,,1\n")
     assert main(["fit", "few.csv", *line[2:], *regress, *drop]) == 4
-    assert "No row of few.csv is left: 1 with a cell missing" in capsys.readouterr().err
+    assert "No row of few.csv is left: 1 with a missing cell" in capsys.readouterr().err
 
 
 def test_options_that_a_task_does_not_heed_are_refused(

@@ -240,7 +240,7 @@ def test_a_library_that_is_not_there_is_named_before_rows_are_drawn(
 ) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     monkeypatch.setattr(type(noisy._answers), "model", None)
-    with pytest.raises(scumble.ParameterError, match="polars is not installed. Hint: pip install polars"):
+    with pytest.raises(scumble.ParameterError, match=r"polars is not installed\. Hint: pip install polars"):
         noisy.sample(3, format="polars")
 
 

@@ -22,6 +22,7 @@ from scumble.schema.column import (
     OUTSIDE,
     UNREADABLE,
     Column,
+    Found,
     Part,
     choice,
     count_of_cells,
@@ -31,6 +32,7 @@ from scumble.schema.cuts import Cuts
 from scumble.schema.edges import default_cells, whole_edges
 from scumble.schema.line import Span, Spans
 from scumble.tables import cells as reading
+from scumble.tables.containers import one_column
 from scumble.tables.hashing import text_of
 
 
@@ -39,8 +41,9 @@ class Date(Column):
     """Dates or times between public bounds, counted in cells.
 
     Each cell of the table is read for itself: dates, time stamps of any unit, and ISO 8601 text ("2024-02-29",
-    "2024-02-29T12:30Z", "2024-02"). A time with a zone is brought to UTC, one without is taken as it stands. What is no
-    date between the years 1 and 9999 is counted as missing, or its record is refused or dropped.
+    "2024-02-29T12:30Z", "2024-02"). A month or a year alone counts on its first day, and a build tells the curator how
+    many did. A time with a zone is brought to UTC, one without is taken as it stands. What is no date between the years
+    1 and 9999 is counted as missing, or its record is refused or dropped.
 
     In conditions a date stands for the whole day, and "2024-02" for the month: ``seen <= '2024-02-29'`` includes the
     evening of that day.
@@ -220,6 +223,14 @@ class Date(Column):
             codes[outside] = OUTSIDE
         codes[ticks == clock.NO_TIME] = UNREADABLE
         return codes, outside
+
+    def find(self, values: object, label: str = "The column") -> Found:
+        """As of every column; and which cells name more than a day, of which they have one level where others do."""
+        found, wide = super().find(values, label), clock.wide(one_column(values, "values"))
+        if wide is None:
+            return found
+        first, last = (self.cuts.find(seconds // self.step) for seconds in wide)
+        return found._replace(coarse=first != last)
 
     @property
     def limits(self) -> tuple[float, float]:
