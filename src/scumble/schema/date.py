@@ -264,10 +264,7 @@ class Date(Column):
     def span(self, literal: object) -> Span:
         found = clock.seconds_of(literal)
         if found is None:
-            what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
-            if no_day := _no_day(literal):
-                raise ParameterError(f"it holds dates, and {what}: {no_day}")
-            raise ParameterError(f"it holds dates, and {what}; write {_iso_of(literal)}, the year first")
+            raise no_date(literal)
         first, end = found
         if first % self.step:
             raise ParameterError(
@@ -287,6 +284,18 @@ class Date(Column):
         rest |= {"edges": list(self.edges)} if self.edges is not None else {}
         rest |= {"outside": "drop"} if self.outside == "drop" else {}
         return (self.low, self.high), rest | ({"missing": True} if self.missing else {})
+
+
+def no_date(literal: object) -> ParameterError:
+    """The refusal of what a column of dates is compared with, if that is none.
+
+    >>> print(no_date("31/12/2010"))
+    it holds dates, and '31/12/2010' is none; write '2010-12-31', the year first
+    """
+    what = f"{literal[:40]!r} is none" if isinstance(literal, str) else "they stand in quotes"
+    if no_day := _no_day(literal):
+        return ParameterError(f"it holds dates, and {what}: {no_day}")
+    return ParameterError(f"it holds dates, and {what}; write {_iso_of(literal)}, the year first")
 
 
 def _no_day(literal: object) -> str:
