@@ -47,5 +47,5 @@ def test_no_answer_makes_a_table_of_cells_by_cells(
 def test_rows_of_a_single_column_have_a_report(days: scumble.TableRelease) -> None:
     report = days.faithfulness()
     assert len(report.pairs) == 0
-    assert "Columns alone" in str(report)
-    assert "Pairs of columns" not in str(report)
+    assert "The column alone" in str(report)
+    assert "Pairs" not in str(report) and "pair" not in str(report)

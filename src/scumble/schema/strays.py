@@ -102,8 +102,8 @@ class Strays:
                 )
             if mine.coarse:
                 yield (
-                    f"{_cells(mine.coarse)} of {name!r}{_share(mine.coarse, mine.read)} named a year or a month alone, "
-                    f"and counted on its first day{since}"
+                    f"{_cells(mine.coarse)} of {name!r} named a year or a month alone, and counted on its first "
+                    f"day{since}"
                 )
             if mine.beyond:
                 mostly = 2 * mine.beyond > mine.read

@@ -184,7 +184,9 @@ def _words(report: Faithfulness) -> list[str]:
         "How faithful synthetic rows are, by the release's own knowledge (total variation: the share of rows that "
         "would have to be in another cell):",
         f"- Columns alone: {columns.variation.mean():.3f} on average is to be expected, most for {one.column!r} "
-        f"({one.variation:.3f}).",
+        f"({one.variation:.3f})."
+        if len(columns) > 1
+        else f"- The column alone: {one.variation:.3f} is to be expected.",
     ]
     if len(pairs):
         worst = pairs.sort_values("variation", ascending=False).head(WORST)
@@ -195,7 +197,7 @@ def _words(report: Faithfulness) -> list[str]:
     told.append(f"- By chance a sample differs from its own law as well: by {chance}.")
     told.append(
         f"- The model's tables and the published ones differ by χ² = {report.chi2:.2f} per cell (about 1 is noise "
-        f"alone){'' if report.pairs.misfit.any() else ', and no pair shows more than that'}."
+        f"alone){', and no pair shows more than that' if len(pairs) and not report.pairs.misfit.any() else ''}."
     )
     return [*told, *_misfits(report), *_unknown(report)]
 
